@@ -7,7 +7,6 @@ import {
   listEvidence,
   listIncidentDeliveries,
   listIncidentTransitions,
-  type IncidentTransition,
 } from '../../models/incidents/incidents.ts';
 import {
   MAX_NOTES,
@@ -23,7 +22,7 @@ import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Handler, Parts, Query } from '../handler.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { asId, authorOf, callerOf, idOf, isId } from '../request-context.ts';
-import { presentIncident, presentIncidentDetail, presentNote } from './presenter.ts';
+import { presentIncident, presentIncidentDetail, presentNote, type IncidentRecord } from './presenter.ts';
 
 /** How many incidents come when the caller sets no limit: history has no end (D-05). */
 const DEFAULT_LIMIT = 500;
@@ -111,18 +110,18 @@ export function getIncidentHandler({
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const incident = await findIncident(database, key);
     if (incident === null) throw notFound('incident', key.id);
-    const [transitions, evidence, notes] = await Promise.all([
-      listIncidentTransitions(database, incident, MAX_SHOWN + 1),
+    const [timeline, evidence, notes] = await Promise.all([
+      listIncidentTransitions(database, incident, MAX_SHOWN),
       listEvidence(database, incident.id),
       listIncidentNotes(database, incident.id),
     ]);
     const deliveries = await listIncidentDeliveries(database, incident, {
-      untilMs: decidedOverAtMs(incident, transitions),
+      untilMs: decidedOverAtMs(incident, timeline),
       limit: MAX_SHOWN + 1,
     });
     response.json(
       presentIncidentDetail(
-        { incident, transitions, evidence, deliveries, notes },
+        { incident, timeline, evidence, deliveries, notes },
         { nowMs: now(), mostShown: MAX_SHOWN, traces },
       ),
     );
@@ -199,8 +198,11 @@ export function deleteIncidentNoteHandler({ database }: Parts<'database'>): Hand
  * Returns when the end of an incident was decided, in Unix milliseconds; null where that is not known. Notifications
  * may be sent until then, which is later than the actual end.
  */
-function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
-  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MAX_SHOWN;
+function decidedOverAtMs(
+  { resolution }: ListedIncident,
+  { transitions, isCut }: IncidentRecord['timeline'],
+): number | null {
+  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && !isCut;
   return hasEnding ? (transitions.at(-1)?.detectedAtMs ?? null) : null;
 }
 

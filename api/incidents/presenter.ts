@@ -1,8 +1,12 @@
-import type { SourceEvidence } from '../../core/incidents/change.ts';
 import type { AnswerEvidence } from '../../core/incidents/evidence.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
-import type { IncidentDelivery, IncidentEvidence, IncidentTransition } from '../../models/incidents/incidents.ts';
+import type {
+  IncidentDelivery,
+  IncidentEvidence,
+  IncidentTransition,
+  SourceStatement,
+} from '../../models/incidents/incidents.ts';
 import type { IncidentNote } from '../../models/incidents/notes.ts';
 import { traceIdsOf } from '../../models/secrets/ids.ts';
 import { presentTimings } from '../checks/checks.ts';
@@ -38,10 +42,10 @@ type Wire = components['schemas'];
 /** Whether spans of failed checks are sent, and the page of a trace, with `{trace_id}` in it; null = there is none. */
 export type Traces = { areSent: boolean; urlTemplate: string | null };
 
-/** Everything of an incident; of each list one entry more than is shown tells that there are more. */
+/** Everything of an incident; of evidence and deliveries one entry more than is shown tells that there are more. */
 export type IncidentRecord = {
   incident: ListedIncident;
-  transitions: readonly IncidentTransition[];
+  timeline: { transitions: readonly IncidentTransition[]; isCut: boolean };
   evidence: readonly IncidentEvidence[];
   deliveries: readonly IncidentDelivery[];
   notes: readonly IncidentNote[];
@@ -49,21 +53,25 @@ export type IncidentRecord = {
 
 /** An incident with all that belongs to it. */
 export function presentIncidentDetail(
-  { incident, transitions, evidence, deliveries, notes }: IncidentRecord,
+  { incident, timeline, evidence, deliveries, notes }: IncidentRecord,
   { nowMs, mostShown, traces }: { nowMs: number; mostShown: number; traces: Traces },
 ): Wire['IncidentDetail'] {
   const shown = evidence.slice(0, mostShown).map((seen) => presentEvidence(incident.monitorId, seen, traces));
   const opening = shown.find(({ trace_id: traceId }) => traceId !== undefined);
-  const lists = { timeline: transitions, evidence, deliveries };
+  const isCut = {
+    timeline: timeline.isCut,
+    evidence: evidence.length > mostShown,
+    deliveries: deliveries.length > mostShown,
+  };
   return {
     ...presentIncident(incident, nowMs),
     ...(opening?.trace_id !== undefined && { trace_id: opening.trace_id }),
     ...(opening?.trace_url !== undefined && { trace_url: opening.trace_url }),
     notes: notes.map(presentNote),
-    timeline: transitions.slice(0, mostShown).map(presentTransition),
+    timeline: timeline.transitions.map(presentTransition),
     evidence: shown,
     deliveries: deliveries.slice(0, mostShown).map(presentDelivery),
-    truncated: (['timeline', 'evidence', 'deliveries'] as const).filter((name) => lists[name].length > mostShown),
+    truncated: (['timeline', 'evidence', 'deliveries'] as const).filter((name) => isCut[name]),
   };
 }
 
@@ -86,23 +94,16 @@ function presentTransition(transition: IncidentTransition): Wire['IncidentTransi
   };
 }
 
-/** Rows that were written before standings were have none: then a fresh vote is one that counted. */
-function presentStatement({
-  name,
-  vote,
-  standing,
-  fresh,
-  decidedBy,
-}: Omit<SourceEvidence, 'standing'> & { standing?: SourceEvidence['standing'] }): Wire['SourceStatement'] {
-  const [first] = decidedBy;
-  const last = decidedBy.at(-1);
+/** Where no standing is stored, a fresh vote is one that counted. */
+function presentStatement(statement: SourceStatement): Wire['SourceStatement'] {
+  const { name, vote, fresh, standing, sinceMs, cause, reason } = statement;
   return {
     name,
     verdict: vote,
     standing: standing ?? (fresh ? 'votes' : 'silent'),
-    since: vote === null || first === undefined ? null : toUnixSeconds(first.atMs),
-    cause: vote === null ? null : (last?.cause ?? null),
-    reason: vote === null ? null : (last?.reason ?? null),
+    since: vote === null || sinceMs === null ? null : toUnixSeconds(sinceMs),
+    cause: vote === null ? null : cause,
+    reason: vote === null ? null : reason,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
-import type { ChangeEvidence, SourceEvidence, SourceFailure } from '../../core/incidents/change.ts';
+import type { SourceEvidence, SourceFailure } from '../../core/incidents/change.ts';
 import type { FailureEvidence } from '../../core/incidents/evidence.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Delivery } from '../alerts/delivery-record.ts';
@@ -19,9 +19,23 @@ export type IncidentTransition = {
   to: MonitorState;
   cause: string | null;
   reason: string | null;
-  /** What each source said at that moment; empty where no source was asked. */
-  sources: SourceEvidence[];
+  /** What each source said at that moment; empty where no source was checked. */
+  sources: SourceStatement[];
 };
+
+/**
+ * What a source said at a change. `sinceMs` is when the results began that made its vote, `cause` and `reason` are
+ * those of the newest of them; null where none is stored. Rows that were written before standings were have none.
+ */
+export type SourceStatement = Pick<SourceEvidence, 'name' | 'vote' | 'fresh'> & {
+  standing: SourceEvidence['standing'] | null;
+  sinceMs: number | null;
+  cause: string | null;
+  reason: string | null;
+};
+
+/** The bytes of what sources said in one timeline, about. */
+const MAX_TIMELINE_BYTES = 4 * 1024 * 1024;
 
 /** What was sent because of an incident, and where. */
 export type IncidentDelivery = Pick<
@@ -61,16 +75,17 @@ export async function listIncidentsById(
 }
 
 /**
- * The monitor's changes of state within an incident in order, from the one that opened it to the one that ended it,
- * `limit` at most. The one that opened it is known by its two moments: a monitor that got worse twice in one
- * millisecond was first this incident's. One that was reopened has recoveries between.
+ * Lists the monitor's changes of state within an incident in order, from the one that opened it to the one that ended
+ * it. There are `limit` at most, with no more than 4 MiB of what sources said; `isCut` where there are more. The one
+ * that opened it is known by its two moments: a monitor that got worse twice in one millisecond was first this
+ * incident's. One that was reopened has recoveries between.
  */
 export async function listIncidentTransitions(
   database: Database,
   incident: ListedIncident,
   limit: number,
-): Promise<IncidentTransition[]> {
-  const rows = await runOn(database.pool)<Omit<IncidentTransition, 'sources'> & { evidence: Partial<ChangeEvidence> }>(
+): Promise<{ transitions: IncidentTransition[]; isCut: boolean }> {
+  const rows = await runOn(database.pool)<IncidentTransition & { isBeyond: boolean }>(
     `WITH opening AS (
        SELECT min(sequence) AS sequence FROM transitions
        WHERE monitor_id = $1 AND at = $2 AND detected_at = $3 AND to_state IN ('down', 'degraded')
@@ -78,16 +93,31 @@ export async function listIncidentTransitions(
        SELECT t.sequence FROM transitions t, opening o
        WHERE t.monitor_id = $1 AND t.sequence > o.sequence AND t.to_state IN ('up', 'paused')
          AND greatest(t.at, $2) >= $5 ORDER BY t.sequence LIMIT 1
+     ), listed AS (
+       SELECT * FROM transitions
+       WHERE monitor_id = $1 AND sequence >= (SELECT sequence FROM opening)
+         AND sequence <= coalesce((SELECT sequence FROM ending), 2147483647)
+       ORDER BY sequence LIMIT $4::int + 1
+     ), timeline AS (
+       SELECT t.*, said.sources FROM listed t, LATERAL (
+         SELECT coalesce(json_agg(json_build_object(
+             'name', s -> 'name', 'vote', s -> 'vote', 'fresh', s -> 'fresh', 'standing', s -> 'standing',
+             'sinceMs', s #> '{decidedBy,0,atMs}', 'cause', s #> '{decidedBy,-1,cause}',
+             'reason', s #> '{decidedBy,-1,reason}') ORDER BY no), '[]') AS sources
+         FROM jsonb_array_elements(t.evidence -> 'sources') WITH ORDINALITY AS e (s, no)
+       ) said
+     ), sized AS (
+       SELECT sequence, at, detected_at, from_state, to_state, cause, reason, sources,
+         row_number() OVER (ORDER BY sequence) > $4::int
+         OR sum(octet_length(sources::text)) OVER (ORDER BY sequence) > $6 AS is_beyond FROM timeline
      )
-     SELECT t.sequence, t.at AS "atMs", t.detected_at AS "detectedAtMs", t.from_state AS "from", t.to_state AS "to",
-       t.cause, t.reason, t.evidence
-     FROM transitions t
-     WHERE t.monitor_id = $1 AND t.sequence >= (SELECT sequence FROM opening)
-       AND t.sequence <= coalesce((SELECT sequence FROM ending), 2147483647)
-     ORDER BY t.sequence LIMIT $4`,
-    [incident.monitorId, incident.startedAtMs, incident.detectedAtMs, limit, incident.resolvedAtMs],
+     SELECT sequence, at AS "atMs", detected_at AS "detectedAtMs", from_state AS "from", to_state AS "to", cause,
+       reason, CASE WHEN is_beyond THEN '[]' ELSE sources END AS sources, is_beyond AS "isBeyond"
+     FROM sized ORDER BY sequence`,
+    [incident.monitorId, incident.startedAtMs, incident.detectedAtMs, limit, incident.resolvedAtMs, MAX_TIMELINE_BYTES],
   );
-  return rows.map(({ evidence, ...transition }) => ({ ...transition, sources: evidence.sources ?? [] }));
+  const transitions = rows.filter(({ isBeyond }) => !isBeyond).map(({ isBeyond: _shown, ...transition }) => transition);
+  return { transitions, isCut: transitions.length < rows.length };
 }
 
 /**

@@ -296,6 +296,49 @@ test('of what is too long the first five hundred are shown and the list is named
   t.is(json['deliveries'].length, 500);
 });
 
+test('a timeline ends after four megabytes of what its locations said', async (t) => {
+  const { api } = t.context;
+  const { account, monitorId, incidentId } = await outage(api);
+  const id = await incidentId();
+  const result = (atMs: number, reason: string) => ({ atMs, verdict: 'down', cause: 'timeout', reason });
+  const said = {
+    name: 'frankfurt',
+    vote: 'down',
+    fresh: true,
+    decidedBy: [result(START_MS, 'x'.repeat(20_000)), result(START_MS + 1000, ''), result(START_MS + 2000, 'last')],
+    streak: [result(START_MS, 'x'.repeat(20_000))],
+  };
+  const wordy = { ...said, decidedBy: [result(START_MS, 'y'.repeat(100_000))], streak: [] };
+  await api.database.pool.query(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+     SELECT $1, n, $2, 'down', 'degraded', $3::bigint + n, $3::bigint + n, CASE WHEN n > 203 THEN $5::jsonb ELSE $4 END
+     FROM generate_series(4, 263) n`,
+    [
+      monitorId,
+      account.tenantId,
+      START_MS + 200_000,
+      JSON.stringify({ sources: [said] }),
+      JSON.stringify({ sources: [wordy] }),
+    ],
+  );
+  await api.database.pool.query('UPDATE incidents SET resolved_at = NULL, resolution = NULL WHERE id = $1', [id]);
+  await api.database.pool.query('DELETE FROM transitions WHERE monitor_id = $1 AND sequence = 3', [monitorId]);
+  const { json, text } = await account.reader('GET', `/v1/incidents/${id}`);
+  t.deepEqual(json['truncated'], ['timeline']);
+  t.true(json['timeline'].length > 220 && json['timeline'].length < 250, `${json['timeline'].length}`);
+  t.true(text.length < 5_000_000);
+  t.deepEqual(json['timeline'].find(({ sequence }) => sequence === 4)?.['sources'], [
+    {
+      name: 'frankfurt',
+      verdict: 'down',
+      standing: 'votes',
+      since: START_MS / SECOND,
+      cause: 'timeout',
+      reason: 'last',
+    },
+  ]);
+});
+
 test('the first acknowledgement stays, its note is added once, and it can be taken back', async (t) => {
   const { api } = t.context;
   const { account, incidentId } = await outage(api);

@@ -37,7 +37,7 @@ test('a failure soon after a recovery reopens its incident, a later one opens an
   t.like(await read(), [{ id, state: 'down', started: 10_000, resolved: 510_000 }]);
   const incident = await findIncident(database, { tenantId, id });
   if (incident === null) return t.fail('There is no incident');
-  const transitions = await listIncidentTransitions(database, incident, 100);
+  const { transitions } = await listIncidentTransitions(database, incident, 100);
   t.deepEqual(
     transitions.map(({ to }) => to),
     ['degraded', 'up', 'down', 'up', 'down', 'up'],
