@@ -1,9 +1,13 @@
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { NO_LATENCIES } from '../../core/statistics/latency-histogram.ts';
 import {
+  MAX_INCIDENTS,
+  NO_INCIDENTS,
   buildReport,
+  longestIncidents,
   reportMonitor,
   reportedPeriod,
+  type IncidentFigures,
   type MonitorFacts,
   type MonitorReport,
   type Reported,
@@ -47,21 +51,22 @@ export async function composeReport(
   const gaps = await listServiceGaps(run, { ...edgesOf(window), nowMs });
   const period = reportedPeriod(window, gaps);
   const reports: MonitorReport[] = [];
+  let incidents: ReportIncident[] = [];
   let after: ReportedMonitor | undefined;
   do {
     const monitors = await listMonitors(run, { tenantId, beforeSeconds: window.endSeconds, after });
     for (const chunk of await cutByChanges(database, monitors, window))
       reports.push(...(await reportChunk(database, { monitors: chunk, ...period, nowMs })));
+    incidents = longestIncidents([...incidents, ...(await listLongestIncidents(run, monitors, window))], window);
     after = monitors.length === REPORTED_AT_ONCE ? monitors.at(-1) : undefined;
   } while (after !== undefined);
   const overload = await listOverloadGaps(run, { tenantId, ...edgesOf(window), nowMs });
   return reports.length === 0
     ? null
-    : buildReport(
-        window,
-        reports,
-        [...gaps, ...overload].toSorted((a, b) => a.startMs - b.startMs),
-      );
+    : buildReport(window, reports, {
+        incidents,
+        gaps: [...gaps, ...overload].toSorted((a, b) => a.startMs - b.startMs),
+      });
 }
 
 /** Cuts monitors into stretches whose changes in a window are held at a time. */
@@ -92,10 +97,7 @@ async function reportChunk(database: Database, { monitors, nowMs, ...period }: C
   const { window } = period;
   const monitorIds = monitors.map(({ id }) => id);
   const histories = await readStateHistories(database, { monitorIds, ...edgesOf(window), most: REPORTED_OF_ONE });
-  const incidents = Map.groupBy(
-    await listIncidents(runOn(database.pool), monitorIds, window),
-    (incident) => incident.monitor_id,
-  );
+  const incidents = await countIncidents(runOn(database.pool), monitorIds, window);
   const monitorNos = monitors.map(({ no }) => no);
   const days = await readDays(database, { monitorNos, window, nowMs });
   const maintenance = await readMaintenanceTimes(database, { monitorNos, ...edgesOf(window) });
@@ -105,7 +107,7 @@ async function reportChunk(database: Database, { monitors, nowMs, ...period }: C
       transitions: histories.get(monitor.id) ?? [],
       maintenance: excludedTimes(maintenance, no),
       days: days.map((day) => dayOf(day.get(no))),
-      incidents: incidents.get(monitor.id) ?? [],
+      incidents: incidents.get(monitor.id) ?? NO_INCIDENTS,
     }),
   );
 }
@@ -143,18 +145,47 @@ async function listMonitors(
   );
 }
 
-/** Whatever may touch the window; seconds decide later. */
-async function listIncidents(run: Run, monitorIds: readonly string[], window: ReportWindow): Promise<ReportIncident[]> {
-  const { fromMs, toMs } = edgesOf(window);
+/**
+ * SQL: the incidents of the monitors `$1` that touch the window `[$2, $3)` of Unix seconds. Touching it is having a
+ * second of it, or having begun there and been over within that second. What ended later was going on (D-231).
+ */
+const TOUCHING = `SELECT i.*, s.start_second, CASE WHEN s.end_second <= $3::bigint THEN s.end_second END AS end_second
+  FROM incidents i, LATERAL (
+    SELECT i.started_at / 1000 AS start_second, i.resolved_at / 1000 AS end_second) s
+  WHERE i.monitor_id = ANY($1::text[]) AND i.started_at < $3::bigint * 1000
+    AND (i.resolved_at IS NULL OR s.end_second > $2::bigint OR s.start_second >= $2::bigint)`;
+
+/** Those of each monitor that has any; an account whose monitors always change has millions. */
+async function countIncidents(
+  run: Run,
+  monitorIds: readonly string[],
+  { startSeconds, endSeconds }: ReportWindow,
+): Promise<Map<string, IncidentFigures>> {
+  const rows = await run<IncidentFigures & { id: string }>(
+    `SELECT monitor_id AS id, count(*) AS count,
+       greatest(0, max(coalesce(end_second, $3) - greatest(start_second, $2))) AS "longestSeconds",
+       count(end_second) AS resolved,
+       coalesce(sum(greatest(0, end_second - start_second)) FILTER (WHERE end_second IS NOT NULL), 0)::bigint
+         AS "resolvedSeconds"
+     FROM (${TOUCHING}) t GROUP BY monitor_id`,
+    [monitorIds, startSeconds, endSeconds],
+  );
+  return new Map(rows.map(({ id, ...figures }) => [id, figures]));
+}
+
+/** The longest that a report lists, of all of these monitors together. */
+async function listLongestIncidents(
+  run: Run,
+  monitors: readonly ReportedMonitor[],
+  { startSeconds, endSeconds }: ReportWindow,
+): Promise<ReportIncident[]> {
   return await run<ReportIncident>(
-    `SELECT i.id, i.monitor_id, i.monitor_name, i.state, i.reason, i.started_at / 1000 AS started_at,
-     i.resolved_at / 1000 AS resolved_at,
-            CASE WHEN i.resolved_at IS NOT NULL THEN greatest(0,
-              i.resolved_at / 1000 - i.started_at / 1000) END AS duration_seconds, i.resolution
-     FROM unnest($1::text[]) AS m (id) JOIN incidents i ON i.monitor_id = m.id
-     WHERE i.started_at < $3 AND (i.resolved_at IS NULL OR i.resolved_at >= $2)
-     ORDER BY i.started_at, i.id`,
-    [monitorIds, fromMs, toMs],
+    `SELECT id, monitor_id, monitor_name, state, reason, start_second AS started_at, end_second AS resolved_at,
+       CASE WHEN end_second IS NOT NULL THEN greatest(0, end_second - start_second) END AS duration_seconds,
+       CASE WHEN end_second IS NOT NULL THEN resolution END AS resolution
+     FROM (${TOUCHING}) t
+     ORDER BY coalesce(end_second, $3) - start_second DESC, start_second, id COLLATE "C" LIMIT ${MAX_INCIDENTS}`,
+    [monitors.map(({ id }) => id), startSeconds, endSeconds],
   );
 }
 

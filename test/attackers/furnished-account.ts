@@ -1,6 +1,6 @@
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import { MAX_AT_ONCE } from '../../core/monitors/bulk.ts';
-import { buildReport, reportedPeriod, reportMonitor } from '../../core/statistics/reports/build.ts';
+import { buildReport, NO_INCIDENTS, reportedPeriod, reportMonitor } from '../../core/statistics/reports/build.ts';
 import { periodAround } from '../../core/statistics/reports/periods.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { linkIdentity } from '../../models/accounts/identities.ts';
@@ -375,9 +375,9 @@ async function addReport(
     transitions: [],
     maintenance: [],
     days: [],
-    incidents: [],
+    incidents: NO_INCIDENTS,
   };
-  const report = buildReport(WEEK, [reportMonitor(reportedPeriod(WEEK, []), facts)], []);
+  const report = buildReport(WEEK, [reportMonitor(reportedPeriod(WEEK, []), facts)], { incidents: [], gaps: [] });
   await insertReport(runOn(api.database.pool), {
     id,
     tenantId,

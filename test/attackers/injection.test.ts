@@ -277,35 +277,32 @@ async function storeReport(
   names: readonly string[],
 ): Promise<string> {
   const at = WEEK.startSeconds + 86_400;
-  const lines = names.map((name, index) => {
-    const id = `mon_${index}`;
-    const incidents = [
-      {
-        id: `inc_${index}`,
-        monitor_id: id,
-        monitor_name: name,
-        state: 'down' as const,
-        reason: name,
-        started_at: at,
-        resolved_at: at + 60,
-        duration_seconds: 60,
-        resolution: 'recovered' as const,
-      },
-    ];
-    return reportMonitor(reportedPeriod(WEEK, []), {
-      monitor: { id, name, type: 'http', slaTarget: null, sla: null, createdAtMs: 0 },
+  const incidents = names.map((name, index) => ({
+    id: `inc_${index}`,
+    monitor_id: `mon_${index}`,
+    monitor_name: name,
+    state: 'down' as const,
+    reason: name,
+    started_at: at,
+    resolved_at: at + 60,
+    duration_seconds: 60,
+    resolution: 'recovered' as const,
+  }));
+  const lines = names.map((name, index) =>
+    reportMonitor(reportedPeriod(WEEK, []), {
+      monitor: { id: `mon_${index}`, name, type: 'http', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
       days: [],
-      incidents,
-    });
-  });
+      incidents: { count: 1, longestSeconds: 60, resolved: 1, resolvedSeconds: 60 },
+    }),
+  );
   const id = makeId('rep');
   await insertReport(runOn(database.pool), {
     id,
     tenantId,
     window: WEEK,
-    ...buildReport(WEEK, lines, []),
+    ...buildReport(WEEK, lines, { incidents, gaps: [] }),
     nowMs: WEEK.endSeconds * 1000,
   });
   return id;

@@ -29,9 +29,15 @@ import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 export type ExcludedMaintenance = Stretch & { retroactive: readonly Stretch[] };
 
 /**
- * What is known of a monitor. `days` are the period's, each with its checks and what they took; `incidents` those that
- * may touch it.
+ * Counts the incidents of a monitor that touch a period, as of its end. The longest has its seconds inside the period;
+ * `resolved` are those that ended in it, in their whole length.
  */
+export type IncidentFigures = { count: number; longestSeconds: number; resolved: number; resolvedSeconds: number };
+
+/** A monitor without incidents. */
+export const NO_INCIDENTS: IncidentFigures = { count: 0, longestSeconds: 0, resolved: 0, resolvedSeconds: 0 };
+
+/** What is known of a monitor. `days` are the period's, each with its checks and what they took. */
 export type MonitorFacts = {
   monitor: {
     id: string;
@@ -44,7 +50,7 @@ export type MonitorFacts = {
   transitions: readonly StateChange[];
   maintenance: readonly ExcludedMaintenance[];
   days: readonly { checks: number; latency: Histogram }[];
-  incidents: readonly ReportIncident[];
+  incidents: IncidentFigures;
 };
 
 /** A report's line of one monitor, with what only the single read shows. */
@@ -54,14 +60,13 @@ export type MonitorReport = {
   /** The same as if there were no maintenance. */
   secondsWithMaintenance: StateSeconds;
   days: ReportDay[];
-  incidents: ReportIncident[];
 };
 
 /** Monitors that a summary names. */
 const MAX_WORST = 5;
 
 /** Incidents that a report lists; beyond, the shortest are only counted. */
-const MAX_INCIDENTS = 1000;
+export const MAX_INCIDENTS = 1000;
 
 /** A period, what the service itself missed of it, and its service hours. */
 export type Reported = { window: ReportWindow; gaps: readonly Stretch[]; calendar: ServiceCalendar };
@@ -75,7 +80,7 @@ export function reportedPeriod(window: ReportWindow, gaps: readonly Stretch[]): 
 /** What the period was for one monitor. */
 export function reportMonitor(
   { window, gaps, calendar }: Reported,
-  { monitor, transitions, maintenance, days, incidents: found }: MonitorFacts,
+  { monitor, transitions, maintenance, days, incidents }: MonitorFacts,
 ): MonitorReport {
   const edges = dayEdges(window);
   const history = { transitions, createdAtMs: monitor.createdAtMs, gaps, maintenance };
@@ -88,8 +93,6 @@ export function reportMonitor(
   const secondsWithMaintenance =
     seconds.maintenance === 0 ? seconds : measureStates({ ...history, maintenance: [], ...span });
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
-  const incidents = found.filter((incident) => overlaps(incident, window)).map((incident) => asOfEnd(incident, window));
-  const figures = countIncidents(incidents, window);
   const { id, name, type, slaTarget, sla } = monitor;
   return {
     line: {
@@ -104,9 +107,9 @@ export function reportMonitor(
       degraded_seconds: seconds.degraded,
       unknown_seconds: seconds.unknown,
       paused_seconds: seconds.paused,
-      incidents: figures.incidents,
-      longest_incident_seconds: figures.longestSeconds,
-      mttr_seconds: figures.mttrSeconds,
+      incidents: incidents.count,
+      longest_incident_seconds: incidents.longestSeconds,
+      mttr_seconds: incidents.resolved === 0 ? null : Math.round(incidents.resolvedSeconds / incidents.resolved),
       checks: days.reduce((sum, { checks }) => sum + checks, 0),
       response_ms: percentiles(mergeHistograms(days.map(({ latency }) => latency))),
       maintenance_seconds: seconds.maintenance,
@@ -122,7 +125,6 @@ export function reportMonitor(
       worst_state: worstStateOf(step),
       response_ms: percentiles(days[day]?.latency ?? null),
     })),
-    incidents,
   };
 }
 
@@ -137,20 +139,20 @@ function retroactiveSeconds(
   return secondsWithin(stretches, span);
 }
 
-/** The whole report; `monitors` in the order in which it lists them. */
+/** The whole report; `monitors` in the order in which it lists them, `incidents` the longest of all of them. */
 export function buildReport(
   window: ReportWindow,
   monitors: readonly MonitorReport[],
-  gaps: readonly (Stretch & { kind: ReportGap['kind'] })[],
+  {
+    incidents,
+    gaps,
+  }: { incidents: readonly ReportIncident[]; gaps: readonly (Stretch & { kind: ReportGap['kind'] })[] },
 ): { content: ReportContent; details: ReportDetails } {
   return {
     content: { summary: summarise(monitors), monitors: monitors.map(({ line }) => line) },
     details: {
       days: Object.fromEntries(monitors.map(({ line, days }) => [line.id, days])),
-      incidents: chooseIncidents(
-        monitors.flatMap(({ incidents }) => incidents),
-        window,
-      ),
+      incidents: incidents.toSorted(byStart),
       service_gaps: gaps.flatMap(({ kind, startMs, endMs }) => {
         const [from, to] = [
           Math.max(Math.floor(startMs / 1000), window.startSeconds),
@@ -204,53 +206,17 @@ function meetsTargets({ sla_met: isMet, service_hours: service }: ReportMonitor)
   return verdicts.length === 0 ? null : verdicts.every(Boolean);
 }
 
-/** In the order in which they began. */
-function chooseIncidents(incidents: readonly ReportIncident[], { endSeconds }: ReportWindow): ReportIncident[] {
+/** The incidents that a report lists of these: the longest by what of them was over when the period ended. */
+export function longestIncidents(incidents: readonly ReportIncident[], { endSeconds }: ReportWindow): ReportIncident[] {
   const lengthOf = ({ started_at: start, resolved_at: end }: ReportIncident) => (end ?? endSeconds) - start;
-  const chosen =
-    incidents.length <= MAX_INCIDENTS
-      ? [...incidents]
-      : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MAX_INCIDENTS);
-  return chosen.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
+  return incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a) || byStart(a, b)).slice(0, MAX_INCIDENTS);
+}
+
+function byStart(a: ReportIncident, b: ReportIncident): number {
+  return a.started_at - b.started_at || (a.id < b.id ? -1 : 1);
 }
 
 function percentiles(latency: Histogram | null): ResponseMs {
   const at = (q: number) => (latency === null ? null : quantileOf(latency, q));
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
-}
-
-/** What a report says of a monitor's incidents. */
-type IncidentFigures = { incidents: number; longestSeconds: number; mttrSeconds: number | null };
-
-/** Whether an incident belongs to a period: a second of it does, or it began there and was over within that second. */
-function overlaps(
-  { started_at: start, resolved_at: end }: Pick<ReportIncident, 'started_at' | 'resolved_at'>,
-  { startSeconds, endSeconds }: ReportWindow,
-): boolean {
-  return start < endSeconds && (end === null || end > startSeconds || start >= startSeconds);
-}
-
-/** An incident as it was known when the period ended: what ended later was going on. */
-function asOfEnd(incident: ReportIncident, { endSeconds }: ReportWindow): ReportIncident {
-  const isOver = incident.resolved_at !== null && incident.resolved_at <= endSeconds;
-  return isOver ? incident : { ...incident, resolved_at: null, duration_seconds: null, resolution: null };
-}
-
-/**
- * Counts the incidents of one monitor that touch the period, all of them as of its end. The longest counts with its
- * seconds inside the period, the mean time to recovery is that of the whole length of those that were resolved in it,
- * rounded to seconds; null where none was.
- */
-function countIncidents(incidents: readonly ReportIncident[], window: ReportWindow): IncidentFigures {
-  const inside = incidents.map(
-    ({ started_at: start, resolved_at: end }) =>
-      Math.min(end ?? window.endSeconds, window.endSeconds) - Math.max(start, window.startSeconds),
-  );
-  const lengths = incidents.flatMap(({ duration_seconds: seconds }) => (seconds === null ? [] : [seconds]));
-  return {
-    incidents: incidents.length,
-    longestSeconds: inside.reduce((longest, seconds) => Math.max(longest, seconds), 0),
-    mttrSeconds:
-      lengths.length === 0 ? null : Math.round(lengths.reduce((sum, seconds) => sum + seconds, 0) / lengths.length),
-  };
 }

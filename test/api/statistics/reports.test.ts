@@ -3,12 +3,13 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { bucketOf } from '../../../core/statistics/latency-histogram.ts';
 import {
+  NO_INCIDENTS,
   buildReport,
   reportedPeriod,
   reportMonitor,
   type MonitorFacts,
 } from '../../../core/statistics/reports/build.ts';
-import type { ReportContent, ReportDetails } from '../../../core/statistics/reports/content.ts';
+import type { ReportContent, ReportDetails, ReportIncident } from '../../../core/statistics/reports/content.ts';
 import { dayEdges, periodAround, type ReportWindow } from '../../../core/statistics/reports/periods.ts';
 import { runOn } from '../../../models/sql.ts';
 import { insertReport } from '../../../models/statistics/reports.ts';
@@ -50,26 +51,14 @@ async function storeReport(
       days: days.map((_, day) =>
         day === 4 ? { checks: 0, latency: { buckets: [], counts: [] } } : { checks: 10, latency: latencyOf(20 + day) },
       ),
-      incidents: [
-        {
-          id: 'inc_a',
-          monitor_id: 'mon_a',
-          monitor_name: 'Shop',
-          state: 'down',
-          reason: EVIL,
-          started_at: outage.startedAt,
-          resolved_at: outage.resolvedAt,
-          duration_seconds: 900,
-          resolution: 'recovered',
-        },
-      ],
+      incidents: { count: 1, longestSeconds: 900, resolved: 1, resolvedSeconds: 900 },
     },
     {
       monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
       days: [],
-      incidents: [],
+      incidents: NO_INCIDENTS,
     },
     {
       monitor: {
@@ -83,15 +72,28 @@ async function storeReport(
       transitions: [{ atMs: (start + 3 * 86_400) * 1000, to: 'degraded' }],
       maintenance: [],
       days: [],
-      incidents: [],
+      incidents: NO_INCIDENTS,
     },
   ];
   const gaps = [{ kind: 'checks' as const, startMs: (start + 100) * 1000, endMs: (start + 400) * 1000 }];
+  const incidents: ReportIncident[] = [
+    {
+      id: 'inc_a',
+      monitor_id: 'mon_a',
+      monitor_name: 'Shop',
+      state: 'down',
+      reason: EVIL,
+      started_at: outage.startedAt,
+      resolved_at: outage.resolvedAt,
+      duration_seconds: 900,
+      resolution: 'recovered',
+    },
+  ];
   const id = makeId('rep');
   const report = buildReport(
     window,
     facts.map((one) => reportMonitor(reportedPeriod(window, gaps), one)),
-    gaps,
+    { incidents, gaps },
   );
   if (
     !(await insertReport(runOn(database.pool), {

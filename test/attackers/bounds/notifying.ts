@@ -1,8 +1,10 @@
 import { PingsUnderWay, PingTokens } from '../../../api/heartbeats/pings.ts';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import { periodAround } from '../../../core/statistics/reports/periods.ts';
 import { recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
 import { insertTestDelivery } from '../../../models/alerts/delivery-record.ts';
 import { runOn } from '../../../models/sql.ts';
+import { composeReport } from '../../../models/statistics/period-facts.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending } from '../../../notifications/email/sending.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
@@ -448,7 +450,28 @@ const ours: Walker = async (t) => {
   });
   await account.owner('DELETE', `/v1/monitors/${id}`);
   t.deepEqual(await rows(), before);
+  await boundReportedIncidents(t);
 };
+
+/** What a report has of a monitor that changed with each check. */
+async function boundReportedIncidents(t: Parameters<Walker>[0]): Promise<void> {
+  const { database } = t.context.api;
+  const { owner, tenantId } = await t.context.api.account();
+  const id = await made(owner('POST', '/v1/monitors', { name: 'x' }));
+  const window = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
+  await database.pool.query('UPDATE monitors SET created_at = $2 WHERE id = $1', [id, window.startSeconds]);
+  await database.pool.query(
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at, resolved_at, resolution)
+     SELECT $2 || '_' || i, $1, $2, 'x', 'down', 'x', '{}', $3::bigint + i * 2000, $3::bigint + i * 2000,
+       $3::bigint + i * 2000 + 1000, 'recovered'
+     FROM generate_series(1, 1001) AS i`,
+    [tenantId, id, window.startSeconds * 1000],
+  );
+  const report = await composeReport(database, { tenantId, window, nowMs: Date.now() });
+  t.is(report?.content.summary.incidents, 1001);
+  t.is(report?.details.incidents.length, 1000);
+}
 
 /** The walkers of what comes in from outside, and of what is sent. */
 export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
