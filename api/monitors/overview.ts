@@ -18,11 +18,7 @@ import {
 } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/transitions.ts';
-import {
-  excludedTimes,
-  readCurrentMaintenance,
-  readMaintenanceTimes,
-} from '../../models/maintenance/maintenance-times.ts';
+import { measureWithMaintenance, readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import {
   countAlerts,
   listAllMonitors,
@@ -120,37 +116,35 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
     const edges = [...Array.from({ length: DAYS }, (_, day) => firstMs + day * DAY_MS), nowMs];
     const span = { fromMs: firstMs, toMs: nowMs, nowMs };
     const monitorNos = monitors.map(({ no }) => no);
-    const [histories, gaps, maintenance, latencies, lastChecks] = await Promise.all([
+    const [histories, gaps, latencies, lastChecks] = await Promise.all([
       readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span, most: MAX_CHANGES }),
       listServiceGaps(runOn(database.pool), span),
-      readMaintenanceTimes(database, { monitorNos, ...span }),
       readHourlyLatencies(database, { monitorNos, hours: HOURS, nowMs }),
       readLastChecks(database, { monitorNos, nowMs }),
     ]);
-    const shown: Answer<'getOverviewHistory'>['histories'] = [];
-    for (const monitor of monitors) {
-      const { no, id } = monitor;
-      const history = historyOf(monitor, {
-        transitions: histories.get(id) ?? [],
-        gaps,
-        maintenance: excludedTimes(maintenance, no),
-      });
-      const days = measureSteps(history, edges);
-      const { hourly = [], median = null } = latencies.get(no) ?? {};
-      shown.push({
-        id,
-        first_day: firstMs / 1000,
-        uptime_percent: judgeSla(measureStates({ ...history, ...span }), null).uptimePercent,
-        daily_uptime: days.map((seconds) => judgeSla(seconds, null).uptimePercent),
-        daily_worst_state: days.map(worstStateOf),
-        hourly_latency_ms: hourly,
-        median_latency_ms: median,
-        last_check_at: secondsOf(lastChecks.get(no)),
-        overdue: isOverdue(monitor, lastChecks.get(no), nowMs),
-      });
-      // Ten thousand changes of each are some milliseconds: others have their turn in between.
-      await setImmediate();
-    }
+    const shown = await measureWithMaintenance(
+      database,
+      { monitors, ...span },
+      async (monitor, { excluded: maintenance }): Promise<Answer<'getOverviewHistory'>['histories'][number]> => {
+        const { no, id } = monitor;
+        // Ten thousand changes of each are some milliseconds: others have their turn in between.
+        await setImmediate();
+        const history = historyOf(monitor, { transitions: histories.get(id) ?? [], gaps, maintenance });
+        const days = measureSteps(history, edges);
+        const { hourly = [], median = null } = latencies.get(no) ?? {};
+        return {
+          id,
+          first_day: firstMs / 1000,
+          uptime_percent: judgeSla(measureStates({ ...history, ...span }), null).uptimePercent,
+          daily_uptime: days.map((seconds) => judgeSla(seconds, null).uptimePercent),
+          daily_worst_state: days.map(worstStateOf),
+          hourly_latency_ms: hourly,
+          median_latency_ms: median,
+          last_check_at: secondsOf(lastChecks.get(no)),
+          overdue: isOverdue(monitor, lastChecks.get(no), nowMs),
+        };
+      },
+    );
     response.json({ histories: shown });
   };
 }
@@ -279,24 +273,20 @@ class AccountFigures {
     const fromMs = firstDayMs(nowMs);
     const monitorNos = monitors.map(({ no }) => no);
     const hoursFromMs = (Math.floor(nowMs / HOUR_MS) + 1 - HOURS) * HOUR_MS;
-    const [histories, maintenance, tallies, lastChecks] = await Promise.all([
+    const [histories, tallies, lastChecks] = await Promise.all([
       readStateHistories(database, {
         monitorIds: monitors.map(({ id }) => id),
         fromMs,
         toMs: nowMs,
         most: MAX_CHANGES,
       }),
-      readMaintenanceTimes(database, { monitorNos, fromMs, toMs: nowMs }),
       sumTallies(database, { monitorNos, fromMs: hoursFromMs, toMs: nowMs, nowMs }),
       readLastChecks(database, { monitorNos, nowMs }),
     ]);
-    return monitors.map((monitor) => {
+    const read = { monitors, fromMs, toMs: nowMs };
+    return await measureWithMaintenance(database, read, (monitor, { excluded: maintenance }) => {
       const { no, id } = monitor;
-      const history = historyOf(monitor, {
-        transitions: histories.get(id) ?? [],
-        gaps,
-        maintenance: excludedTimes(maintenance, no),
-      });
+      const history = historyOf(monitor, { transitions: histories.get(id) ?? [], gaps, maintenance });
       const latency = tallies.get(no)?.latency ?? { buckets: [], counts: [] };
       return {
         figures: {

@@ -16,7 +16,7 @@ import { judgeSla, measureWindows, type Stretch } from '../../core/statistics/sl
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { readStateHistories } from '../../models/incidents/transitions.ts';
-import { excludedTimes, readMaintenanceTimes } from '../../models/maintenance/maintenance-times.ts';
+import { measureWithMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { runOn } from '../../models/sql.ts';
 import {
   keyOf,
@@ -177,16 +177,13 @@ class AccountSnapshot {
   ): Promise<(readonly [no: number, Figures])[]> {
     const { database } = this.#source;
     const window = { fromMs, toMs: nowMs };
-    const [histories, maintenance] = await Promise.all([
-      readStateHistories(database, { monitorIds: rows.map(({ id }) => id), ...window, most: MAX_CHANGES }),
-      readMaintenanceTimes(database, { monitorNos: rows.map(({ no }) => no), ...window }),
-    ]);
-    return rows.map((row) => {
-      const history = historyOf(row, {
-        transitions: histories.get(row.id) ?? [],
-        gaps,
-        maintenance: excludedTimes(maintenance, row.no),
-      });
+    const histories = await readStateHistories(database, {
+      monitorIds: rows.map(({ id }) => id),
+      ...window,
+      most: MAX_CHANGES,
+    });
+    return await measureWithMaintenance(database, { monitors: rows, ...window }, (row, { excluded: maintenance }) => {
+      const history = historyOf(row, { transitions: histories.get(row.id) ?? [], gaps, maintenance });
       return [row.no, figuresOf(history, row.slaTarget, nowMs)] as const;
     });
   }

@@ -1,26 +1,36 @@
 import { LONGEST_SETTLE_SECONDS, type AlertMaintenance, type WindowSettings } from '../../core/maintenance/window.ts';
-import type { ExcludedMaintenance } from '../../core/statistics/reports/build.ts';
+import type { Stretch } from '../../core/statistics/sla.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /**
  * A stretch in which a monitor is in maintenance, of one occurrence of a window, in Unix milliseconds. `isExcluded`: it
- * is left out of uptime and SLA.
+ * is left out of uptime and SLA; `retroactive` is what of the occurrence was past when it was entered.
  */
-export type MaintenanceTime = ExcludedMaintenance & { windowId: string; windowName: string; isExcluded: boolean };
+export type MaintenanceTime = Stretch & {
+  windowId: string;
+  windowName: string;
+  isExcluded: boolean;
+  retroactive: readonly Stretch[];
+};
+
+/** The maintenance that a monitor's uptime leaves out, in order and apart; `retroactive` was entered afterwards. */
+export type ExcludedTimes = { excluded: readonly Stretch[]; retroactive: readonly Stretch[] };
 
 /** The maintenance that a monitor is in, as reads show it; `ends_at` is in Unix seconds. */
 export type CurrentMaintenance = { window_id: string; ends_at: number };
+
+type TimesRead = { monitorNos: readonly number[]; fromMs: number; toMs: number };
 
 type TimeRow = Omit<MaintenanceTime, 'retroactive'> & { monitorNo: number; late: [number, number][] | null };
 
 /**
  * The maintenance of these monitors that touches the window `[fromMs, toMs)`, whole, in order; monitors without any
- * have no entry. `most` of all together; all unless given. One index lookup for each monitor.
+ * have no entry. One index lookup for each monitor.
  */
 export async function readMaintenanceTimes(
   database: Pick<Database, 'pool'>,
-  { monitorNos, fromMs, toMs, most }: { monitorNos: readonly number[]; fromMs: number; toMs: number; most?: number },
+  { monitorNos, fromMs, toMs }: TimesRead,
 ): Promise<Map<number, MaintenanceTime[]>> {
   const rows = await runOn(database.pool)<TimeRow>(
     {
@@ -30,9 +40,9 @@ export async function readMaintenanceTimes(
                (SELECT json_agg(json_build_array(lower(r), upper(r))) FROM unnest(o.retroactive) AS r) AS late
              FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
              WHERE t.monitor_no = ANY($1::int[]) AND t.started_at < $3 AND t.ended_at > $2 AND NOT o.is_skipped
-             ORDER BY t.monitor_no, t.started_at, o.no LIMIT $4`,
+             ORDER BY t.monitor_no, t.started_at, o.no`,
     },
-    [monitorNos, fromMs, toMs, most ?? null],
+    [monitorNos, fromMs, toMs],
   );
   const times = rows.map(({ late, ...time }) => ({
     ...time,
@@ -44,6 +54,73 @@ export async function readMaintenanceTimes(
 /** Those of a monitor that its uptime leaves out. */
 export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTime[]>, no: number): MaintenanceTime[] {
   return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
+}
+
+/** The most maintenance of several monitors that is read at a time. */
+const MAX_TIMES = 100_000;
+
+/**
+ * The maintenance of these monitors that uptime leaves out, merged by the database. It is what touches the window
+ * `[fromMs, toMs)`; monitors without any have no entry. Null where several monitors have 100,000 times or more: fewer
+ * of them have to be read.
+ */
+export async function readExcludedTimes(
+  database: Pick<Database, 'pool'>,
+  { monitorNos, fromMs, toMs }: TimesRead,
+): Promise<Map<number, ExcludedTimes> | null> {
+  const most = monitorNos.length === 1 ? null : MAX_TIMES;
+  const rows = await runOn(database.pool)<ExcludedTimes & { monitorNo: number; count: number }>(
+    {
+      name: 'read-excluded-times',
+      text: `WITH times AS MATERIALIZED (
+               SELECT t.monitor_no, int8range(t.started_at, t.ended_at) AS time, o.retroactive
+               FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
+               WHERE t.monitor_no = ANY($1::int[]) AND t.started_at < $3 AND t.ended_at > $2
+                 AND t.ended_at > t.started_at AND NOT o.is_skipped AND o.sla = 'exclude'
+               LIMIT $4
+             ), merged AS (
+               SELECT monitor_no, count(*) AS count, range_agg(time) AS times FROM times GROUP BY monitor_no
+             ), late AS (
+               SELECT monitor_no, range_agg(time * r) AS times FROM times, unnest(retroactive) AS r GROUP BY monitor_no
+             )
+             SELECT m.monitor_no AS "monitorNo", m.count, ${stretchesOf('m.times')} AS excluded,
+               ${stretchesOf('l.times')} AS retroactive
+             FROM merged m LEFT JOIN late l USING (monitor_no)`,
+    },
+    [monitorNos, fromMs, toMs, most],
+  );
+  if (most !== null && rows.reduce((sum, { count }) => sum + count, 0) >= most) return null;
+  return new Map(rows.map(({ monitorNo, excluded, retroactive }) => [monitorNo, { excluded, retroactive }]));
+}
+
+/** SQL: the ranges of a multirange, in order. */
+function stretchesOf(ranges: string): string {
+  return `coalesce((SELECT json_agg(json_build_object('startMs', lower(r), 'endMs', upper(r)))
+                 FROM unnest(${ranges}) AS r), '[]')`;
+}
+
+/** Parts in which monitors are read that have too much maintenance together; halves would be read more often. */
+const PARTS = 8;
+
+/** Measures monitors in their order, each with the maintenance that its uptime leaves out. */
+export async function measureWithMaintenance<Monitor extends { no: number }, Measured>(
+  database: Pick<Database, 'pool'>,
+  { monitors, fromMs, toMs }: { monitors: readonly Monitor[]; fromMs: number; toMs: number },
+  measure: (monitor: Monitor, times: ExcludedTimes) => Measured | Promise<Measured>,
+): Promise<Measured[]> {
+  const times = await readExcludedTimes(database, { monitorNos: monitors.map(({ no }) => no), fromMs, toMs });
+  const measured: Measured[] = [];
+  if (times !== null) {
+    for (const monitor of monitors)
+      measured.push(await measure(monitor, times.get(monitor.no) ?? { excluded: [], retroactive: [] }));
+    return measured;
+  }
+  const size = Math.ceil(monitors.length / PARTS);
+  for (let first = 0; first < monitors.length; first += size) {
+    const part = { monitors: monitors.slice(first, first + size), fromMs, toMs };
+    measured.push(...(await measureWithMaintenance(database, part, measure)));
+  }
+  return measured;
 }
 
 /**

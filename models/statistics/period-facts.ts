@@ -19,7 +19,7 @@ import { ServiceCalendar, measureService, type CountedHours } from '../../core/s
 import type { StateSeconds } from '../../core/statistics/sla.ts';
 import type { Database } from '../database.ts';
 import { countChanges, readStateHistories } from '../incidents/transitions.ts';
-import { excludedTimes, readMaintenanceTimes } from '../maintenance/maintenance-times.ts';
+import { measureWithMaintenance, readExcludedTimes } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 import { listOverloadGaps, listServiceGaps } from './service-gaps.ts';
 import { sumTallies, type Tally } from './statistics.ts';
@@ -100,15 +100,18 @@ async function reportChunk(database: Database, { monitors, nowMs, ...period }: C
   const incidents = await countIncidents(runOn(database.pool), monitorIds, window);
   const monitorNos = monitors.map(({ no }) => no);
   const days = await readDays(database, { monitorNos, window, nowMs });
-  const maintenance = await readMaintenanceTimes(database, { monitorNos, ...edgesOf(window) });
-  return monitors.map(({ no, createdAt, ...monitor }) =>
-    reportMonitor(period, {
-      monitor: { ...monitor, createdAtMs: createdAt * 1000 },
-      transitions: histories.get(monitor.id) ?? [],
-      maintenance: excludedTimes(maintenance, no),
-      days: days.map((day) => dayOf(day.get(no))),
-      incidents: incidents.get(monitor.id) ?? NO_INCIDENTS,
-    }),
+  return await measureWithMaintenance(
+    database,
+    { monitors, ...edgesOf(window) },
+    ({ no, createdAt, ...monitor }, { excluded, retroactive }) =>
+      reportMonitor(period, {
+        monitor: { ...monitor, createdAtMs: createdAt * 1000 },
+        transitions: histories.get(monitor.id) ?? [],
+        maintenance: excluded,
+        retroactive,
+        days: days.map((day) => dayOf(day.get(no))),
+        incidents: incidents.get(monitor.id) ?? NO_INCIDENTS,
+      }),
   );
 }
 
@@ -199,10 +202,9 @@ export const MAX_TAGGED = 1000;
 /** The most changes of state and stretches of maintenance of all of them in a window. */
 const MAX_CHANGES = 1_000_000;
 
-/** Monitors that are counted at a time, the most changes of one of them, and the most maintenance of all of these. */
+/** Monitors that are counted at a time, and the most changes of one of them. */
 const TAGGED_AT_ONCE = 50;
 const MAX_OF_ONE = 10_000;
-const MAX_MAINTENANCE = 100_000;
 
 type TaggedMonitor = { no: number; id: string; name: string; createdAt: number };
 
@@ -234,15 +236,13 @@ export async function measureTags(
       ...window,
       most: MAX_OF_ONE,
     });
-    const maintenance = await readMaintenanceTimes(database, {
-      monitorNos: chunk.map(({ no }) => no),
-      ...window,
-      most: MAX_MAINTENANCE,
-    });
-    const [changes, times] = [countEach(histories), countEach(maintenance)];
-    left -= changes.total + times.total;
-    // What is as long as it may be can lack its beginning or end.
-    if (left < 0 || changes.most >= MAX_OF_ONE || times.total >= MAX_MAINTENANCE) return 'changes';
+    const maintenance = await readExcludedTimes(database, { monitorNos: chunk.map(({ no }) => no), ...window });
+    if (maintenance === null) return 'changes';
+    const lengths = [...histories.values()].map(({ length }) => length);
+    for (const { excluded } of maintenance.values()) left -= excluded.length;
+    left -= lengths.reduce((sum, length) => sum + length, 0);
+    // A history that is as long as it may be can lack its beginning.
+    if (left < 0 || lengths.some((length) => length >= MAX_OF_ONE)) return 'changes';
     for (const { no, id, name, createdAt } of chunk)
       measured.push({
         id,
@@ -251,17 +251,11 @@ export async function measureTags(
           transitions: histories.get(id) ?? [],
           createdAtMs: createdAt * 1000,
           gaps,
-          maintenance: excludedTimes(maintenance, no),
+          maintenance: maintenance.get(no)?.excluded ?? [],
         }),
       });
   }
   return measured;
-}
-
-/** How long lists are together, and the longest of them. */
-function countEach(lists: ReadonlyMap<unknown, readonly unknown[]>): { total: number; most: number } {
-  const lengths = [...lists.values()].map(({ length }) => length);
-  return { total: lengths.reduce((sum, length) => sum + length, 0), most: Math.max(0, ...lengths) };
 }
 
 type TagSlaRead = {

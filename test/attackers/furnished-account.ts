@@ -374,6 +374,7 @@ async function addReport(
     monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, sla: null, createdAtMs: 0 },
     transitions: [],
     maintenance: [],
+    retroactive: [],
     days: [],
     incidents: NO_INCIDENTS,
   };

@@ -293,6 +293,7 @@ async function storeReport(
       monitor: { id: `mon_${index}`, name, type: 'http', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
+      retroactive: [],
       days: [],
       incidents: { count: 1, longestSeconds: 60, resolved: 1, resolvedSeconds: 60 },
     }),

@@ -25,9 +25,6 @@ import type {
 } from './content.ts';
 import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 
-/** Maintenance of a monitor that is excluded from its SLA; `retroactive` is what of it was past when it was entered. */
-export type ExcludedMaintenance = Stretch & { retroactive: readonly Stretch[] };
-
 /**
  * Counts the incidents of a monitor that touch a period, as of its end. The longest has its seconds inside the period;
  * `resolved` are those that ended in it, in their whole length.
@@ -37,7 +34,10 @@ export type IncidentFigures = { count: number; longestSeconds: number; resolved:
 /** A monitor without incidents. */
 export const NO_INCIDENTS: IncidentFigures = { count: 0, longestSeconds: 0, resolved: 0, resolvedSeconds: 0 };
 
-/** What is known of a monitor. `days` are the period's, each with its checks and what they took. */
+/**
+ * What is known of a monitor. `maintenance` is what its SLA leaves out, `retroactive` what of that was past when it was
+ * entered; `days` are the period's, each with its checks and what they took.
+ */
 export type MonitorFacts = {
   monitor: {
     id: string;
@@ -48,7 +48,8 @@ export type MonitorFacts = {
     createdAtMs: number;
   };
   transitions: readonly StateChange[];
-  maintenance: readonly ExcludedMaintenance[];
+  maintenance: readonly Stretch[];
+  retroactive: readonly Stretch[];
   days: readonly { checks: number; latency: Histogram }[];
   incidents: IncidentFigures;
 };
@@ -80,7 +81,7 @@ export function reportedPeriod(window: ReportWindow, gaps: readonly Stretch[]): 
 /** What the period was for one monitor. */
 export function reportMonitor(
   { window, gaps, calendar }: Reported,
-  { monitor, transitions, maintenance, days, incidents }: MonitorFacts,
+  { monitor, transitions, maintenance, retroactive, days, incidents }: MonitorFacts,
 ): MonitorReport {
   const edges = dayEdges(window);
   const history = { transitions, createdAtMs: monitor.createdAtMs, gaps, maintenance };
@@ -113,7 +114,7 @@ export function reportMonitor(
       checks: days.reduce((sum, { checks }) => sum + checks, 0),
       response_ms: percentiles(mergeHistograms(days.map(({ latency }) => latency))),
       maintenance_seconds: seconds.maintenance,
-      retroactive_seconds: retroactiveSeconds(maintenance, span),
+      retroactive_seconds: secondsWithin(retroactive, span),
       uptime_percent_with_maintenance: judgeSla(secondsWithMaintenance, null).uptimePercent,
       service_hours: sla && serviceFigures(sla, measureService(calendar, sla, history)),
     },
@@ -126,17 +127,6 @@ export function reportMonitor(
       response_ms: percentiles(days[day]?.latency ?? null),
     })),
   };
-}
-
-/** How much of a period's maintenance was entered after the fact. */
-function retroactiveSeconds(
-  maintenance: readonly ExcludedMaintenance[],
-  span: { fromMs: number; toMs: number },
-): number {
-  const stretches = maintenance.flatMap(({ startMs, endMs, retroactive }) =>
-    retroactive.map((late) => ({ startMs: Math.max(startMs, late.startMs), endMs: Math.min(endMs, late.endMs) })),
-  );
-  return secondsWithin(stretches, span);
 }
 
 /** The whole report; `monitors` in the order in which it lists them, `incidents` the longest of all of them. */

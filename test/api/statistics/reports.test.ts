@@ -48,6 +48,7 @@ async function storeReport(
         { atMs: outage.resolvedAt * 1000, to: 'up' },
       ],
       maintenance: [],
+      retroactive: [],
       days: days.map((_, day) =>
         day === 4 ? { checks: 0, latency: { buckets: [], counts: [] } } : { checks: 10, latency: latencyOf(20 + day) },
       ),
@@ -57,6 +58,7 @@ async function storeReport(
       monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
+      retroactive: [],
       days: [],
       incidents: NO_INCIDENTS,
     },
@@ -71,6 +73,7 @@ async function storeReport(
       },
       transitions: [{ atMs: (start + 3 * 86_400) * 1000, to: 'degraded' }],
       maintenance: [],
+      retroactive: [],
       days: [],
       incidents: NO_INCIDENTS,
     },

@@ -2,6 +2,7 @@ import type { HttpObservation } from '../../../core/checks/http/observation.ts';
 import { listVendorDocuments } from '../../../core/checks/vendor/document.ts';
 import { findVendorPage } from '../../../core/checks/vendor/page.ts';
 import { claimDomain, createVendorDocumentStore } from '../../../models/checks/lookups.ts';
+import { readExcludedTimes } from '../../../models/maintenance/maintenance-times.ts';
 import { OutOfBodyMemory, bodyBudget, holdingBodies } from '../../../net/body-budget.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { Judge } from '../../../probes/judging/judge.ts';
@@ -433,7 +434,41 @@ const maintenance: Walker = async (t) => {
     await statusesOf(61, () => other('POST', '/v1/maintenance-windows/preview', window)),
     thenRefused(60, 200, 429),
   );
+  await boundMaintenanceReads(t);
 };
+
+/** What is read at a time of monitors that were in maintenance very often, each time apart from the others. */
+async function boundMaintenanceReads(t: Parameters<Walker>[0]): Promise<void> {
+  const { database } = t.context.api;
+  const { owner, reader, tenantId } = await t.context.api.account();
+  const add = async (name: string) => await made(owner('POST', '/v1/monitors', { name, tags: ['often'] }));
+  const ids = [await add('x'), await add('y')];
+  await database.pool.query(
+    'UPDATE monitors SET created_at = created_at - 172800, state_since = state_since - 172800000 WHERE id = ANY($1)',
+    [ids],
+  );
+  const fromMs = Date.now() - 86_400_000;
+  await database.pool.query(
+    `WITH o AS (
+       INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+         all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, covered_at)
+       SELECT 'mwn_x', $1, 'x', 'x' || i, $2::bigint + i * 1000, $2::bigint + i * 1000 + 500, true, '{}', '{}', 'hold',
+         'exclude', 0, 0
+       FROM generate_series(1, 50000) AS i RETURNING no, starts_at, ends_at
+     )
+     INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
+     SELECT m.no, o.no, o.starts_at, o.ends_at FROM o, monitors m WHERE m.id = ANY($3)`,
+    [tenantId, fromMs, ids],
+  );
+  const { rows } = await database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE id = ANY($1)', [ids]);
+  const read = { fromMs, toMs: Date.now() };
+  t.is(await readExcludedTimes(database, { monitorNos: rows.map(({ no }) => no), ...read }), null);
+  for (const { no } of rows)
+    t.is((await readExcludedTimes(database, { monitorNos: [no], ...read }))?.get(no)?.excluded.length, 50_000);
+  for (const path of [`/v1/overview/history?ids=${ids.join()}`, '/v1/overview/figures', '/v1/metrics'] as const)
+    t.is((await reader('GET', path)).status, 200, path);
+  t.is((await reader('GET', '/v1/sla?tag=often')).status, 400);
+}
 
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   monitors,
