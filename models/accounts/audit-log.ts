@@ -179,13 +179,28 @@ export async function recordThrottledSignIn(
   );
 }
 
-/** Forgets entries of whichever account that were written before a moment; returns how many. */
-export async function deleteOldAuditEntries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
-  const [row] = await runOn(database.pool)<{ deleted: number }>(
-    'WITH gone AS (DELETE FROM audit_log WHERE at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
-    [Math.floor(beforeMs / 1000)],
-  );
-  return row?.deleted ?? 0;
+/** Entries that one statement deletes. */
+const CHUNK = 50_000;
+
+/**
+ * Deletes entries of all accounts that were written before a moment, some at a time for as long as `mayGoOn`; returns
+ * how many.
+ */
+export async function deleteOldAuditEntries(
+  database: Pick<Database, 'pool'>,
+  beforeMs: number,
+  mayGoOn: () => boolean = () => true,
+): Promise<number> {
+  let deleted = 0;
+  for (let last = CHUNK; last === CHUNK && mayGoOn(); deleted += last) {
+    const [row] = await runOn(database.pool)<{ deleted: number }>(
+      `WITH gone AS (DELETE FROM audit_log WHERE no IN (SELECT no FROM audit_log WHERE at <= $1 LIMIT ${CHUNK})
+         RETURNING 1) SELECT count(*) AS deleted FROM gone`,
+      [Math.floor(beforeMs / 1000)],
+    );
+    last = row?.deleted ?? 0;
+  }
+  return deleted;
 }
 
 function entryOf({

@@ -253,38 +253,68 @@ const MAY_GO_OUT = `EXISTS (SELECT FROM parent_holds k
   JOIN monitors m ON m.id = k.monitor_id AND m.sequence = k.sequence
   WHERE k.delivery_id = d.id AND k.joined_id IS NOT NULL)`;
 
+/** Deliveries of one channel that one statement deletes: each takes its rows of eight other tables along. */
+const CHUNK = 2000;
+
+/** Channels that one statement searches for deliveries to delete. */
+const CHANNELS_AT_ONCE = 200;
+
 /**
  * Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest
- * 10,000, with their attempts; returns how many.
+ * 10,000, with their attempts; returns how many. Channels take turns of 2,000 deliveries for as long as `mayGoOn`; the
+ * next run goes on. Nothing is finished before it was created, so the index of a channel's deliveries finds them.
  */
-export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
+export async function deleteOldDeliveries(
+  database: Pick<Database, 'pool'>,
+  beforeMs: number,
+  mayGoOn: () => boolean = () => true,
+): Promise<number> {
   const run = runOn(database.pool);
-  const [old] = await run<{ deleted: number }>(
-    `WITH gone AS (DELETE FROM deliveries d WHERE finished_at < $1 AND NOT ${MAY_GO_OUT} RETURNING 1)
-     SELECT count(*) AS deleted FROM gone`,
-    [beforeMs],
-  );
-  const full = await run<{ id: string }>(
-    'SELECT channel_id AS id FROM deliveries WHERE channel_id IS NOT NULL GROUP BY channel_id HAVING count(*) > $1',
-    [MAX_OF_CHANNEL],
-  );
-  let deleted = old?.deleted ?? 0;
-  // One channel after the other: a storm on many of them would be too much for one statement.
-  for (const { id } of full) deleted += await deleteExcess(run, id);
+  let deleted = 0;
+  let channels = await listToClear(run, beforeMs);
+  while (channels.length > 0) {
+    const unfinished: string[] = [];
+    for (const id of channels) {
+      if (!mayGoOn()) return deleted;
+      const last = await deleteSome(run, id, beforeMs);
+      if (last === CHUNK) unfinished.push(id);
+      deleted += last;
+    }
+    channels = unfinished;
+  }
   return deleted;
 }
 
-async function deleteExcess(run: Run, channelId: string): Promise<number> {
-  const [excess] = await run<{ deleted: number }>(
-    `WITH gone AS (
-       DELETE FROM deliveries d
-       USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1
-         ORDER BY created_at DESC, id DESC OFFSET ${MAX_OF_CHANNEL} LIMIT 1) last
-       WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL
-         AND NOT ${MAY_GO_OUT}
-         RETURNING 1
-     ) SELECT count(*) AS deleted FROM gone`,
-    [channelId],
+/** The channels that have something to delete, in no order: none is the first in each run. */
+async function listToClear(run: Run, beforeMs: number): Promise<string[]> {
+  const found: string[] = [];
+  for (let after: string | null = ''; after !== null;) {
+    const page: { id: string; isToClear: boolean }[] = await run(
+      `SELECT c.id, EXISTS (SELECT FROM deliveries d WHERE d.channel_id = c.id AND d.created_at < $2
+           AND d.finished_at < $2)
+         OR EXISTS (SELECT FROM deliveries d WHERE d.channel_id = c.id OFFSET ${MAX_OF_CHANNEL}) AS "isToClear"
+       FROM (SELECT id FROM channels WHERE id > $1 ORDER BY id LIMIT ${CHANNELS_AT_ONCE}) c ORDER BY c.id`,
+      [after, beforeMs],
+    );
+    found.push(...page.filter(({ isToClear }) => isToClear).map(({ id }) => id));
+    after = page.length === CHANNELS_AT_ONCE ? (page.at(-1)?.id ?? null) : null;
+  }
+  return found
+    .map((id) => ({ id, turn: Math.random() }))
+    .toSorted((a, b) => a.turn - b.turn)
+    .map(({ id }) => id);
+}
+
+async function deleteSome(run: Run, channelId: string, beforeMs: number): Promise<number> {
+  const [row] = await run<{ deleted: number }>(
+    `WITH last AS (SELECT created_at, id FROM deliveries WHERE channel_id = $1
+       ORDER BY created_at DESC, id DESC OFFSET ${MAX_OF_CHANNEL} LIMIT 1),
+     gone AS (DELETE FROM deliveries WHERE id IN (
+       SELECT d.id FROM deliveries d WHERE d.channel_id = $1 AND d.finished_at IS NOT NULL AND NOT ${MAY_GO_OUT}
+         AND (d.finished_at < $2 OR (d.created_at, d.id) <= (SELECT created_at, id FROM last))
+       ORDER BY d.created_at, d.id LIMIT ${CHUNK}) RETURNING 1)
+     SELECT count(*) AS deleted FROM gone`,
+    [channelId, beforeMs],
   );
-  return excess?.deleted ?? 0;
+  return row?.deleted ?? 0;
 }

@@ -104,7 +104,7 @@ function openChores(
     reconcile: () => reconcile(runtime),
     sweep: () => sweep(runtime, sweepMemory),
     partitions: () => maintainPartitions(runtime),
-    retention: () => retainHistory(runtime),
+    retention: () => retainHistory(runtime, { signal }),
     advisories: () => adviseOfExpiries(runtime, knowDomain),
     registries: () => refreshRegistries(runtime, { url: rdapBootstrapUrl, http }),
     rollups: () => rollUp(runtime, { signal }),

@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { deleteOldAuditEntries } from '../../models/accounts/audit-log.ts';
 import { deleteUsedOnce } from '../../models/accounts/identities.ts';
 import { deletePastInvitations } from '../../models/accounts/invitations.ts';
@@ -75,52 +75,56 @@ const MAX_PINGS = 500_000;
  */
 const JUMP_WINDOW_MS = DAY_MS;
 
-/** How many rows of each kind were deleted. */
-type Deleted = {
-  deliveries: number;
-  domains: number;
-  idleRegistries: number;
-  telegramUpdates: number;
-  vendorPages: number;
-  sessions: number;
-  usedOnce: number;
-  signInClients: number;
-  invitations: number;
-  auditEntries: number;
-  pings: number;
-  rates: number;
-  maintenance: number;
-  bulkChanges: number;
-  zoneReports: number;
-  drills: number;
-};
+/** What goes in chunks begins no other one after so long, in milliseconds; the next run goes on. */
+const BUDGET_MS = 5 * MINUTE_MS;
 
-/** Deletes what is older than its promise, and sessions that are over. */
-export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
+type Deletion = () => Promise<number>;
+
+/**
+ * Deletes what is older than its promise, and sessions that are over; returns how many rows of each kind. None of these
+ * waits for another to succeed: throws the first failure after all of them. `signal` is aborted when the process stops.
+ */
+export async function retainHistory(
+  { database, now, log }: Pick<Runtime, 'database' | 'now' | 'log'>,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<Record<string, number> | { held: true }> {
   if (await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: JUMP_WINDOW_MS })) return { held: true };
-  return {
-    deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
-    domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * DAY_MS),
-    idleRegistries: await deleteIdleRegistries(database, now() - KEEP_DOMAINS_DAYS * DAY_MS),
-    telegramUpdates: await deleteOldUpdates(database, now()),
-    vendorPages: await deleteUnusedVendorPages(
-      database,
-      now() - KEEP_VENDOR_PAGES_DAYS * DAY_MS,
-      now() - KEEP_UNWATCHED_MS,
-    ),
-    sessions: await deleteOverSessions(database, now()),
-    usedOnce: await deleteUsedOnce(database, now()),
-    signInClients: await deleteOldSignInClients(database, now()),
-    invitations: await deletePastInvitations(database, now()),
-    auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS),
-    pings: await deleteOrphanedPings(database, MAX_PINGS),
-    rates: await deletePastRates(database, now()),
-    maintenance: await deleteOldMaintenance(database, {
-      occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,
-      windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
-    }),
-    bulkChanges: await deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
-    zoneReports: await deleteOldZoneReports(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
-    drills: await deleteOldDrills(database, now() - KEEP_DRILLS_DAYS * DAY_MS),
+  const endMs = performance.now() + BUDGET_MS;
+  const mayGoOn = () => performance.now() < endMs && signal?.aborted !== true;
+  const deletions: Record<string, Deletion> = {
+    domains: () => deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * DAY_MS),
+    idleRegistries: () => deleteIdleRegistries(database, now() - KEEP_DOMAINS_DAYS * DAY_MS),
+    telegramUpdates: () => deleteOldUpdates(database, now()),
+    vendorPages: () =>
+      deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * DAY_MS, now() - KEEP_UNWATCHED_MS),
+    sessions: () => deleteOverSessions(database, now()),
+    usedOnce: () => deleteUsedOnce(database, now()),
+    signInClients: () => deleteOldSignInClients(database, now()),
+    invitations: () => deletePastInvitations(database, now()),
+    pings: () => deleteOrphanedPings(database, MAX_PINGS),
+    rates: () => deletePastRates(database, now()),
+    maintenance: () =>
+      deleteOldMaintenance(database, {
+        occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,
+        windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
+      }),
+    bulkChanges: () => deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
+    zoneReports: () => deleteOldZoneReports(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
+    drills: () => deleteOldDrills(database, now() - KEEP_DRILLS_DAYS * DAY_MS),
+    // The longest last.
+    auditEntries: () => deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS, mayGoOn),
+    deliveries: () => deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS, mayGoOn),
   };
+  const deleted: Record<string, number> = {};
+  const failures: unknown[] = [];
+  for (const [what, deletion] of Object.entries(deletions)) {
+    try {
+      deleted[what] = await deletion();
+    } catch (error) {
+      log.error({ err: error, what }, 'retention.failed');
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return deleted;
 }

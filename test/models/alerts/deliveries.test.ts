@@ -440,10 +440,58 @@ test('retention takes what was finished long ago with its attempts, and nothing 
     await claimNextDelivery(database, channelId, CLAIM);
     await recordAttempt(database, attemptOf(id, { outcome: 'failed', finishedAtMs }));
   }
+  // Made long ago, but due no earlier: pending ones from then would be overdue in the tests beside this one.
+  await database.pool.query('UPDATE deliveries SET created_at = 500 WHERE id = ANY ($1)', [
+    [old.id, recent.id, pending.id],
+  ]);
   t.is(await deleteOldDeliveries(database, 1000), 1);
+  t.is(await deliveryOf(old.id), undefined);
   t.deepEqual(await attemptsOf(old.id), []);
   t.is((await deliveryOf(recent.id)).outcome, 'failed');
   t.is((await deliveryOf(pending.id)).outcome, 'pending');
+});
+
+test('retention goes on in its next run, and no channel waits for the backlog of another', async (t) => {
+  const own = await createTestDatabase();
+  const filled = openTestDatabase(own.databaseUrl, { secrets });
+  t.teardown(async () => {
+    await closeDatabase(filled);
+    await own.drop();
+  });
+  const insert = (channelId: string, count: number) =>
+    filled.pool.query(
+      `INSERT INTO deliveries (id, tenant_id, channel_id, event, message, outcome, next_attempt_at, created_at,
+         finished_at)
+       SELECT 'dlv_' || $1 || n, 'ten_1', $1, 'monitor.down', '{}', 'delivered', 0, n, n
+       FROM generate_series(1, $2::int) AS n`,
+      [channelId, count],
+    );
+  await filled.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_1', 'a', 'pro', 0)`);
+  await filled.pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at)
+     SELECT id, 'ten_1', 'slack', id, 'connected', true, 0 FROM unnest(ARRAY['nch_1', 'nch_2', 'nch_3']) AS id`,
+  );
+  await insert('nch_1', 5000);
+  await insert('nch_2', 3);
+  await insert('nch_3', 10_001);
+  const leftOf = async (channelId: string) => {
+    const { rows } = await filled.pool.query<{ count: number }>(
+      'SELECT count(*)::int FROM deliveries WHERE channel_id = $1',
+      [channelId],
+    );
+    return rows[0]?.count;
+  };
+  t.is(await deleteOldDeliveries(filled, 0, () => false), 0);
+  t.is(await deleteOldDeliveries(filled, 0), 1);
+  t.deepEqual([await leftOf('nch_1'), await leftOf('nch_2'), await leftOf('nch_3')], [5000, 3, 10_000]);
+  await filled.pool.query(`DELETE FROM deliveries WHERE channel_id = 'nch_3'`);
+  // Time for one statement for each of the two channels that are left.
+  let statements = 0;
+  const mayGoOn = () => (statements += 1) <= 2;
+  t.is(await deleteOldDeliveries(filled, 4501, mayGoOn), 2003);
+  t.deepEqual([await leftOf('nch_1'), await leftOf('nch_2')], [3000, 0]);
+  t.is(await deleteOldDeliveries(filled, 4501), 2500);
+  t.is(await leftOf('nch_1'), 500);
 });
 
 test('channels with deliveries that are long due and unclaimed are listed, the longest due first', async (t) => {

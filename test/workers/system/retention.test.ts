@@ -136,3 +136,21 @@ test('an invitation goes 30 days after it was past, taken up or not; a good or n
     ['good', 'newly past', 'past for nearly 30 days', 'taken up just now'],
   );
 });
+
+test('what cannot be deleted keeps nothing else from being deleted, and fails the chore', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, logLines } = runtime;
+  await recordSignInClients(
+    database,
+    { account: 'queue-board', userId: null },
+    { clients: ['network:192.0.2.1'], nowMs: NOW_MS - 181 * 86_400_000 },
+  );
+  await database.pool.query('ALTER TABLE domains RENAME TO away');
+  await t.throwsAsync(retainHistory({ ...runtime, now: () => NOW_MS }), { message: /domains/ });
+  t.deepEqual(await findSignInClients(database, 'queue-board', ['network:192.0.2.1']), []);
+  const failed = logLines.filter(({ msg }) => msg === 'retention.failed');
+  t.deepEqual(
+    failed.map(({ what }) => what),
+    ['domains'],
+  );
+});
