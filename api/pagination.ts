@@ -61,21 +61,29 @@ export function readPage(request: WrittenRequest & { query: PageQuery }): PageRe
 /**
  * Cuts a list to one page; it was read with one entry more than the page holds. Where that entry exists, `Link` names
  * the next page. `limit` null = the whole list, which has no next page, unless reading it was cut short (`isCut`).
+ * `searchedTo`: the search for entries ended there, with no more of them until then.
  */
 export function cutPage<Entry>(
   entries: readonly Entry[],
   {
     limit,
     isCut = false,
+    searchedTo = null,
     positionOf,
-  }: { limit: number | null; isCut?: boolean; positionOf: (entry: Entry) => Position },
+  }: {
+    limit: number | null;
+    isCut?: boolean;
+    searchedTo?: Position | null;
+    positionOf: (entry: Entry) => Position;
+  },
   answer: { request: WrittenRequest; response: Response; publicUrl: string },
 ): readonly Entry[] {
-  if (!isCut && (limit === null || entries.length <= limit)) return entries;
+  const hasMore = isCut || (limit !== null && entries.length > limit);
+  if (!hasMore && searchedTo === null) return entries;
   const page = limit === null ? entries : entries.slice(0, limit);
   const last = page.at(-1);
-  if (last !== undefined)
-    answer.response.setHeader('Link', `<${nextUrl(answer, { limit, position: positionOf(last) })}>; rel="next"`);
+  const position = hasMore ? last && positionOf(last) : searchedTo;
+  if (position) answer.response.setHeader('Link', `<${nextUrl(answer, { limit, position })}>; rel="next"`);
   return page;
 }
 

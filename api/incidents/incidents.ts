@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { MAX_NOTE, cleanNote } from '../../core/incidents/incident.ts';
 import { text, type Problem } from '../../core/monitors/input/checks.ts';
-import { listIncidents, type ListedIncident } from '../../models/incidents/history.ts';
+import { findSearchEnd, listIncidents, type ListedIncident } from '../../models/incidents/history.ts';
 import {
   findIncident,
   listEvidence,
@@ -59,25 +59,26 @@ async function answerIncidents(
   const limit = page.limit ?? DEFAULT_LIMIT;
   const { status, acknowledged, since, until, open_since: openSince } = request.query;
   const isUnknownMonitor = monitorId !== undefined && !isId(monitorId);
-  const incidents = isUnknownMonitor
-    ? []
-    : await listIncidents(database, {
-        tenantId: callerOf(response).tenantId,
-        filter: {
-          ...(monitorId !== undefined && { monitorId }),
-          ...(status && { status }),
-          ...(acknowledged !== undefined && { acknowledged: acknowledged === 'true' }),
-          ...(since !== undefined && { sinceSeconds: since }),
-          ...(until !== undefined && { untilSeconds: until }),
-          ...(openSince !== undefined && { openSinceSeconds: openSince }),
-          ...(tags !== undefined && { tags }),
-        },
-        ...(page.after && { before: { startedAtMs: page.after.at, id: page.after.id } }),
-        limit: limit + 1,
-      });
+  const query = {
+    tenantId: callerOf(response).tenantId,
+    filter: {
+      ...(monitorId !== undefined && { monitorId }),
+      ...(status && { status }),
+      ...(acknowledged !== undefined && { acknowledged: acknowledged === 'true' }),
+      ...(since !== undefined && { sinceSeconds: since }),
+      ...(until !== undefined && { untilSeconds: until }),
+      ...(openSince !== undefined && { openSinceSeconds: openSince }),
+      ...(tags !== undefined && { tags }),
+    },
+    ...(page.after && { before: { startedAtMs: page.after.at, id: page.after.id } }),
+    limit: limit + 1,
+  };
+  const incidents = isUnknownMonitor ? [] : await listIncidents(database, query);
+  const positionOf = ({ startedAtMs, id }: { startedAtMs: number; id: string }) => ({ at: startedAtMs, id });
+  const end = isUnknownMonitor || incidents.length > limit ? null : await findSearchEnd(database, query);
   const shown = cutPage(
     incidents,
-    { limit, positionOf: ({ startedAtMs, id }) => ({ at: startedAtMs, id }) },
+    { limit, searchedTo: end && positionOf(end), positionOf },
     { request, response, publicUrl: config.publicUrl },
   );
   const nowMs = now();

@@ -109,34 +109,86 @@ export async function resolveDeleted(
   await resolveIncident(run, { ...deleted, resolution: 'deleted' });
 }
 
+/** A request for a page of incidents; `before` is the last one of the page before. */
+type IncidentQuery = {
+  tenantId: string;
+  filter?: IncidentFilter;
+  before?: { startedAtMs: number; id: string };
+  limit: number;
+};
+
+/** Incidents that a page is searched for in where no index serves its filters. */
+const SEARCHED = 100_000;
+
+const NEWEST_FIRST = 'ORDER BY started_at DESC, id DESC';
+
 /**
- * A tenant's incidents, newest first; `before` is the last one of the page before. Conditions that are not asked for
- * are left out, and the statement has no name: the plan is made for what is there, and uses the indexes that it can.
+ * A tenant's incidents, newest first. Conditions that are not in the query are left out, and the statement has no name:
+ * the plan is made for what is there, and uses the indexes that it can (D-457). Where none serves, only the next
+ * 100,000 incidents are searched: `findSearchEnd` says where that ended.
  */
-export async function listIncidents(
-  database: Database,
-  query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
-): Promise<ListedIncident[]> {
-  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds, openSinceSeconds, tags } = query.filter ?? {};
-  const bind: (string | number | readonly string[])[] = [];
-  const at = (value: string | number | readonly string[]) => `$${bind.push(value)}`;
-  const conditions = [
-    `tenant_id = ${at(query.tenantId)}`,
-    monitorId !== undefined && `monitor_id = ${at(monitorId)}`,
-    status !== undefined && `resolved_at IS ${status === 'open' ? '' : 'NOT '}NULL`,
-    acknowledged !== undefined && `acknowledged_at IS ${acknowledged ? 'NOT ' : ''}NULL`,
-    sinceSeconds !== undefined && `started_at >= ${at(sinceSeconds * 1000)}::bigint`,
-    untilSeconds !== undefined && `started_at <= ${at(untilSeconds * 1000 + 999)}::bigint`,
-    openSinceSeconds !== undefined && `(resolved_at IS NULL OR resolved_at >= ${at(openSinceSeconds * 1000)}::bigint)`,
-    tags !== undefined && `EXISTS (SELECT FROM monitors m WHERE m.id = monitor_id AND m.tags @> ${at(tags)}::text[])`,
-    query.before !== undefined &&
-      `(started_at, id) < (${at(query.before.startedAtMs)}::bigint, ${at(query.before.id)}::text)`,
-  ].filter((condition) => condition !== false);
+export async function listIncidents(database: Database, query: IncidentQuery): Promise<ListedIncident[]> {
+  const { bind, at } = startBinding();
+  const within = boundsOf(query, at);
+  const filters = filtersOf(query, at);
+  const isOpen = query.filter?.status === 'open';
+  const source = `SELECT * FROM incidents WHERE ${within}${isOpen ? ' AND resolved_at IS NULL' : ''}`;
   return await runOn(database.pool)<ListedIncident>(
-    `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE ${conditions.join(' AND ')}
-     ORDER BY started_at DESC, id DESC LIMIT ${at(query.limit)}`,
+    // Apart from the order, open ones are found by their own index: each monitor has one at the most.
+    `WITH found AS ${isOpen ? `MATERIALIZED (${source})` : `(${source} ${NEWEST_FIRST} LIMIT ${SEARCHED})`}
+     SELECT ${INCIDENT_COLUMNS} FROM found WHERE ${['true', ...filters].join(' AND ')}
+     ${NEWEST_FIRST} LIMIT ${at(query.limit)}`,
     bind,
   );
+}
+
+/** Where the search for a page that is not full ended before the last incident; null where it went through all. */
+export async function findSearchEnd(
+  database: Database,
+  query: IncidentQuery,
+): Promise<{ startedAtMs: number; id: string } | null> {
+  if (query.filter?.status === 'open' || filtersOf(query, startBinding().at).length === 0) return null;
+  const { bind, at } = startBinding();
+  const [end] = await runOn(database.pool)<{ startedAtMs: number; id: string }>(
+    `SELECT started_at AS "startedAtMs", id FROM incidents WHERE ${boundsOf(query, at)}
+     ${NEWEST_FIRST} OFFSET ${SEARCHED - 1} LIMIT 1`,
+    bind,
+  );
+  return end ?? null;
+}
+
+type Bound = string | number | readonly string[];
+
+/** `at` adds a value to those of a statement and returns its placeholder. */
+function startBinding(): { bind: Bound[]; at: (value: Bound) => string } {
+  const bind: Bound[] = [];
+  return { bind, at: (value) => `$${bind.push(value)}` };
+}
+
+/** SQL: the conditions that indexes serve. */
+function boundsOf({ tenantId, filter = {}, before }: IncidentQuery, at: (value: Bound) => string): string {
+  const { monitorId, sinceSeconds, untilSeconds } = filter;
+  const conditions = [
+    `tenant_id = ${at(tenantId)}`,
+    monitorId !== undefined && `monitor_id = ${at(monitorId)}`,
+    sinceSeconds !== undefined && `started_at >= ${at(sinceSeconds * 1000)}::bigint`,
+    untilSeconds !== undefined && `started_at <= ${at(untilSeconds * 1000 + 999)}::bigint`,
+    before !== undefined && `(started_at, id) < (${at(before.startedAtMs)}::bigint, ${at(before.id)}::text)`,
+  ];
+  return conditions.filter((condition) => condition !== false).join(' AND ');
+}
+
+/** SQL: the conditions that each incident is held against. */
+function filtersOf({ tenantId, filter = {} }: IncidentQuery, at: (value: Bound) => string): string[] {
+  const { status, acknowledged, openSinceSeconds, tags } = filter;
+  return [
+    status === 'resolved' && 'resolved_at IS NOT NULL',
+    acknowledged !== undefined && `acknowledged_at IS ${acknowledged ? 'NOT ' : ''}NULL`,
+    openSinceSeconds !== undefined && `(resolved_at IS NULL OR resolved_at >= ${at(openSinceSeconds * 1000)}::bigint)`,
+    tags !== undefined &&
+      `monitor_id IN (SELECT m.id FROM monitors m
+         WHERE m.tenant_id = ${at(tenantId)} AND m.tags @> ${at(tags)}::text[])`,
+  ].filter((condition) => condition !== false);
 }
 
 async function resolveIncident(

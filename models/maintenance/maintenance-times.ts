@@ -341,9 +341,13 @@ export async function announceOccurrences(database: Pick<Database, 'pool'>, nowM
 /** Monitors that a preview names. */
 const NAMED = 100;
 
+/** Deliveries of its monitors among which a preview counts alerts. */
+const COUNTED = 100_000;
+
 /**
  * The monitors that a window would cover, the first 100 by name. With how many alerts to chats of theirs were made
  * within the given spans (Unix milliseconds), which are in order and equally long, since a moment.
+ * Of more than 100,000 deliveries since then only so many are read.
  */
 export async function previewMonitors(
   database: Database,
@@ -362,9 +366,12 @@ export async function previewMonitors(
     bind,
   );
   const [alerts] = await run<{ count: number }>(
-    `SELECT count(*) FROM monitors m JOIN deliveries d ON d.monitor_id = m.id AND d.created_at >= $7
+    `SELECT count(*) FROM (
+       SELECT d.channel_id, d.event, d.created_at
+       FROM monitors m JOIN deliveries d ON d.monitor_id = m.id AND d.created_at >= $7
+       WHERE ${covered} LIMIT ${COUNTED}) d
      JOIN channels c ON c.id = d.channel_id AND c.type <> 'webhook'
-     WHERE ${covered} AND d.event IN ('monitor.down', 'monitor.degraded')
+     WHERE d.event IN ('monitor.down', 'monitor.degraded')
        AND d.created_at < ($6::bigint[])[width_bucket(d.created_at, $5::bigint[])]`,
     [...bind, window.spans.map(({ startMs }) => startMs), window.spans.map(({ endMs }) => endMs), window.sinceMs],
   );

@@ -196,6 +196,21 @@ const changes: Walker = async (t) => {
   const size = 'SELECT max(length(evidence::text)) FROM transitions WHERE monitor_id = $1';
   const frames = 50 * 200;
   t.true((await numberOf(api, size, [crowded.id])) < 16_384 + frames);
+  // The oldest of 100,001 is the only one that was acknowledged: a page ends before it, and the next one has it.
+  await api.database.pool.query(`ALTER TABLE incidents DISABLE TRIGGER USER;
+    INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+      detected_at, resolved_at, resolution, acknowledged_at)
+    SELECT 'inc_bounds' || n, '${account.tenantId}', '${id}', 'x', 'down', 'x', '{}', n, n, n, 'recovered',
+      CASE WHEN n = 1 THEN 1 END FROM generate_series(1, 100000) n;
+    ALTER TABLE incidents ENABLE TRIGGER USER`);
+  const first = await account.owner('GET', '/v1/incidents?acknowledged=true&limit=1');
+  t.deepEqual(first.json, { incidents: [] });
+  const next = /<(.*)>/.exec(first.headers.get('link') ?? '')?.[1]?.slice(api.url.length) ?? '';
+  const second = await account.owner('GET', next);
+  t.like(second.json, { incidents: [{ id: 'inc_bounds1' }] });
+  t.is(second.headers.get('link'), null);
+  const open = await account.owner('GET', '/v1/incidents?status=open&acknowledged=true');
+  t.deepEqual([open.json, open.headers.get('link')], [{ incidents: [] }, null]);
 };
 
 /** Own agents of an account that said down of a monitor with the longest reasons long ago, and are silent now. */
@@ -435,6 +450,19 @@ const maintenance: Walker = async (t) => {
     thenRefused(60, 200, 429),
   );
   await boundMaintenanceReads(t);
+  const noisy = await api.account();
+  const { json: chat } = await noisy.owner('POST', '/v1/channels', { type: 'slack' });
+  const monitorId = await made(noisy.owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' }));
+  await api.database.pool.query(
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, next_attempt_at,
+       created_at, finished_at)
+     SELECT 'dlv_preview' || n, $1, $2, $3, 'monitor.down', '{}', 'delivered', $4, $4, $4
+     FROM generate_series(1, 100001) n`,
+    [noisy.tenantId, chat.id, monitorId, (Math.floor(Date.now() / 86_400_000) - 0.5) * 86_400_000],
+  );
+  const whole = { ...window, cron: '0 0 * * *', duration_seconds: 86_340 };
+  const preview = await noisy.owner('POST', '/v1/maintenance-windows/preview', whole);
+  t.is(preview.json['held_alerts'], 100_000);
 };
 
 /** What is read at a time of monitors that were in maintenance very often, each time apart from the others. */
