@@ -76,6 +76,8 @@ const RATE_LIMITS = {
   export: { counter: 'export', points: 10, seconds: MINUTE, what: 'CSV exports in this account' },
   /** Of one account: each reads a year of many monitors. */
   sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
+  /** Of one account: each measures a monitor by more than 10,000 changes. */
+  changes: { counter: 'changes', points: 30, seconds: MINUTE, what: 'statistics of many changes in this account' },
   /** Of one account: each reads a month of its monitors' changes. */
   rules: { counter: 'rules', points: 10, seconds: MINUTE, what: 'previews of rules in this account' },
   /** Of one account, by monitors, 1,000 for a window of tags or all: each has a row that is kept for years. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import type { ServiceSla } from '../../core/statistics/service-hours.ts';
@@ -20,7 +21,7 @@ import {
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents, type NamedAgent } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
-import { listIncidentSpans, readStateHistories } from '../../models/incidents/transitions.ts';
+import { countChanges, listIncidentSpans, readStateHistories } from '../../models/incidents/transitions.ts';
 import {
   excludedTimes,
   readMaintenanceTimes,
@@ -47,8 +48,15 @@ const DEFAULT_DAYS = 90;
 /** Changes that a window is measured by; of more the newest. A check each minute that always changes needs 200 days. */
 const MAX_CHANGES = 300_000;
 
+/** Windows with more changes than this take from the account's limit for them. */
+const MANY_CHANGES = 10_000;
+
 /** `GET /monitors/{id}/stats` */
-export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getMonitorStats'> {
+export function getMonitorStatsHandler({
+  database,
+  now,
+  rateLimits,
+}: Parts<'database' | 'now' | 'rateLimits'>): Handler<'getMonitorStats'> {
   return async (request, response) => {
     const caller = callerOf(response);
     // One after the other these would take longer than all that is read afterwards.
@@ -73,6 +81,7 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
       results: { since: monitor.createdAt, perSecond: monitor.sources / monitor.intervalSeconds },
     });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
+    const ofAccount = { database, rateLimits, tenantId: caller.tenantId };
     // Burn rates look back a day from the window's end, also of a shorter one; without a target there are none.
     const hasTarget = monitor.slaTarget !== null;
     const judged = hasTarget ? { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) } : span;
@@ -85,9 +94,10 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
         nowMs,
         stepMs: STEP_MS[window.resolution],
       }),
-      readHistory(database, monitor, judged),
+      readHistory(ofAccount, monitor, judged),
       listOverloadGaps(runOn(database.pool), { ...span, tenantId: caller.tenantId, monitorId: monitor.id }),
     ]);
+    await setImmediate();
     const edges = edgesOf(window).map((edge) => edge * 1000);
     const [seconds = noSeconds(), hour = seconds, day = seconds, ...steps] = measureWindows(history, [
       span,
@@ -95,6 +105,7 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
       { fromMs: Math.max(judged.fromMs, span.toMs - DAY_MS), toMs: span.toMs },
       ...edges.slice(1).map((toMs, index) => ({ fromMs: edges[index] ?? toMs, toMs })),
     ]);
+    await setImmediate();
     const sla = presentSla(monitor.slaTarget, { window: seconds, hour, day });
     const stepMs = STEP_MS[window.resolution];
     const byStep = Map.groupBy(points, ({ atMs }) => atMs);
@@ -136,9 +147,14 @@ function isYes(requested: string | undefined): boolean {
 }
 
 /** `GET /monitors/{id}/uptime` */
-export function getMonitorUptimeHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getMonitorUptime'> {
+export function getMonitorUptimeHandler({
+  database,
+  now,
+  rateLimits,
+}: Parts<'database' | 'now' | 'rateLimits'>): Handler<'getMonitorUptime'> {
   return async (request, response) => {
-    const monitor = await findMeasuredMonitor(database, { tenantId: callerOf(response).tenantId, id: idOf(request) });
+    const { tenantId } = callerOf(response);
+    const monitor = await findMeasuredMonitor(database, { tenantId, id: idOf(request) });
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['days']);
     const days = request.query.days ?? DEFAULT_DAYS;
@@ -147,18 +163,14 @@ export function getMonitorUptimeHandler({ database, now }: Parts<'database' | 'n
     const edges = [...Array.from({ length: days }, (_, index) => (today - days + 1 + index) * DAY_MS), nowMs];
     const span = { fromMs: edges[0] ?? 0, toMs: nowMs, nowMs };
     const [history, incidents] = await Promise.all([
-      readHistory(database, monitor, span),
+      readHistory({ database, rateLimits, tenantId }, monitor, span),
       listIncidentSpans(database, { monitorId: monitor.id, ...span }),
     ]);
+    // Of hundreds of thousands of changes each of these takes long: other requests come in between.
+    await setImmediate();
     const steps = measureSteps(history, edges);
-    const open = edges
-      .slice(0, -1)
-      .map(
-        (dayMs) =>
-          incidents.filter(
-            ({ startMs, endMs }) => startMs < dayMs + DAY_MS && (endMs === null || endMs > dayMs || startMs === dayMs),
-          ).length,
-      );
+    await setImmediate();
+    const open = countByDay(incidents, { firstMs: span.fromMs, days });
     response.json({
       monitor_id: monitor.id,
       days: steps.map((seconds, index) =>
@@ -168,17 +180,43 @@ export function getMonitorUptimeHandler({ database, now }: Parts<'database' | 'n
   };
 }
 
+/**
+ * How many incidents were open on each of the days from `firstMs` on, in one go over the incidents. One that ends as a
+ * day begins is none of that day, unless it began then.
+ */
+function countByDay(
+  incidents: readonly { startMs: number; endMs: number | null }[],
+  { firstMs, days }: { firstMs: number; days: number },
+): number[] {
+  const changes = Array.from({ length: days + 1 }, () => 0);
+  const add = (day: number, change: number) => (changes[day] = (changes[day] ?? 0) + change);
+  for (const { startMs, endMs } of incidents) {
+    const began = (startMs - firstMs) / DAY_MS;
+    const first = Math.max(0, Math.floor(began));
+    const ended = endMs === null ? days - 1 : Math.ceil((endMs - firstMs) / DAY_MS) - 1;
+    const last = Math.min(days - 1, Number.isInteger(began) ? Math.max(ended, began) : ended);
+    if (last < first) continue;
+    add(first, 1);
+    add(last + 1, -1);
+  }
+  let open = 0;
+  return changes.slice(0, days).map((change) => (open += change));
+}
+
 type History = Omit<StateHistory, 'gaps'> & {
   gaps: Awaited<ReturnType<typeof listServiceGaps>>;
   /** Also what is not excluded. */
   allMaintenance: readonly MaintenanceTime[];
 };
 
+/** What a monitor's time is measured by; throws 429 where many windows with many changes were read within a minute. */
 async function readHistory(
-  database: Database,
+  { database, rateLimits, tenantId }: { database: Database; tenantId: string } & Parts<'rateLimits'>,
   monitor: { no: number; id: string; createdAt: number },
   span: { fromMs: number; toMs: number; nowMs: number },
 ): Promise<History> {
+  const [count = 0] = await countChanges(database, { ...span, monitorIds: [monitor.id], most: MANY_CHANGES + 1 });
+  if (count > MANY_CHANGES) await rateLimits.take('changes', tenantId);
   const [histories, gaps, maintenance] = await Promise.all([
     readStateHistories(database, { ...span, monitorIds: [monitor.id], most: MAX_CHANGES }),
     listServiceGaps(runOn(database.pool), span),

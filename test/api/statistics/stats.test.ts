@@ -269,3 +269,37 @@ test('what cannot be asked for is a 400 that names it', async (t) => {
   await refused('uptime?days=401', /^days must be a whole number from 1 to 400, got/);
   await refused('uptime?from=1', 'from is not a known query parameter here');
 });
+
+test('a day counts the incidents that were open on it, also of no length and across its ends', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id } = await addMonitor(api, account, { createdAtMs: at('01T00:00:00') });
+  const spans: [startMs: number, endMs: number | null][] = [
+    [at('01T00:00:00'), at('08T00:00:00')],
+    [at('01T00:00:00'), at('08T00:00:01')],
+    [at('08T00:00:00'), at('08T00:00:00')],
+    [at('08T12:00:00'), at('08T12:00:00')],
+    [at('08T23:00:00'), at('09T00:00:00')],
+    [at('09T00:00:00'), at('10T00:00:00.001')],
+    [at('09T23:59:59.999'), null],
+  ];
+  for (const [index, [startMs, endMs]] of spans.entries())
+    await api.database.pool.query(
+      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+         detected_at, resolved_at, resolution)
+       VALUES ($1, $2, $3, 'x', 'down', 'x', '{}', $4, $4, $5, CASE WHEN $5::bigint IS NOT NULL THEN 'recovered' END)`,
+      [`inc_span${index}`, account.tenantId, id, startMs, endMs],
+    );
+  const counts = (await daysOf(account, id, '?days=3')).map(({ incidents }) => incidents);
+  const days = [at('08T00:00:00'), at('09T00:00:00'), at('10T00:00:00')];
+  t.deepEqual(
+    counts,
+    days.map(
+      (dayMs) =>
+        spans.filter(
+          ([startMs, endMs]) => startMs < dayMs + DAY_MS && (endMs === null || endMs > dayMs || startMs === dayMs),
+        ).length,
+    ),
+  );
+  t.deepEqual(counts, [4, 2, 2]);
+});

@@ -47,6 +47,22 @@ const slas: Walker = async (t) => {
   t.is((await other.reader('GET', `/v1/sla?tag=one`)).status, 200);
 };
 
+const manyChanges: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, reader, tenantId } = await api.account();
+  const id = await made(owner('POST', '/v1/monitors', { name: 'x' }));
+  const dayMs = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  await api.database.pool.query(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+     SELECT $1, no, $2, 'up', 'down', $3::bigint - no * 1000, $3::bigint - no * 1000, '{}'
+     FROM generate_series(1, 10001) AS no`,
+    [id, tenantId, dayMs],
+  );
+  const paths = [`/v1/monitors/${id}/uptime?days=7`, `/v1/monitors/${id}/stats?from=${dayMs / 1000 - 86_400}`] as const;
+  t.deepEqual(await statusesOf(31, (no) => reader('GET', paths[no % 2] ?? paths[0])), thenRefused(30, 200, 429));
+  t.is((await reader('GET', `/v1/monitors/${id}/uptime?days=1`)).status, 200);
+};
+
 const metrics: Walker = async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, other] = [await api.account(), await api.account()];
@@ -69,5 +85,6 @@ const metrics: Walker = async (t) => {
 export const READING_WALKERS: Readonly<Record<string, Walker>> = {
   'exports of results': exports,
   'SLAs of tags': slas,
+  'statistics of many changes': manyChanges,
   'metrics of monitors': metrics,
 };
