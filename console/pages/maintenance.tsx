@@ -85,8 +85,8 @@ function NewWindow() {
 function NoWindows() {
   return (
     <Empty icon="maintenance" title="No maintenance planned" {...(canWrite() && { action: <NewWindow /> })}>
-      Plan work once or on a schedule. Chats and emails wait until its end, webhooks only if set so, and uptime leaves
-      it out.
+      Plan work once or on a schedule. Chat and email alerts are held until it ends, those to webhooks only if
+      configured to, and uptime leaves it out.
     </Empty>
   );
 }

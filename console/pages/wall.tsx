@@ -147,7 +147,7 @@ function SignedOut() {
       title="Sign in to see the wallboard"
       action={<ButtonLink href={PATHS.signIn}>Sign in</ButtonLink>}
     >
-      Or open it by a link that an owner of the account made.
+      Or use a link from an account owner.
     </Empty>
   );
 }

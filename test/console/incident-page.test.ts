@@ -145,12 +145,12 @@ test('an alert that was not sent says why, and one that waits until when', async
   const { page, complaints } = await open(t, person);
   await page.goto(`/channels/${channelId}`);
   await page.getByRole('row', { name: /Waiting: ?quiet hours, until [A-Z][a-z]+ \d/ }).waitFor();
-  await page.getByRole('row', { name: /Not sent: ?over or acknowledged within the delay/ }).waitFor();
+  await page.getByRole('row', { name: /Not sent separately: ?rule delay/ }).waitFor();
   await page.goto(`/channels/${channelId}?delivery=${joined}`);
   const dialog = page.getByRole('dialog');
   await dialog
     .getByRole('status')
-    .filter({ hasText: `Not sent: in the message of ${name}` })
+    .filter({ hasText: `Not sent separately: parent ${name}` })
     .waitFor();
   await dialog.getByText('Parent', { exact: true }).waitFor();
   t.is(await dialog.getByRole('link', { name }).count(), 2);

@@ -88,14 +88,18 @@ function fieldsOf(channel: Channel): ChannelFields {
 /** What a save sends: what differs from what the form began with, so that it undoes no other person's change. */
 function changesOf(before: ChannelFields, after: ChannelFields): ChannelFields {
   const known = new Map(Object.entries(before));
-  return Object.fromEntries(
-    Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(known.get(name))),
-  );
+  return Object.fromEntries(Object.entries(after).filter(([name, value]) => !isSame(value, known.get(name))));
+}
+
+/** Whether two values of a field are the same; the order of monitors says nothing. */
+function isSame(one: unknown, other: unknown): boolean {
+  const [a, b] = [one, other].map((value) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value));
+  return a === b;
 }
 
 /**
  * Joins the changes of a form with the channel as it is now: monitors are added and removed one by one. `theirs` is
- * what another person changed of the fields that the form changes; null if nothing.
+ * what another person changed of the fields that the form changes, unless to the same; null if nothing.
  */
 export function joinChanges(
   before: ChannelFields,
@@ -105,7 +109,8 @@ export function joinChanges(
   const changes = changesOf(before, after);
   const { monitor_ids: _, ...others } = changesOf(before, fieldsOf(present));
   const isTheirs = (name: string) => name in changes || (name === 'all_monitors' && 'monitor_ids' in changes);
-  const theirs = Object.entries(others).filter(([name]) => isTheirs(name));
+  const wanted = new Map(Object.entries(after));
+  const theirs = Object.entries(others).filter(([name, value]) => isTheirs(name) && !isSame(value, wanted.get(name)));
   // A list that is chosen in the place of all monitors has none before it.
   if (changes.monitor_ids !== undefined && changes.all_monitors === undefined) {
     const [begun, chosen] = [new Set(before.monitor_ids), new Set(changes.monitor_ids)];
@@ -115,40 +120,77 @@ export function joinChanges(
   return { changes, theirs: theirs.length === 0 ? null : Object.fromEntries(theirs) };
 }
 
+/** The input of the form. */
+type Draft = {
+  name: string;
+  route: Route;
+  reports: boolean;
+  zone: string;
+  grouping: string;
+  isSummarizing: boolean;
+  isFollowing: boolean;
+};
+
+function draftOf(channel: Channel): Draft {
+  return {
+    name: channel.name,
+    route: routeOf(channel),
+    reports: channel.reports ?? false,
+    zone: channel.report_timezone ?? 'UTC',
+    grouping: String(channel.group_seconds ?? 0),
+    isSummarizing: channel.summarize_flapping ?? false,
+    isFollowing: channel.follows_maintenance ?? false,
+  };
+}
+
 function ChannelForm({ channel, onChanged }: SettingsProps) {
-  const name = useDraft(`channel ${channel.id} name`, channel.name);
-  const route = useDraft<Route>(`channel ${channel.id} routing`, routeOf(channel));
-  const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
-  const zone = useDraft(`channel ${channel.id} report zone`, channel.report_timezone ?? 'UTC');
-  const grouping = useDraft(`channel ${channel.id} grouping`, String(channel.group_seconds ?? 0));
-  const summarizing = useDraft(`channel ${channel.id} flapping`, channel.summarize_flapping ?? false);
-  const isFollowing = useDraft(`channel ${channel.id} maintenance`, channel.follows_maintenance ?? false);
-  const form = useJudgedForm(CHANNEL_TEXTS);
   const saved = useRef(fieldsOf(channel));
-  const fields = (): ChannelFields => ({
-    name: name.value,
-    ...routeBody(route.value),
-    ...(channel.preset === undefined && channel.template === undefined && { group_seconds: Number(grouping.value) }),
-    ...(channel.type !== 'webhook' && { summarize_flapping: summarizing.value }),
-    ...(channel.follows_maintenance !== undefined && { follows_maintenance: isFollowing.value }),
-    ...(channel.reports !== undefined && { reports: reports.value }),
-    ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
-  });
+  const input = useDraft<Draft, { from: ChannelFields; draft: Draft }>(
+    `channel ${channel.id} settings`,
+    draftOf(channel),
+    {
+      store: (draft) => ({ from: saved.current, draft }),
+      restore: ({ from, draft }) => {
+        saved.current = from;
+        return draft;
+      },
+    },
+  );
+  const { name, route, reports, zone, grouping, isSummarizing, isFollowing } = input.value;
+  const change = (changed: Partial<Draft>) => (input.value = { ...input.value, ...changed });
+  const form = useJudgedForm(CHANNEL_TEXTS);
+  const fields = (): ChannelFields => {
+    const draft = input.peek();
+    return {
+      name: draft.name.trim(),
+      ...routeBody(draft.route),
+      ...(channel.preset === undefined && channel.template === undefined && { group_seconds: Number(draft.grouping) }),
+      ...(channel.type !== 'webhook' && { summarize_flapping: draft.isSummarizing }),
+      ...(channel.follows_maintenance !== undefined && { follows_maintenance: draft.isFollowing }),
+      ...(channel.reports !== undefined && { reports: draft.reports }),
+      ...(channel.report_timezone !== undefined && { report_timezone: draft.zone }),
+    };
+  };
   const body = () => changesOf(saved.current, fields());
   useUnsaved(() => Object.keys(body()).length > 0, 'tab');
   const save = () =>
-    form.submit({ name: required(name.value.trim(), 'Enter a name'), ...judgeRoute(route.value) }, async () => {
+    form.submit({ name: required(name.trim(), 'Enter a name'), ...judgeRoute(route) }, async () => {
       const path = { id: channel.id };
+      // What is typed from here on is not saved.
+      const sent = fields();
       const present = await api.get('/channels/{id}', { path });
-      const { changes, theirs } = joinChanges(saved.current, fields(), present);
+      const { changes, theirs } = joinChanges(saved.current, sent, present);
       if (theirs !== null) {
         // The next save goes ahead.
         saved.current = { ...saved.current, ...theirs };
         throw staleFailure('this channel');
       }
       await api.patch('/channels/{id}', { path, body: changes });
-      if (changes.monitor_ids !== undefined) route.value = { ...route.value, ids: changes.monitor_ids };
-      saved.current = fields();
+      saved.current = sent;
+      if (changes.monitor_ids !== undefined && input.peek().route === route) {
+        saved.current = { ...sent, monitor_ids: changes.monitor_ids };
+        change({ route: { ...route, ids: changes.monitor_ids } });
+      }
       await onChanged();
       toast('Saved');
     });
@@ -159,13 +201,13 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           label="Name"
           required
           maxLength={255}
-          value={name.value}
-          onValue={(value) => (name.value = value)}
+          value={name}
+          onValue={(value) => change({ name: value })}
           error={form.problem('name')}
         />
         <Routing
-          route={route.value}
-          onRoute={(value) => (route.value = value)}
+          route={route}
+          onRoute={(value) => change({ route: value })}
           error={form.problem('monitor_ids')}
           tagError={form.problem('monitor_tags')}
         />
@@ -173,9 +215,9 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           <SelectField
             label="Group alerts"
             hint="The first alert is sent at once; others with the same cause join it."
-            value={grouping.value}
+            value={grouping}
             options={groupingOptions(channel.group_seconds)}
-            onValue={(value) => (grouping.value = value)}
+            onValue={(value) => change({ grouping: value })}
             error={form.problem('group_seconds')}
           />
         )}
@@ -183,8 +225,8 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           <CheckField
             label="Summarize flapping"
             hint="Two messages, then one when a monitor is unstable and one when it is stable."
-            checked={summarizing.value}
-            onChecked={(value) => (summarizing.value = value)}
+            checked={isSummarizing}
+            onChecked={(value) => change({ isSummarizing: value })}
             error={form.problem('summarize_flapping') ?? null}
           />
         )}
@@ -192,23 +234,23 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           <CheckField
             label={FOLLOWS.label}
             hint={FOLLOWS.hint}
-            checked={isFollowing.value}
-            onChecked={(value) => (isFollowing.value = value)}
+            checked={isFollowing}
+            onChecked={(value) => change({ isFollowing: value })}
           />
         )}
         {channel.reports !== undefined && (
           <CheckField
             label="Send reports"
             hint={reportsHint(channel.type)}
-            checked={reports.value}
-            onChecked={(value) => (reports.value = value)}
+            checked={reports}
+            onChecked={(value) => change({ reports: value })}
             error={form.problem('reports') ?? null}
           />
         )}
-        {channel.report_timezone !== undefined && reports.value && (
+        {channel.report_timezone !== undefined && reports && (
           <ZoneField
-            value={zone.value}
-            onValue={(value) => (zone.value = value)}
+            value={zone}
+            onValue={(value) => change({ zone: value })}
             error={form.problem('report_timezone')}
             hint="Weeks and months begin at midnight there."
           />

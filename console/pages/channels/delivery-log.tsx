@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { problemsByField, serviceSeconds } from '../../client/answer.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
-import { toast, useFormAction } from '../../parts/action.tsx';
+import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
@@ -49,13 +49,12 @@ function ReplayDialog({
 }) {
   const span = useDraft('redeliver span', String(24 * HOUR));
   const moment = useDraft('redeliver since', '');
-  const formAction = useFormAction();
+  const form = useJudgedForm({ since: 'Choose a time in the past' });
   const isOwnMoment = span.value === 'since';
-  const replay = () =>
-    formAction.run(async () => {
-      const since = isOwnMoment
-        ? (fromWallTime(moment.value, timeZone.value) ?? 0)
-        : serviceSeconds() - Number(span.value);
+  const replay = () => {
+    const since = isOwnMoment ? fromWallTime(moment.value, timeZone.value) : serviceSeconds() - Number(span.value);
+    return form.submit({ since: since === null ? 'Enter a date between 1970 and 2999' : null }, async () => {
+      if (since === null) return;
       const { replayed } = await api.post('/channels/{id}/replay', { path: { id: channelId }, body: { since } });
       await onDone();
       toast(
@@ -67,14 +66,14 @@ function ReplayDialog({
       );
       onClose();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, { since: 'Choose a time in the past' });
+  };
   return (
     <FormDialog
       title="Redeliver failed alerts"
       action="Redeliver"
-      isBusy={formAction.isBusy.value}
+      isBusy={form.isBusy.value}
       canSubmit={!isOwnMoment || moment.value !== ''}
-      error={rest}
+      error={form.rest}
       onSubmit={() => void replay()}
       onClose={onClose}
     >
@@ -86,10 +85,10 @@ function ReplayDialog({
         options={SPANS}
         value={span.value}
         onValue={(value) => (span.value = value)}
-        error={isOwnMoment ? null : byField['since']}
+        error={isOwnMoment ? null : form.problem('since')}
       />
       {isOwnMoment && (
-        <Field label="Failed since" hint={<TimesIn />} error={byField['since']}>
+        <Field label="Failed since" hint={<TimesIn />} error={form.problem('since')}>
           {(input) => (
             <input
               {...input}

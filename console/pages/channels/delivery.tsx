@@ -87,7 +87,7 @@ function Shown({ delivery }: { delivery: Delivery }) {
   return (
     <div class="flex flex-col gap-5 text-sm">
       <p class="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <OutcomeBadge delivery={{ ...delivery, attempt_count: Math.min(1, delivery.attempt_count) }} />
+        <OutcomeBadge delivery={delivery} hidesAttempts />
         {next !== null && !isHeld(delivery) && (
           <span class="text-soft">
             next attempt <Deadline at={next} />

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useId, useRef } from 'preact/hooks';
-import { splitTags } from '../../../core/monitors/monitor.ts';
+import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import type { Monitor, Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { CheckField } from '../../parts/choice-fields.tsx';
@@ -170,7 +170,7 @@ export function describeTags({ monitor_tags: tags }: Schemas['Channel']): string
 
 /** The route as the API takes it. */
 export function routeBody({ all, ids, tags, needsAllTags }: Route): Partial<Schemas['ChannelCreate']> {
-  const listed = splitTags(tags);
+  const listed = sortTags(splitTags(tags));
   const wanted = needsAllTags ? { all: listed } : { any: listed };
   return {
     all_monitors: all,

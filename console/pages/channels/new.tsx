@@ -70,6 +70,7 @@ const BACK = { label: 'Channels', href: PATHS.channels };
 export function ChannelNewPage({ query }: PageProps) {
   const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
   const type = TYPE_ORDER.find((each) => each === query['type']) ?? 'webhook';
+  const needed = type === 'webhook' || signedIn().chats[type] ? null : type;
   const box = useRef<HTMLDivElement>(null);
   const isWide = useWide();
   // On a phone the keyboard would cover the choice of types.
@@ -82,11 +83,11 @@ export function ChannelNewPage({ query }: PageProps) {
     <Page title="New channel" back={BACK}>
       <div class="max-w-2xl" ref={box}>
         <TypeChoice type={type} />
-        {type === 'webhook' || signedIn().chats[type] ? (
+        {/* Where a type cannot be chosen, what was typed is kept for another one. */}
+        <div hidden={needed !== null}>
           <ChannelForm type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
-        ) : (
-          <NotSetUp type={type} />
-        )}
+        </div>
+        {needed !== null && <NotSetUp type={needed} />}
       </div>
     </Page>
   );
@@ -112,6 +113,9 @@ function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
 }
 
 const EVERYTHING: Route = { all: true, ids: [], tags: '', needsAllTags: false };
+const NEW_WEBHOOK: WebhookDraft = { url: '', headers: [], format: formatDraftOf({}) };
+/** The input of a form in which nothing was changed: name, address, webhook, monitors, reports and maintenance. */
+const UNTOUCHED = JSON.stringify(['', '', NEW_WEBHOOK, EVERYTHING, false, false]);
 
 const CHANNEL_TEXTS: FieldTexts = {
   ...WEBHOOK_TEXTS,
@@ -126,17 +130,23 @@ const CHANNEL_TEXTS: FieldTexts = {
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
   const name = useDraft('new channel name', '');
   // Secrets of the receiver, so that no draft keeps them.
-  const webhook = useSignal<WebhookDraft>({ url: '', headers: [], format: formatDraftOf({}) });
+  const webhook = useSignal<WebhookDraft>(NEW_WEBHOOK);
   const address = useDraft('new channel address', '');
   const route = useDraft<Route>('new channel routing', EVERYTHING);
   const reports = useDraft('new channel reports', false);
   const zone = useDraft('new channel report zone', timeZone.value);
   const isFollowing = useDraft('new channel maintenance', false);
   const form = useJudgedForm(CHANNEL_TEXTS);
-  useUnsaved(() =>
-    [name.value, address.value, webhook.value.url, ...Object.keys(sentHeaders(webhook.value.headers))].some(
-      (typed) => typed.trim() !== '',
-    ),
+  useUnsaved(
+    () =>
+      JSON.stringify([
+        name.value.trim(),
+        address.value.trim(),
+        webhook.value,
+        route.value,
+        reports.value,
+        isFollowing.value,
+      ]) !== UNTOUCHED,
   );
   const isWebhook = type === 'webhook';
   const isEmail = type === 'email';

@@ -85,9 +85,18 @@ export function Sentences({ channel: { rule_sentences: sentences = [] } }: { cha
   );
 }
 
+/** What was typed, and the rules that it began with. */
+type KeptRules = { from: SentRule[]; drafts: readonly Draft[] };
+
 function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
-  const drafts = useDraft<readonly Draft[]>(`channel ${channel.id} rules`, (channel.rules ?? []).map(draftOf));
-  const known = useRef(channel.rules ?? []);
+  const known = useRef(sentRules(channel));
+  const drafts = useDraft<readonly Draft[], KeptRules>(`channel ${channel.id} rules`, known.current.map(draftOf), {
+    store: (typed) => ({ from: known.current, drafts: typed }),
+    restore: (kept) => {
+      known.current = kept.from;
+      return kept.drafts;
+    },
+  });
   const form = useJudgedForm({ rules: 'These rules cannot be saved' });
   const preview = useSignal<Schemas['RulesPreview'] | null>(null);
   const previewing = useAction();
@@ -100,16 +109,15 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
   const change = (index: number, changed: Partial<Draft>) =>
     (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
   const body = () => ({ rules: drafts.value.map(ruleOf) });
-  const saved = useRef(JSON.stringify((channel.rules ?? []).map(draftOf).map(ruleOf)));
-  useUnsaved(() => JSON.stringify(body().rules) !== saved.current, 'tab');
+  useUnsaved(() => JSON.stringify(body().rules) !== JSON.stringify(known.current), 'tab');
   const save = () =>
     form.submit(judge(drafts.value), async () => {
       const path = { id: channel.id };
-      refuseStale(known, (await api.get('/channels/{id}', { path })).rules ?? [], 'these rules');
       const sent = body();
+      const present = sentRules(await api.get('/channels/{id}', { path }));
+      refuseStale(known, { present, sent: sent.rules }, 'these rules');
       await api.patch('/channels/{id}', { path, body: sent });
-      saved.current = JSON.stringify(sent.rules);
-      known.current = (await api.get('/channels/{id}', { path })).rules ?? [];
+      known.current = sent.rules;
       await onChanged();
       toast('Rules saved');
     });
@@ -305,7 +313,7 @@ function judgeMinutes(text: string, leastSeconds: number): string | undefined {
   const isExact = Math.abs(seconds - Number(text) * MINUTE_SECONDS) < 0.01;
   return isExact && seconds >= leastSeconds && seconds <= DAY_SECONDS
     ? undefined
-    : `${leastSeconds / MINUTE_SECONDS} to 1440 minutes, in whole seconds`;
+    : `${leastSeconds / MINUTE_SECONDS} to 1440 minutes`;
 }
 
 /** The seconds of minutes as they are typed, such as 2.5 or, for 100 seconds, 1.6667. */
@@ -321,7 +329,14 @@ function judgeNumber(text: string, least: number, most: number): string | undefi
     : `A whole number, ${least} to ${most}`;
 }
 
-function ruleOf(draft: Draft): ChannelRule & { events?: MonitorEvent[]; tags?: string[] } {
+type SentRule = ChannelRule & { events?: MonitorEvent[]; tags?: string[] };
+
+/** The stored rules of a channel, as the form would send them. */
+function sentRules({ rules = [] }: Channel): SentRule[] {
+  return rules.map(draftOf).map(ruleOf);
+}
+
+function ruleOf(draft: Draft): SentRule {
   const { events, afterMinutes, repeatMinutes, repeatMax, unlessAcknowledged, quiet, hours, timezone } = draft;
   const tags = sortTags(splitTags(draft.tags));
   return {

@@ -45,15 +45,22 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
   const save = () =>
     form.submit(judgeWebhook(webhook.value, false), async () => {
       const path = { id: channel.id };
-      const sent = body();
+      const typed = webhook.value;
+      const [sent, format] = [body(), sentFormat(typed.format)];
       if ('preset' in sent) {
-        const present = await api.get('/channels/{id}', { path });
-        refuseStale(known, sentFormat(formatDraftOf(present)), 'the format');
+        const present = sentFormat(formatDraftOf(await api.get('/channels/{id}', { path })));
+        refuseStale(known, { present, sent: format }, 'the format');
       }
       await api.patch('/channels/{id}/webhook', { path, body: sent });
-      if ('preset' in sent) known.current = sentFormat(webhook.value.format);
+      if ('preset' in sent) known.current = format;
       testAlert.set();
-      webhook.value = { ...webhook.value, url: '', headers: webhook.value.headers.flatMap(storedOf) };
+      // What was typed meanwhile is not stored, and stays.
+      const { url, headers } = webhook.value;
+      webhook.value = {
+        ...webhook.value,
+        url: url === typed.url ? '' : url,
+        headers: headers.flatMap((header) => (typed.headers.includes(header) ? storedOf(header) : [header])),
+      };
       toast('Test alert delivered. Changes saved');
       await onChanged();
     });

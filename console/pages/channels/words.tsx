@@ -79,7 +79,7 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   pending: { label: 'Pending', tone: 'warning' },
   delivered: { label: 'Delivered', tone: 'good' },
   failed: { label: 'Failed', tone: 'bad' },
-  superseded: { label: 'Not sent', tone: 'plain' },
+  superseded: { label: 'Not sent separately', tone: 'plain' },
 };
 
 /** The label of an event, with its time where the table has no column for it; `exact` for a log of one incident. */
@@ -94,17 +94,17 @@ export function EventOf({ event, at, exact = false }: { event: DeliveryEvent; at
   );
 }
 
-/** What an alert waits for, and why one that waited was not sent, by `held_by`. */
-const HOLDS: Readonly<Record<string, { waits: string; unsent: string }>> = {
-  maintenance: { waits: 'maintenance', unsent: 'over before maintenance ended' },
-  mute: { waits: 'muted', unsent: 'over before the mute ended' },
-  snooze: { waits: 'snoozed', unsent: 'over or acknowledged while snoozed' },
-  quiet_hours: { waits: 'quiet hours', unsent: 'quiet hours' },
-  delay: { waits: 'delay of its rule', unsent: 'over or acknowledged within the delay' },
-  parent: { waits: 'parent monitor', unsent: 'in the message of its parent' },
-  reminder: { waits: 'reminder', unsent: 'over or acknowledged before the reminder' },
-  flapping: { waits: 'unstable monitor', unsent: 'newer change of an unstable monitor' },
-};
+/** What an alert waits or waited for, by `held_by`. */
+const HOLDS: Readonly<Record<string, string>> = {
+  maintenance: 'maintenance',
+  mute: 'muted',
+  snooze: 'snoozed',
+  quiet_hours: 'quiet hours',
+  delay: 'rule delay',
+  parent: 'parent monitor',
+  reminder: 'reminder',
+  flapping: 'unstable monitor',
+} satisfies Record<NonNullable<Schemas['Delivery']['held_by']>, string>;
 
 /** Of a delivery: what became of it, what it waits or waited for, and until when. */
 export type DeliveryResult = {
@@ -120,22 +120,28 @@ export function isHeld({ outcome, attempt_count: attempts, held_by: holder }: De
   return outcome === 'pending' && attempts === 0 && holder !== undefined;
 }
 
-/** The outcome of a delivery in a word, and why it waits or was not sent; an empty `why` without a reason. */
+/**
+ * The outcome of a delivery in a word, and what it waits or waited for; an empty `why` without that. What was not sent
+ * may be in a digest or in the alert of another monitor, or over: the API does not say which.
+ */
 export function describeOutcome(delivery: DeliveryResult): { label: string; why: string } {
   const { outcome, attempt_count: attempts, held_by: holder, next_attempt_at: next = null } = delivery;
   const parent = monitors.value?.find(({ id }) => id === delivery.held_by_monitor)?.name;
-  const hold =
-    parent === undefined ? HOLDS[holder ?? ''] : { waits: `parent ${parent}`, unsent: `in the message of ${parent}` };
+  const why = parent === undefined ? (HOLDS[holder ?? ''] ?? '') : `parent ${parent}`;
   if (isHeld(delivery))
-    return { label: 'Waiting', why: `${hold?.waits ?? ''}${next === null ? '' : `, until ${formatUntil(next)}`}` };
+    return { label: 'Waiting', why: `${why}${next === null ? '' : `, until ${formatUntil(next)}`}` };
   if (outcome !== 'superseded') return { label: OUTCOMES[outcome].label, why: '' };
-  return attempts > 0
-    ? { label: 'Skipped (newer event)', why: '' }
-    : { label: OUTCOMES.superseded.label, why: hold?.unsent ?? '' };
+  return attempts > 0 ? { label: 'Skipped (newer event)', why: '' } : { label: OUTCOMES.superseded.label, why };
 }
 
-/** A badge with the outcome of a delivery, why it waits or was not sent, and the attempts if there were several. */
-export function OutcomeBadge({ delivery }: { delivery: DeliveryResult }) {
+/** A badge with the outcome of a delivery, what it waits or waited for, and the attempts if there were several. */
+export function OutcomeBadge({
+  delivery,
+  hidesAttempts = false,
+}: {
+  delivery: DeliveryResult;
+  hidesAttempts?: boolean;
+}) {
   const { label, why } = describeOutcome(delivery);
   const { outcome, attempt_count: attempts } = delivery;
   return (
@@ -145,7 +151,7 @@ export function OutcomeBadge({ delivery }: { delivery: DeliveryResult }) {
         {why !== '' && ':'}
       </Badge>
       {why !== '' && <span class="text-xs text-soft">{why}</span>}
-      {attempts > 1 && <span class="whitespace-nowrap text-xs text-soft">{attempts} attempts</span>}
+      {attempts > 1 && !hidesAttempts && <span class="whitespace-nowrap text-xs text-soft">{attempts} attempts</span>}
     </span>
   );
 }
@@ -177,14 +183,14 @@ export function isNotified(channel: Channel, { id, tags }: { id: string; tags: r
   return isActive(channel) && (channel.all_monitors || channel.monitor_ids.includes(id) || isTagged(channel, tags));
 }
 
-/** The webhooks that are sent everything at once, while other channels wait, of those that `isConcerned` picks. */
+/** Names the webhooks whose alerts are not held, while those of other channels are; `isConcerned` picks from all. */
 export function namesUnheld(channels: readonly Channel[], isConcerned: (channel: Channel) => boolean): string {
   const names = channels
     .filter((channel) => channel.follows_maintenance === false && isActive(channel) && isConcerned(channel))
     .map(({ name }) => name);
   if (names.length === 0) return '';
   const rest = names.length - MAX_NAMED;
-  return ` Still sent at once: ${names.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+  return ` Alerts to ${names.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''} are not held.`;
 }
 
 /** Channels that a hint names. */
@@ -193,20 +199,25 @@ const MAX_NAMED = 3;
 /** The label of `follows_maintenance`, and what it means. */
 export const FOLLOWS = {
   label: 'Wait during maintenance and mutes',
-  hint: 'Off: every event is sent at once, also while chats and emails wait.',
+  hint: 'Also holds alerts while a parent monitor is down. If off, only the rules delay alerts.',
 } as const;
 
-/** Stops a save that would replace what another person changed; `known` is what the form began with. */
-export function refuseStale(known: { current: unknown }, present: unknown, what: string): void {
-  const isSame = JSON.stringify(known.current) === JSON.stringify(present);
+/**
+ * Stops a save that would replace what another person changed; `known` is what the form began with. Where the present
+ * value is what the form sends, there is nothing to replace.
+ */
+export function refuseStale<T>(known: { current: T }, { present, sent }: { present: T; sent: T }, what: string): void {
+  const [before, now] = [JSON.stringify(known.current), JSON.stringify(present)];
   // The next save goes ahead.
   known.current = present;
-  if (!isSame) throw staleFailure(what);
+  if (now !== before && now !== JSON.stringify(sent)) throw staleFailure(what);
 }
 
 /** What a form says where another person changed what it would replace. */
 export function staleFailure(what: string): Failure {
-  return new Failure(`someone else changed ${what}. Reload to see it, or save again to replace it`, { status: 409 });
+  return new Failure(`someone else changed ${what}. Reload to see the changes, or save again to replace them`, {
+    status: 409,
+  });
 }
 
 /** Whether a channel that is not for all monitors gets the alerts of those with these tags. */

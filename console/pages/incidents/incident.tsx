@@ -173,7 +173,9 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
   // A stray key must not say that someone is on it.
   const changeByKey = async () => {
     const does = isAcknowledged ? 'Unacknowledge' : 'Acknowledge';
-    const text = 'Your team can see it, and reminders follow it.';
+    const text = isAcknowledged
+      ? 'Your team will see that it’s no longer acknowledged.'
+      : 'Your team will see that you’re on it. Reminders set to stop on acknowledgement will stop.';
     if (await confirm({ title: `${does} this incident?`, text, action: does, tone: 'primary' })) await change();
   };
   useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void changeByKey() : null);

@@ -133,7 +133,8 @@ export function Parents({ form: { draft, change, channels, problem } }: { form: 
       isOpen={parents.length > 0}
     >
       <p class="text-[0.8125rem] leading-5 text-soft">
-        When one of these is down, alerts of this monitor say so. Held alerts to chats and emails come in its message.
+        When one of these is down, alerts of this monitor say so. Held chat and email alerts are included in the
+        parent’s alert.
         {namesUnheld(channels, isChosen)}
       </p>
       <FieldProblem text={problem('depends_on')} />

@@ -134,7 +134,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
         <UntilDialog
           title={`Mute ${name}`}
           action="Mute"
-          hint={`Chats and emails wait until the end, and are sent what is still true then.${unheld}`}
+          hint={`Chat and email alerts are held until it ends; any that still apply are then sent.${unheld}`}
           lengths={LENGTHS}
           initial={3600}
           onSubmit={mute}
@@ -175,7 +175,7 @@ function MaintenanceDialog({ monitor: { id, name }, unheld, onClose }: Maintenan
         options={LENGTHS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
         value={seconds.value}
         onValue={(value) => (seconds.value = value)}
-        hint={`Checks go on. Chats and emails wait until the end, and uptime leaves the time out.${unheld}`}
+        hint={`Checks go on. Chat and email alerts are held until it ends, and uptime leaves it out.${unheld}`}
       />
       <p class="text-sm text-soft">
         For later or several monitors,{' '}
