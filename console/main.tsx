@@ -9,6 +9,7 @@ import { loadSession } from './client/session.ts';
 import { Button } from './parts/button.tsx';
 import { PageSkeleton } from './parts/load.tsx';
 import { Empty, Page } from './parts/page.tsx';
+import { PATHS } from './paths.ts';
 import { OPEN_PAGES, PAGES, type Page as PageLoader } from './routes.ts';
 import { listenToKeys } from './shell/keys.tsx';
 import { Layout } from './shell/layout.tsx';
@@ -71,9 +72,10 @@ function App() {
 function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'system' | 'light' | 'dark' }) {
   useEffect(() => startLive(), [userId]);
   useEffect(() => applyTheme(chosenTheme), [userId]);
-  const { page } = route.value;
+  const { page, query } = route.value;
   useEffect(() => {
-    if (page === 'signIn') navigate('/', { replace: true });
+    // The wallboard leads to the page to sign in by a link; all others show it themselves.
+    if (page === 'signIn') navigate(query['to'] === 'wall' ? PATHS.wall : '/', { replace: true });
   }, [page]);
   const shown = page === null ? undefined : PAGES[page];
   return <Layout>{shown === undefined ? <NotFound /> : <PageOutlet page={shown} />}</Layout>;

@@ -135,7 +135,8 @@ export async function requestPage<T>(method: string, path: string, options: Requ
   if (csrf !== null && failure.status === 403 && failure.message.includes('X-CSRF-Token')) {
     // Another tab has signed in again. Nothing of this request was carried out.
     const isSameUser = adoptSession(await request<Session>('GET', '/session'));
-    if (isSameUser && csrfToken() !== csrf) return await requestPage(method, path, options);
+    if (!isSameUser) throw new Failure('someone else signed in in this browser. Nothing was changed', { status: 403 });
+    if (csrfToken() !== csrf) return await requestPage(method, path, options);
   }
   throw failure;
 }

@@ -22,8 +22,8 @@ type StreamEvents = {
   onReceived: () => void;
   /** An open stream fell silent: the service hangs, or the network drops everything. */
   onSilent: () => void;
-  /** The service says that the session is over. */
-  onEnded: (reason: EndReason) => void;
+  /** The service says that the session is over. Whether another one of this browser has followed. */
+  onEnded: (reason: EndReason) => Promise<boolean>;
   /** Anything may have changed. */
   onReset: () => void;
   /** A batch of changes, the oldest first. */
@@ -73,8 +73,8 @@ export class LiveStream {
     const listen = (event: string, take: (data: string) => void) =>
       source.addEventListener(event, ({ data }) => {
         this.#watchSilence(source);
-        onReceived();
         take(data);
+        onReceived();
       });
     this.#watchSilence(source);
     listen('keep-alive', () => undefined);
@@ -87,10 +87,7 @@ export class LiveStream {
       this.#after(JSON.parse(data).wait_ms ?? 0, onReset);
     });
     listen('ended', (data) => {
-      this.#disconnect();
-      this.#events.onEnded(JSON.parse(data).reason === 'removed' ? 'removed' : 'ended');
-      // Another session of this browser may have followed.
-      this.#after(RETRY_MS, () => this.#connect());
+      void this.#end(JSON.parse(data).reason === 'removed' ? 'removed' : 'ended');
     });
     source.addEventListener('error', () => {
       onLive(false);
@@ -100,6 +97,16 @@ export class LiveStream {
       this.#after(RETRY_MS, () => this.#connect());
     });
     for (const kind of KINDS) listen(kind, (data) => this.#changes.add({ kind, data: JSON.parse(data) }));
+  }
+
+  async #end(reason: EndReason): Promise<void> {
+    this.#disconnect();
+    const retry = this.#after(RETRY_MS, () => this.#connect());
+    const isFollowed = await this.#events.onEnded(reason);
+    // Meanwhile the stream may have been closed, or opened again.
+    if (!this.#timers.has(retry)) return;
+    this.#events.onLive(false);
+    if (isFollowed) this.#connect();
   }
 
   #watchSilence(source: EventSource): void {
@@ -126,12 +133,13 @@ export class LiveStream {
     }
   };
 
-  #after(ms: number, run: () => void): void {
+  #after(ms: number, run: () => void): ReturnType<typeof setTimeout> {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       run();
     }, ms);
     this.#timers.add(timer);
+    return timer;
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type Schemas,
 } from './api.ts';
 import { LiveStream, liveState, type Change, type LiveKind } from './live-stream.ts';
-import { session } from './session-state.ts';
+import { csrfToken, session } from './session-state.ts';
 import { loadSession } from './session.ts';
 
 /**
@@ -38,6 +38,12 @@ const isLoadingAll = signal(false);
 /** The monitors, for what shows a load and its failure. */
 export const monitorsLoad = { value: monitors, error: monitorsError, isBusy: isLoadingAll, reload: () => loadAll() };
 
+/**
+ * Counts the times that changes may have been missed: the stream was lost, has begun anew or was reset. `madeUp` is the
+ * count at the beginning of the last load that succeeded.
+ */
+const losses = { found: 0, madeUp: 0 };
+
 /** Counts the events that say that anything may have changed. */
 const resets = signal(0);
 
@@ -55,6 +61,9 @@ const underWay = new Set<Change[]>();
 
 /** Everything is loaded so long after maintenance changed, in milliseconds: many changes in a row are one. */
 const AFTER_MAINTENANCE_MS = 300;
+
+/** A sign-in in another tab ends this session so long before that tab has the answer with the next, in milliseconds. */
+const SIGN_IN_MS = 1000;
 
 /** The interval at which everything is loaded again while there is no stream, or after a failed attempt. */
 const POLL_MS = 10_000;
@@ -74,7 +83,10 @@ export function onChange(listener: Listener): () => void {
  */
 export function startLive(): () => void {
   const controller = new AbortController();
-  const reload = () => void loadAll(controller.signal);
+  const reload = () => {
+    // Where the service said to wait, the poll below loads it when that is over.
+    if (!isTooSoon(monitorsError.peek())) void loadAll(controller.signal);
+  };
   // The stream's first event asks for everything, too. It waits for the initial load, and then finds little that is
   // new.
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
@@ -83,11 +95,12 @@ export function startLive(): () => void {
   let soon: ReturnType<typeof setTimeout> | undefined;
   const stream = new LiveStream({
     onLive(isLive) {
+      losses.found += 1;
       // Only an answer ends `away`, and no attempt to connect.
       if (isLive) {
         if (liveState.peek() !== 'live') {
-          // Everything is loaded now, which says itself whether it failed.
-          monitorsError.value = null;
+          // Everything is loaded now, which says itself whether it failed, unless the service said to wait.
+          if (!isTooSoon(monitorsError.peek())) monitorsError.value = null;
           // Meanwhile another tab may have signed in again, or someone else.
           if (liveState.peek() !== 'connecting') void loadSession().catch(() => undefined);
         }
@@ -95,12 +108,17 @@ export function startLive(): () => void {
       } else if (liveState.peek() !== 'away') liveState.value = 'polling';
     },
     onReceived() {
-      if (monitorsError.peek() === null) updatedAtMs.value = serviceMs();
+      if (losses.found === losses.madeUp && monitorsError.peek() === null) updatedAtMs.value = serviceMs();
     },
     onSilent() {
       liveState.value = 'away';
     },
-    onEnded: (reason) => void loadSession(reason).catch(() => undefined),
+    async onEnded(reason) {
+      const ended = csrfToken();
+      await new Promise((resolve) => setTimeout(resolve, SIGN_IN_MS));
+      await loadSession(reason).catch(() => undefined);
+      return ![ended, null].includes(csrfToken());
+    },
     onReset() {
       resets.value += 1;
       if (first === null) reload();
@@ -149,6 +167,7 @@ function movesMaintenance({ kind, data }: Change): boolean {
 /** Loads all monitors and open incidents again. */
 export async function loadAll(abort = new AbortController().signal): Promise<void> {
   const since: Change[] = [];
+  const { found } = losses;
   underWay.add(since);
   isLoadingAll.value = true;
   try {
@@ -162,6 +181,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
       openIncidents.value = new Map(incidents.map((incident) => [incident.monitor_id, incident]));
       take(since);
       monitorsError.value = null;
+      losses.madeUp = found;
       updatedAtMs.value = serviceMs();
     });
     if (liveState.peek() === 'away') liveState.value = 'polling';
@@ -315,7 +335,7 @@ export function useReload(
     const soon = () => {
       timer ??= setTimeout(() => {
         timer = null;
-        void latest.current.load.reload();
+        if (!isTooSoon(latest.current.load.error.peek())) void latest.current.load.reload();
       }, GATHER_MS);
     };
     let isFirst = true;
@@ -339,16 +359,20 @@ export function useReload(
   }, []);
 }
 
-type Polled = { reload: () => Promise<void>; isBusy?: ReadonlySignal<boolean> };
+type Polled = { reload: () => Promise<void>; isBusy?: ReadonlySignal<boolean>; error?: ReadonlySignal<unknown> };
 
-/** Reloads at an interval while `isWanted`, for data that the stream does not report, unless a reload is under way. */
+/**
+ * Reloads at an interval while `isWanted`, for data that the stream does not report. It waits for a reload that is
+ * under way, and as long as the service said.
+ */
 export function usePoll(load: Polled, isWanted: boolean, everyMs: number): void {
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     if (!isWanted) return undefined;
     const timer = setInterval(() => {
-      if (!document.hidden && latest.current.isBusy?.peek() !== true) void latest.current.reload();
+      const { isBusy, error, reload } = latest.current;
+      if (!document.hidden && isBusy?.peek() !== true && !isTooSoon(error?.peek())) void reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [isWanted, everyMs]);

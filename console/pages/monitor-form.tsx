@@ -26,12 +26,11 @@ export function MonitorFormPage({ params, query }: PageProps) {
   const channels = useChannels();
   const load = useLoad(
     async (signal) => {
-      const [{ agents }, { vendors }, monitor] = await Promise.all([
-        api.get('/agents', { query: { limit: 1000 }, signal }),
+      const [{ vendors }, monitor] = await Promise.all([
         api.get('/vendors', { signal }),
         from === undefined ? null : api.get('/monitors/{id}', { path: { id: from }, signal }),
       ]);
-      return { agents, vendors, monitor };
+      return { vendors, monitor };
     },
     [from],
   );
@@ -59,21 +58,25 @@ export function MonitorFormPage({ params, query }: PageProps) {
       lead={monitor === null ? undefined : leadOf(monitor, id === undefined)}
     >
       <Loaded load={load}>
-        {(loaded) => (
-          <Loaded load={channels}>
-            {(known) => (
-              <MonitorForm
-                {...openForm({
-                  agents: loaded.agents,
-                  channels: known,
-                  stored: loaded.monitor,
-                  isCopy: id === undefined,
-                  type: typeOf(query['type']),
-                })}
-                agents={agents.value.value?.agents ?? loaded.agents}
-                vendors={loaded.vendors}
-                channels={known}
-              />
+        {({ vendors, monitor: stored }) => (
+          <Loaded load={agents}>
+            {({ agents: known }) => (
+              <Loaded load={channels}>
+                {(listed) => (
+                  <MonitorForm
+                    {...openForm({
+                      agents: known,
+                      channels: listed,
+                      stored,
+                      isCopy: id === undefined,
+                      type: typeOf(query['type']),
+                    })}
+                    agents={known}
+                    vendors={vendors}
+                    channels={listed}
+                  />
+                )}
+              </Loaded>
             )}
           </Loaded>
         )}

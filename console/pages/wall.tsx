@@ -145,7 +145,7 @@ function SignedOut() {
     <Empty
       icon="wall"
       title="Sign in to see the wallboard"
-      action={<ButtonLink href={PATHS.signIn}>Sign in</ButtonLink>}
+      action={<ButtonLink href={`${PATHS.signIn}?to=wall`}>Sign in</ButtonLink>}
     >
       Or use a link from an account owner.
     </Empty>

@@ -1,5 +1,6 @@
-import { signal, useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { effect, signal, useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { problemsByField, sentenceOf, type FieldTexts } from '../client/answer.ts';
+import { session } from '../client/session-state.ts';
 import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 
@@ -87,6 +88,15 @@ type Toast = { id: number; text: string; tone: 'good' | 'bad' };
 
 const toasts = signal<readonly Toast[]>([]);
 const counter = { last: 0 };
+
+// What was said to one person is not left to the next.
+const reader: { userId: string | null } = { userId: null };
+effect(() => {
+  const { value } = session;
+  const userId = value === null || value === 'unknown' ? null : value.user.id;
+  if (userId !== reader.userId) toasts.value = [];
+  reader.userId = userId;
+});
 
 /** How long a success is shown, in milliseconds; errors stay until they are closed. */
 const STAY_MS = 5000;

@@ -1,5 +1,6 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 const INPUT =
@@ -190,5 +191,38 @@ export function FormError({ text }: { text: string | null }) {
       <Icon name="warning" class="mt-0.5 size-4" />
       <span>{text}</span>
     </p>
+  );
+}
+
+type DateFieldProps = Omit<FieldProps, 'hideLabel'> & {
+  type: 'date' | 'datetime-local';
+  /** Whether a text that was typed is a date; others stay in the field and are not reported. */
+  isDate: (typed: string) => boolean;
+};
+
+/** A field of a date, or of one with a time to the second, which may be empty. */
+export function DateField({ value, onValue, type, isDate, ...frame }: DateFieldProps) {
+  // While a year is typed, the input has those of its first digits: they are no date, and have to stay.
+  const typed = useSignal(value);
+  useEffect(() => {
+    typed.value = value;
+  }, [value]);
+  const take = (text: string) => {
+    typed.value = text;
+    if (text === '' || isDate(text)) onValue(text);
+  };
+  return (
+    <Field {...frame}>
+      {(input) => (
+        <input
+          {...input}
+          type={type}
+          step={type === 'date' ? undefined : '1'}
+          value={typed.value}
+          onChange={({ currentTarget }) => take(currentTarget.value)}
+          class={`${inputClass(input)} h-9`}
+        />
+      )}
+    </Field>
   );
 }

@@ -45,6 +45,12 @@ export const STATUSES: Record<Status, { label: string; text: string; fill: strin
   },
 };
 
+/** The status that the mark of an incident shows: its worst state, and once it is resolved how it ended. */
+export function incidentStatus({ status, state, resolution }: Schemas['Incident']): Status {
+  if (status === 'open') return state;
+  return resolution === null || resolution === 'recovered' ? 'up' : 'paused';
+}
+
 /** Statuses by urgency, the worst first. */
 export const STATUS_ORDER: readonly Status[] = ['down', 'degraded', 'pending', 'up', 'paused'];
 

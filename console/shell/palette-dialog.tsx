@@ -11,7 +11,7 @@ import { inputClass } from '../parts/field.tsx';
 import { count } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.tsx';
-import { STATUSES, type Status } from '../parts/monitors.ts';
+import { STATUSES, incidentStatus, type Status } from '../parts/monitors.ts';
 import { StatusMark } from '../parts/status.tsx';
 import { PATHS } from '../paths.ts';
 import { listShortcuts } from './keys.tsx';
@@ -198,14 +198,15 @@ function findMonitors(text: string): PaletteEntry[] {
   }));
 }
 
-function incidentEntry({ id, monitor_name: name, state, status, reason, resolution }: Incident): PaletteEntry {
+function incidentEntry(incident: Incident): PaletteEntry {
+  const { id, monitor_name: name, state, status, reason } = incident;
   const isOpen = status === 'open';
   return {
     id: `incident-${id}`,
     label: `${name}: ${isOpen ? STATUSES[state].label.toLowerCase() : 'resolved'}`,
     note: reason,
     icon: null,
-    status: isOpen ? state : resolution === null || resolution === 'recovered' ? 'up' : 'paused',
+    status: incidentStatus(incident),
     run: () => navigate(`/incidents/${id}`),
   };
 }

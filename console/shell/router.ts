@@ -56,15 +56,20 @@ function blocking(to: string | null): LeaveGuard[] {
   return [...guards].filter((guard) => isLeft(guard) && !guard.isFree());
 }
 
-async function mayLeave(left: readonly LeaveGuard[]): Promise<boolean> {
+async function isConfirmed(left: readonly LeaveGuard[]): Promise<boolean> {
   for (const ask of new Set(left.map((guard) => guard.ask))) if (!(await ask())) return false;
+  return true;
+}
+
+async function mayLeave(left: readonly LeaveGuard[]): Promise<boolean> {
+  if (!(await isConfirmed(left))) return false;
   for (const guard of left) guards.delete(guard);
   return true;
 }
 
-/** Signs out, unless there is unsaved input that the user wants to keep. */
+/** Signs out, unless there is unsaved input that the user wants to keep; a failed attempt leaves it guarded. */
 export async function leave(): Promise<void> {
-  if (await mayLeave(blocking(null))) await signOut();
+  if (await isConfirmed(blocking(null))) await signOut();
 }
 
 type Navigation = {

@@ -62,6 +62,25 @@ test.serial(
   },
 );
 
+test.serial('changes have a page load nothing again before the time that the service named', async (t) => {
+  const { page } = await openLivePage(t);
+  const { service } = t.context;
+  await page.goto('/channels');
+  await page.getByRole('heading', { name: 'No alert channels yet' }).waitFor();
+  await isShown(page, 'Live');
+  const requests: string[] = [];
+  const refused = { status: 429, headers: { 'retry-after': '3600' }, json: { error: 'too many requests' } };
+  await page.route('**/v1/channels', (route) => {
+    requests.push(route.request().url());
+    return route.fulfill(refused);
+  });
+  await service.call('POST', '/channels', { type: 'telegram', name: 'One' });
+  await page.getByText(/Too many requests/).waitFor();
+  await service.call('POST', '/channels', { type: 'telegram', name: 'Two' });
+  await page.waitForTimeout(3000);
+  t.is(requests.length, 1);
+});
+
 test.serial('a service that was killed is away soon, until it is back and the page loads by itself', async (t) => {
   const { page, complaints, send } = await openLivePage(t);
   send('SIGKILL');

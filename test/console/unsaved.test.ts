@@ -271,5 +271,49 @@ test.serial('a page goes on with the session of another tab, and starts anew for
   await page.getByRole('button', { name: 'Next' }).waitFor();
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), '');
   t.false((await (await other.request.get(`${service.url}/v1/monitors`)).text()).includes('Half a monitor'));
+
+  const { json: job } = await service.call('POST', '/monitors', { name: 'Job', type: 'heartbeat' });
+  await page.goto(`/monitors/${String(job['id'])}`);
+  const next = { email: 'next@shop.example', password: 'correct horse battery' };
+  const refusal = page.getByText('Someone else signed in in this browser. Nothing was changed');
+  for (const [credentials, name] of [
+    [person, 'Admin'],
+    [next, 'Next'],
+  ] as const) {
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await change('/session', credentials);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('.account-button').filter({ hasText: name }).waitFor();
+    await refusal.waitFor();
+    t.is(await page.getByRole('button', { name: 'Dismiss' }).count(), 1, 'what was said to another person is gone');
+  }
+  t.not((await service.call('GET', `/monitors/${String(job['id'])}`)).json['status'], 'paused');
   t.deepEqual(complaints, []);
+});
+
+test.serial('a page whose session was replaced in another tab has its stream again at once', async (t) => {
+  const { service, person } = t.context;
+  const { page } = await openSignedIn(t, '/agents');
+  await page.getByRole('status').filter({ hasText: 'Live' }).first().waitFor();
+  // A lost stream is opened again after 30 s.
+  const again = page.waitForRequest('**/v1/live', { timeout: 25_000 });
+  const json = { 'Content-Type': 'application/json' };
+  const { request } = page.context();
+  t.true((await request.post(`${service.url}/v1/session`, { headers: json, data: person })).ok());
+  await again;
+  t.is(await page.getByLabel('Password').count(), 0);
+});
+
+test.serial('unsaved input is guarded still after a sign-out that failed', async (t) => {
+  const { page } = await openSignedIn(t, '/monitors/new');
+  await page.getByLabel('Name', { exact: true }).fill('Unsaved');
+  await page.route('**/v1/session', (route) => route.fulfill({ status: 500, json: { error: 'internal error' } }));
+  await page.locator('.account-button').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+  await page.getByText('Internal error').waitFor();
+  await page.unroute('**/v1/session');
+  await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+  await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Cancel' }).click();
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
 });

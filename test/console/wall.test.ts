@@ -4,8 +4,9 @@ import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
-import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { findBarriers, findSideways, signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
@@ -170,6 +171,18 @@ test('where nothing checks any more the wall and the overview say so, until chec
   }
   t.regex(await faviconOf(wall.page), /2aa662/);
   t.deepEqual([...wall.complaints, ...overview.complaints], []);
+});
+
+test('the wall leads who is not signed in to the sign-in and back', async (t) => {
+  const { api } = t.context;
+  const { account } = await furnishAccount(api, 'foyer');
+  const person = await addPerson(api, account.tenantId, { role: 'viewer' });
+  const { page } = await open(t, null);
+  await page.goto('/wall');
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await signIn(page, person);
+  await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+  t.is(new URL(page.url()).pathname, `${CONSOLE_BASE_PATH}/wall`);
 });
 
 test('who is signed in sees the wall without a link, and a viewer can open it', async (t) => {

@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Choices, SelectField } from '../../parts/choice-fields.tsx';
-import { Field, inputClass, type FieldProps } from '../../parts/field.tsx';
+import { DateField } from '../../parts/field.tsx';
 import { FROM_THE_NEWEST, MOST, PERIODS, PERIOD_CHOICES, readPaging, type Paging } from '../../parts/table.tsx';
 import { TimesIn, formatDay, timeZone } from '../../parts/time.tsx';
 import { fromWallTime } from '../../parts/wall-time.ts';
@@ -175,6 +174,12 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
   );
 }
 
+const DATE_FIELD = {
+  type: 'date',
+  isDate: (typed: string) => dayStart(typed) !== null,
+  class: 'min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-44',
+} as const;
+
 type DatesProps = { filter: Filter; onChange: (part: Readonly<Record<string, string>>) => void };
 
 /** The first and the last day of a custom period; either may be left empty. */
@@ -182,40 +187,20 @@ function Dates({ filter: { from, to }, onChange }: DatesProps) {
   const isReversed = from !== '' && to !== '' && to < from;
   return (
     <div class="flex basis-full flex-wrap gap-2">
-      <DateField label="From" value={from} hint={<TimesIn />} onDate={(date) => onChange({ from: date })} />
+      <DateField
+        label="From"
+        value={from}
+        hint={<TimesIn />}
+        onValue={(date) => onChange({ from: date })}
+        {...DATE_FIELD}
+      />
       <DateField
         label="To"
         value={to}
         error={isReversed ? 'Must not be before From' : null}
-        onDate={(date) => onChange({ to: date })}
+        onValue={(date) => onChange({ to: date })}
+        {...DATE_FIELD}
       />
     </div>
-  );
-}
-
-type DateFieldProps = Pick<FieldProps, 'label' | 'value' | 'hint' | 'error'> & { onDate: (date: string) => void };
-
-function DateField({ label, value, onDate, hint, error }: DateFieldProps) {
-  // While a year is typed, the input has those of its first digits: they are no filter, and have to stay.
-  const typed = useSignal(value);
-  useEffect(() => {
-    typed.value = value;
-  }, [value]);
-  const take = (date: string) => {
-    typed.value = date;
-    if (date === '' || dayStart(date) !== null) onDate(date);
-  };
-  return (
-    <Field {...{ label, hint, error }} class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-44">
-      {(input) => (
-        <input
-          {...input}
-          type="date"
-          value={typed.value}
-          onChange={({ currentTarget }) => take(currentTarget.value)}
-          class={`${inputClass(input)} h-9`}
-        />
-      )}
-    </Field>
   );
 }

@@ -9,7 +9,7 @@ import { Form, FormError, TextArea } from '../../parts/field.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Markdown } from '../../parts/markdown.tsx';
-import { STATUSES, type Status } from '../../parts/monitors.ts';
+import { STATUSES, incidentStatus, type Status } from '../../parts/monitors.ts';
 import { Fact } from '../../parts/object-page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { Moment, Since, formatDateTime, formatDuration, formatExact } from '../../parts/time.tsx';
@@ -229,17 +229,13 @@ const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
 
 /** The summary of an incident: its worst state, duration, reason, locations and acknowledgement. */
 export function IncidentStatus({ incident }: { incident: Incident }) {
-  const { state, status, resolution } = incident;
+  const { state, status } = incident;
   const isOpen = status === 'open';
   const { label, text } = STATUSES[state];
   return (
     <div class={`mb-8 rounded-xl border p-4 md:p-5 ${isOpen ? TINTS[state] : 'border-line bg-surface'}`}>
       <p class={`flex items-center gap-2.5 text-lg font-semibold md:text-xl ${isOpen ? text : ''}`}>
-        <StatusMark
-          status={isOpen ? state : resolution === null || resolution === 'recovered' ? 'up' : 'paused'}
-          silent
-          class="size-4"
-        />
+        <StatusMark status={incidentStatus(incident)} silent class="size-4" />
         <span>
           {isOpen ? (
             <>

@@ -2,7 +2,7 @@ import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
 import { ButtonLink, IconButton } from '../../parts/button.tsx';
-import { Field, inputClass } from '../../parts/field.tsx';
+import { DateField } from '../../parts/field.tsx';
 import { timeZone } from '../../parts/time.tsx';
 import { fromWallTime, toWallTime } from '../../parts/wall-time.ts';
 import { setQuery } from '../../shell/router.ts';
@@ -44,23 +44,17 @@ export function TimeFilter({ span }: { span: CheckChoice['span'] }) {
 type TimeFieldProps = { label: string; at: number | null; onAt: (at: number | null) => void; error?: string | null };
 
 function TimeField({ label, at, onAt, error = null }: TimeFieldProps) {
+  const read = (typed: string) => fromWallTime(typed, timeZone.value);
   return (
-    <Field label={label} error={error} class="min-w-0 grow basis-48 text-xs sm:grow-0">
-      {(input) => (
-        <input
-          {...input}
-          type="datetime-local"
-          step="1"
-          value={at === null ? '' : toWallTime(at, timeZone.value)}
-          onChange={({ currentTarget: { value } }) => {
-            const typed = fromWallTime(value, timeZone.value);
-            // A year that is being typed is no filter yet.
-            if (value === '' || typed !== null) onAt(typed);
-          }}
-          class={`${inputClass(input)} h-8`}
-        />
-      )}
-    </Field>
+    <DateField
+      label={label}
+      error={error}
+      type="datetime-local"
+      value={at === null ? '' : toWallTime(at, timeZone.value)}
+      isDate={(typed) => read(typed) !== null}
+      onValue={(typed) => onAt(read(typed))}
+      class="min-w-0 grow basis-48 text-xs sm:grow-0"
+    />
   );
 }
 
