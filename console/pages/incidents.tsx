@@ -50,7 +50,8 @@ function Listing({ found, filter, isLoading }: { found: Found; filter: Filter; i
   const list = useRef<HTMLDivElement>(null);
   useRowKeys(list, 'incident');
   const { open, resolved, next, hasMoreOpen } = found;
-  if (open.length + resolved.length === 0) return <Nothing isNarrow={isNarrow(filter)} />;
+  // The search for a page can end before the first that matches.
+  if (open.length + resolved.length === 0 && next === null) return <Nothing isNarrow={isNarrow(filter)} />;
   return (
     <div ref={list} class="flex flex-col gap-6">
       <BackToNewest cursor={filter.cursor} />
