@@ -16,7 +16,7 @@ function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Se
     for (const imported of byPath.get(path)?.imports ?? []) {
       const specifier = imported.specifier.replaceAll(/[.\\/]/g, '\\$&');
       const isTypeOnly = !new RegExp(
-        `(?:import|export)\\s+(?!type\\b)[^;]*?['"]${specifier}['"]|import\\(\\s*['"]${specifier}`,
+        `(?:import|export)\\s+(?!type\\b)[^;]*?['"]${specifier}['"]|(?:import|require)\\(\\s*['"]${specifier}`,
       ).test(code);
       if (isTypeOnly) continue;
       if (imported.path !== null) paths.add(imported.path);
