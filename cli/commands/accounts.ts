@@ -184,9 +184,9 @@ const EMAIL = 'admin@localhost';
 
 /**
  * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a
- * read-write token. Null after the first start, whatever became of these. That is over once the caller has printed what
- * this returns and calls `recordFirstStartOver`: until then each start completes the one before, and replaces the token
- * and the password that it made up, which a kill kept from being printed.
+ * read-write token. The first start is over once the caller has printed the result and calls `recordFirstStartOver`:
+ * until then each start completes the one before, and makes another token and password, for a kill may have kept those
+ * from being printed. Null after it, whatever became of what was made.
  */
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const { newId, nowMs } = options;
@@ -211,22 +211,20 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
     )?.id;
   if (tenantId === undefined) return null;
   const token = options.token ?? generateToken('spk', options.cell);
-  if (options.token === null) await revokeUnused(database, tenantId, options);
-  if (!(await isTokenKnown(database, token)))
-    await createApiToken(
-      database,
-      {
-        id: newId('tok'),
-        tenantId,
-        name: TOKEN,
-        token,
-        scopes: ['read', 'write'],
-        expiresAt: null,
-        nowMs,
-        author: author('token.created'),
-      },
-      PLAN_LIMITS.pro.tokens,
-    );
+  if (!(await isTokenKnown(database, token))) {
+    const created = { id: newId('tok'), tenantId, name: TOKEN, token, expiresAt: null, nowMs };
+    const create = () =>
+      createApiToken(
+        database,
+        { ...created, scopes: ['read', 'write'], author: author('token.created') },
+        PLAN_LIMITS.pro.tokens,
+      );
+    // Those of kills just after they were printed go on being valid, as long as there is room beside them.
+    if ((await create()) === null) {
+      await revokeUnused(database, tenantId, options);
+      await create();
+    }
+  }
   const password = options.password ?? randomBytes(12).toString('base64url');
   const passwordHash = await hashPassword(password);
   if (user === null)
@@ -248,7 +246,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
   };
 }
 
-/** Revokes the tokens of first starts that were killed before they could print them. */
+/** Revokes the unused tokens of first starts that were killed. */
 async function revokeUnused(database: Database, tenantId: string, options: BootstrapOptions): Promise<void> {
   for (const { id, name, lastUsedAt } of await listApiTokens(database, tenantId)) {
     if (name !== TOKEN || lastUsedAt !== null) continue;
