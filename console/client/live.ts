@@ -115,7 +115,8 @@ export function startLive(): () => void {
     },
     async onEnded(reason) {
       const ended = csrfToken();
-      await new Promise((resolve) => setTimeout(resolve, SIGN_IN_MS));
+      // No other session follows that of a member who was removed.
+      if (reason !== 'removed') await new Promise((resolve) => setTimeout(resolve, SIGN_IN_MS));
       await loadSession(reason).catch(() => undefined);
       return ![ended, null].includes(csrfToken());
     },
