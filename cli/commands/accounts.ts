@@ -239,6 +239,8 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
       author: author('member.created'),
     });
   else await resetAccess(database, { userId: user.id, passwordHash, nowMs, author: author('member.reset') });
+  // Nothing has to be printed.
+  if (options.token !== null && options.password !== null) await recordFirstStartOver(database, nowMs);
   return {
     token: options.token === null ? token : null,
     email: EMAIL,

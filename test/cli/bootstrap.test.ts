@@ -111,9 +111,15 @@ test('however often first starts are killed, the last one has a token', async (t
   t.like(await findTokenHolder(database, made.at(-1)?.token ?? '', NOW_MS), { tokenName: 'first start' });
 });
 
+test('a first start that was given both has nothing to print, and is over at once', async (t) => {
+  const database = await emptyInstallation(t);
+  t.like(await startInVain(database, { token: 'spk_given', password: 'given' }), { token: null, password: null });
+  t.is(await startInVain(database, { token: 'spk_given', password: 'given' }), null);
+});
+
 test('a first start whose user has signed in changes nothing any more', async (t) => {
   const database = await emptyInstallation(t);
-  await startInVain(database, { token: 'spk_given', password: 'given' });
+  await startInVain(database, { token: 'spk_given' });
   await database.pool.query('UPDATE users SET last_signed_in_at = 1');
   t.is(await startInVain(database), null);
   await database.pool.query('UPDATE users SET last_signed_in_at = NULL');
