@@ -94,7 +94,7 @@ function presentTransition(transition: IncidentTransition): Wire['IncidentTransi
   };
 }
 
-/** Where no standing is stored, a fresh vote is one that counted. */
+/** Where it is not stored whether a vote counted, a fresh one did. */
 function presentStatement(statement: SourceStatement): Wire['SourceStatement'] {
   const { name, vote, fresh, standing, sinceMs, cause, reason } = statement;
   return {

@@ -25,7 +25,7 @@ export type IncidentTransition = {
 
 /**
  * What a source said at a change. `sinceMs` is when the results began that made its vote, `cause` and `reason` are
- * those of the newest of them; null where none is stored. Rows that were written before standings were have none.
+ * those of the newest of them; null where none is stored. Rows of older releases do not say whether the vote counted.
  */
 export type SourceStatement = Pick<SourceEvidence, 'name' | 'vote' | 'fresh'> & {
   standing: SourceEvidence['standing'] | null;

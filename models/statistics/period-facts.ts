@@ -158,7 +158,10 @@ const TOUCHING = `SELECT i.*, s.start_second, CASE WHEN s.end_second <= $3::bigi
   WHERE i.monitor_id = ANY($1::text[]) AND i.started_at < $3::bigint * 1000
     AND (i.resolved_at IS NULL OR s.end_second > $2::bigint OR s.start_second >= $2::bigint)`;
 
-/** Those of each monitor that has any; an account whose monitors always change has millions. */
+/**
+ * Counts the incidents of each monitor that has any. They are counted in the database: an account whose monitors change
+ * at every check has millions.
+ */
 async function countIncidents(
   run: Run,
   monitorIds: readonly string[],

@@ -64,8 +64,7 @@ const SHORTEST_KEY = 8;
  * are new each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the
  * receiver does is `retry`, and so is a 429 to a format other than the envelope. A template that cannot be rendered
  * leaves the envelope to be sent, and the `error` of a delivered attempt says so; one that had no turn in time is
- * `retry`, unless the attempt is the last one (D-672). Rejects only when our own machine
- * lacks something.
+ * `retry`, unless the attempt is the last one (D-672). Rejects only when our own machine lacks something.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
   const problem = findUrlProblem(delivery.url);
