@@ -1,25 +1,28 @@
-import type { Occurrence, WindowSettings } from '../../core/maintenance/window.ts';
+import { MAX_OCCURRENCES, type Occurrence, type WindowSettings } from '../../core/maintenance/window.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { listStarts, type Schedule } from './recurrence.ts';
 
 /** Occurrences are made so far ahead, in milliseconds. */
-export const PLANNED_MS = 60 * DAY_MS;
+const PLANNED_MS = 60 * DAY_MS;
 
 /** Where a rule has no occurrence for so long it has none any more, in milliseconds. */
 const NEVER_MS = 3660 * DAY_MS;
 
 /** The most occurrences of a window that are made at a time. */
-export const MAX_STARTS = 1500;
+const MAX_STARTS = 1500;
+
+/** The settings of a window that say when it takes place. */
+type Recurrence = Pick<WindowSettings, 'startsAt' | 'timezone' | 'localStart' | 'cron' | 'rrule'>;
 
 /** Whether a window takes place by a rule. */
-export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrule'>): boolean {
+export function isRecurring({ cron, rrule }: Pick<Recurrence, 'cron' | 'rrule'>): boolean {
   return cron !== null || rrule !== null;
 }
 
 /** When a window takes place, for `recurrence.ts`. */
-export function scheduleOf(window: WindowSettings): Schedule {
+export function scheduleOf(window: Recurrence): Schedule {
   const { timezone, localStart, cron, rrule } = window;
   return { startsAtMs: window.startsAt * 1000, timezone, localStart, cron, rrule };
 }
@@ -30,7 +33,7 @@ export function scheduleOf(window: WindowSettings): Schedule {
  */
 export async function planOccurrences(
   run: Run,
-  { id, fromMs, most = MAX_STARTS, ...window }: WindowSettings & { id: string; fromMs: number; most?: number },
+  { id, fromMs, most = MAX_STARTS, ...window }: Recurrence & { id: string; fromMs: number; most?: number },
   nowMs: number,
 ): Promise<number> {
   const schedule = scheduleOf(window);
@@ -54,6 +57,51 @@ export async function planOccurrences(
     more.length > 0,
   ]);
   return starts.length;
+}
+
+/** Windows whose occurrences are made in one transaction. */
+export const PLANNED_AT_ONCE = 50;
+
+/** Once a day is often enough for occurrences that are 60 days ahead, in milliseconds. */
+const REPLANNED_MS = DAY_MS;
+
+/**
+ * Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. Rules
+ * that begin, or recur more often, after those 60 days are not seen at creation: what exceeds an account's limit then
+ * is left out.
+ */
+export async function planWindows(database: Database, nowMs: number): Promise<number> {
+  return await inTransaction(database, async (run) => {
+    const windows = await run<Recurrence & { id: string; tenantId: string; plannedUntilMs: number }>(
+      `SELECT id, tenant_id AS "tenantId", starts_at AS "startsAt", timezone, local_start AS "localStart", cron, rrule,
+         planned_until AS "plannedUntilMs"
+       FROM maintenance_windows WHERE has_more AND planned_until < $1 ORDER BY planned_until LIMIT ${PLANNED_AT_ONCE}
+       FOR UPDATE SKIP LOCKED`,
+      [nowMs + PLANNED_MS - REPLANNED_MS],
+    );
+    const planned = await countPlanned(
+      run,
+      windows.map(({ tenantId }) => tenantId),
+      nowMs,
+    );
+    for (const { plannedUntilMs: fromMs, ...window } of windows) {
+      const before = planned.get(window.tenantId) ?? 0;
+      const most = Math.min(MAX_STARTS, Math.max(0, MAX_OCCURRENCES - before));
+      const made = await planOccurrences(run, { ...window, fromMs, most }, nowMs);
+      planned.set(window.tenantId, before + made);
+    }
+    return windows.length;
+  });
+}
+
+/** How many occurrences of tenants are to come, by the tenants that have some. */
+async function countPlanned(run: Run, tenantIds: readonly string[], nowMs: number): Promise<Map<string, number>> {
+  const rows = await run<{ tenantId: string; planned: number }>(
+    `SELECT tenant_id AS "tenantId", count(*) AS planned FROM maintenance_occurrences
+     WHERE tenant_id = ANY($1::text[]) AND starts_at > $2 GROUP BY tenant_id`,
+    [tenantIds, nowMs],
+  );
+  return new Map(rows.map(({ tenantId, planned }) => [tenantId, planned]));
 }
 
 /** An occurrence of a window as lists show it. */
@@ -161,4 +209,22 @@ export async function releaseUncovered(run: Run, nowMs: number): Promise<Release
      RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", 1 AS attempt, u.due_at AS "dueAtMs"`,
     [nowMs],
   );
+}
+
+/**
+ * Deletes occurrences that ended before a moment, and windows that have been over since another; returns how many
+ * occurrences.
+ */
+export async function deleteOldMaintenance(
+  database: Pick<Database, 'pool'>,
+  { occurrencesBeforeMs, windowsBeforeMs }: { occurrencesBeforeMs: number; windowsBeforeMs: number },
+): Promise<number> {
+  const run = runOn(database.pool);
+  const gone = await run('DELETE FROM maintenance_occurrences WHERE ends_at < $1 RETURNING no', [occurrencesBeforeMs]);
+  await run(
+    `DELETE FROM maintenance_windows w WHERE NOT w.has_more AND w.updated_at < $1::bigint / 1000
+       AND NOT EXISTS (SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $1)`,
+    [windowsBeforeMs],
+  );
+  return gone.length;
 }

@@ -9,13 +9,13 @@ import {
   type Occurrence,
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
-import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { coverWindow } from './maintenance-times.ts';
-import { MAX_STARTS, PLANNED_MS, endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
+import { endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
 import { JUST_NOW_MS } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
@@ -392,68 +392,6 @@ export async function deleteWindow(
 async function lockWindow(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
   await run('SELECT FROM maintenance_windows WHERE id = $1 AND tenant_id = $2 FOR UPDATE', [key.id, key.tenantId]);
   return await selectWindow(run, key, nowMs);
-}
-
-/** Windows whose occurrences are made in one transaction. */
-export const PLANNED_AT_ONCE = 50;
-
-/** Once a day is often enough for occurrences that are 60 days ahead, in milliseconds. */
-const REPLANNED_MS = DAY_MS;
-
-/**
- * Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. Rules
- * that begin, or recur more often, after those 60 days are not seen at creation: what exceeds an account's limit then
- * is left out.
- */
-export async function planWindows(database: Database, nowMs: number): Promise<number> {
-  return await inTransaction(database, async (run) => {
-    const windows = await run<WindowSettings & Key & { plannedUntilMs: number }>(
-      `SELECT ${SETTINGS}, w.planned_until AS "plannedUntilMs" FROM maintenance_windows w
-       WHERE w.has_more AND w.planned_until < $1 ORDER BY w.planned_until LIMIT ${PLANNED_AT_ONCE}
-       FOR UPDATE SKIP LOCKED`,
-      [nowMs + PLANNED_MS - REPLANNED_MS],
-    );
-    const planned = await countPlanned(
-      run,
-      windows.map(({ tenantId }) => tenantId),
-      nowMs,
-    );
-    for (const { plannedUntilMs: fromMs, ...window } of windows) {
-      const before = planned.get(window.tenantId) ?? 0;
-      const most = Math.min(MAX_STARTS, Math.max(0, MAX_OCCURRENCES - before));
-      const made = await planOccurrences(run, { ...window, fromMs, most }, nowMs);
-      planned.set(window.tenantId, before + made);
-    }
-    return windows.length;
-  });
-}
-
-/** How many occurrences of tenants are to come, by the tenants that have some. */
-async function countPlanned(run: Run, tenantIds: readonly string[], nowMs: number): Promise<Map<string, number>> {
-  const rows = await run<{ tenantId: string; planned: number }>(
-    `SELECT tenant_id AS "tenantId", count(*) AS planned FROM maintenance_occurrences
-     WHERE tenant_id = ANY($1::text[]) AND starts_at > $2 GROUP BY tenant_id`,
-    [tenantIds, nowMs],
-  );
-  return new Map(rows.map(({ tenantId, planned }) => [tenantId, planned]));
-}
-
-/**
- * Deletes occurrences that ended before a moment, and windows that have been over since another; returns how many
- * occurrences.
- */
-export async function deleteOldMaintenance(
-  database: Pick<Database, 'pool'>,
-  { occurrencesBeforeMs, windowsBeforeMs }: { occurrencesBeforeMs: number; windowsBeforeMs: number },
-): Promise<number> {
-  const run = runOn(database.pool);
-  const gone = await run('DELETE FROM maintenance_occurrences WHERE ends_at < $1 RETURNING no', [occurrencesBeforeMs]);
-  await run(
-    `DELETE FROM maintenance_windows w WHERE NOT w.has_more AND w.updated_at < $1::bigint / 1000
-       AND NOT EXISTS (SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $1)`,
-    [windowsBeforeMs],
-  );
-  return gone.length;
 }
 
 function objectOf({ id, name }: MaintenanceWindow): { kind: 'maintenance'; id: string; name: string } {

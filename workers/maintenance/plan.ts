@@ -6,8 +6,7 @@ import {
   coverNext,
   type Covered,
 } from '../../models/maintenance/maintenance-times.ts';
-import { releaseUncovered } from '../../models/maintenance/occurrences.ts';
-import { PLANNED_AT_ONCE, planWindows } from '../../models/maintenance/windows.ts';
+import { PLANNED_AT_ONCE, planWindows, releaseUncovered } from '../../models/maintenance/occurrences.ts';
 import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
 import { enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';

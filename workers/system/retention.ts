@@ -11,7 +11,7 @@ import { deleteOldDrills } from '../../models/alerts/drills.ts';
 import { deleteOldUpdates } from '../../models/alerts/telegram-updates.ts';
 import { deleteIdleRegistries, deleteOldDomains, deleteUnusedVendorPages } from '../../models/checks/lookups.ts';
 import { deleteOrphanedPings } from '../../models/heartbeats/ping-record.ts';
-import { deleteOldMaintenance } from '../../models/maintenance/windows.ts';
+import { deleteOldMaintenance } from '../../models/maintenance/occurrences.ts';
 import { deleteOldBulkChanges } from '../../models/monitors/bulk-changes.ts';
 import { deleteOldZoneReports } from '../../models/statistics/reports.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';

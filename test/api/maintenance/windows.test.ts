@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import type { Database } from '../../../models/database.ts';
-import { planWindows } from '../../../models/maintenance/windows.ts';
+import { planWindows } from '../../../models/maintenance/occurrences.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
 import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { MAX_OCCURRENCES, type WindowSettings } from '../../../core/maintenance/window.ts';
 import { DAY_MS } from '../../../core/time.ts';
-import { createWindow, planWindows } from '../../../models/maintenance/windows.ts';
+import { planWindows } from '../../../models/maintenance/occurrences.ts';
+import { createWindow } from '../../../models/maintenance/windows.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
