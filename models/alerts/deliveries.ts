@@ -305,6 +305,7 @@ async function listToClear(run: Run, beforeMs: number): Promise<string[]> {
     .map(({ id }) => id);
 }
 
+/** Those that are being reopened meanwhile stay: what a subquery found is not looked at again once it was waited for. */
 async function deleteSome(run: Run, channelId: string, beforeMs: number): Promise<number> {
   const [row] = await run<{ deleted: number }>(
     `WITH last AS (SELECT created_at, id FROM deliveries WHERE channel_id = $1
@@ -312,7 +313,7 @@ async function deleteSome(run: Run, channelId: string, beforeMs: number): Promis
      gone AS (DELETE FROM deliveries WHERE id IN (
        SELECT d.id FROM deliveries d WHERE d.channel_id = $1 AND d.finished_at IS NOT NULL AND NOT ${MAY_GO_OUT}
          AND (d.finished_at < $2 OR (d.created_at, d.id) <= (SELECT created_at, id FROM last))
-       ORDER BY d.created_at, d.id LIMIT ${CHUNK}) RETURNING 1)
+       ORDER BY d.created_at, d.id LIMIT ${CHUNK} FOR UPDATE OF d SKIP LOCKED) RETURNING 1)
      SELECT count(*) AS deleted FROM gone`,
     [channelId, beforeMs],
   );

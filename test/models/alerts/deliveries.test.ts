@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createChannel, deleteChannel, updateChannel } from '../../../models/alerts/channels.ts';
@@ -449,6 +450,20 @@ test('retention takes what was finished long ago with its attempts, and nothing 
   t.deepEqual(await attemptsOf(old.id), []);
   t.is((await deliveryOf(recent.id)).outcome, 'failed');
   t.is((await deliveryOf(pending.id)).outcome, 'pending');
+
+  const reopening = await database.pool.connect();
+  try {
+    await reopening.query('BEGIN');
+    await reopening.query(`UPDATE deliveries SET outcome = 'pending', finished_at = NULL WHERE id = $1`, [recent.id]);
+    const deleted = deleteOldDeliveries(database, 1001);
+    // Where it waits for the row it is done only after this.
+    await Promise.race([deleted, setTimeout(500)]);
+    await reopening.query('COMMIT');
+    t.is(await deleted, 0, 'one that is sent again at the same moment');
+  } finally {
+    reopening.release();
+  }
+  t.is((await deliveryOf(recent.id)).outcome, 'pending');
 });
 
 test('retention goes on in its next run, and no channel waits for the backlog of another', async (t) => {
