@@ -5,8 +5,10 @@ import { describePreview } from '../../core/checks/preview.ts';
 import { updateBehindAt } from '../../models/agents/shared-agents.ts';
 import { findOpenAnswer } from '../../models/alerts/drills.ts';
 import { claimRechecks, listDueChecks, storeCertificates } from '../../models/checks/checks.ts';
+import { scheduleRechecks } from '../../models/checks/schedule.ts';
 import { openPreviewTarget, sealAnswers, sealPreviewOutcome } from '../../models/checks/sealed-jobs.ts';
 import type { Database } from '../../models/database.ts';
+import { runOn } from '../../models/sql.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-address.ts';
 import { Checker } from '../../probes/checker.ts';
@@ -77,7 +79,7 @@ type CheckWork = {
 
 /**
  * Works on the check queue of a region with the given probe. `stop` takes no new tick, begins no check and lets those
- * under way finish; ticks with checks that have not begun go back to the queue.
+ * under way finish; ticks and rechecks that have not begun go back to the queue.
  */
 export function workOnChecks(
   runtime: Runtime,
@@ -100,6 +102,7 @@ export function workOnChecks(
     listDueChecks: (slot) => listDueChecks(database, slot),
     claimRechecks: (agentNo) =>
       claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
+    scheduleRechecks: (rechecks) => scheduleRechecks(runOn(database.pool), rechecks),
     limiter,
     checker,
     batcher,

@@ -4,6 +4,7 @@ import { planStart, startOffsetMs, type ScheduleSlot } from '../../core/checks/s
 import { storesTimings, timingsOf } from '../../core/incidents/evidence.ts';
 import type { FailedCheck } from '../../core/system/otlp.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
+import type { PlannedRecheck } from '../../models/checks/schedule.ts';
 import { traceIdsOf } from '../../models/secrets/ids.ts';
 import type { CheckRequest, Checked, Checker } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
@@ -18,6 +19,8 @@ export type CheckRunnerParts = {
   listDueChecks: (slot: ScheduleSlot) => Promise<DueCheck[]>;
   /** Some of the monitors of an agent that wait for a recheck; none when there are no more. */
   claimRechecks: (agentNo: number) => Promise<DueCheck[]>;
+  /** Leaves checks to the process that claims them next. */
+  scheduleRechecks: (rechecks: readonly PlannedRecheck[]) => Promise<void>;
   limiter: Pick<ConcurrencyLimiter, 'enter' | 'leave' | 'isFull' | 'waitForRoom'>;
   checker: Checker;
   batcher: Pick<ResultBatcher, 'add'>;
@@ -48,15 +51,30 @@ const UNREADABLE = 'The secrets of this monitor cannot be decrypted with the cur
 
 /**
  * A check and the moment for which it is planned; `intervalSeconds` is null for a recheck between two ticks: a good one
- * stores no timings.
+ * stores no timings. `isOwed`: no tick that goes back to the queue stands for it, as of a recheck, and of a tick whose
+ * job is over since an older one runs it.
  */
-type PlannedCheck = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
+type PlannedCheck = {
+  check: DueCheck;
+  agentNo: number;
+  dueAtMs: number;
+  intervalSeconds: number | null;
+  isOwed: boolean;
+};
 
 /** A check that had not begun when the process was to stop. */
-const NOT_BEGUN = 'not begun';
+class NotBegun {
+  readonly planned: PlannedCheck;
+
+  constructor(planned: PlannedCheck) {
+    this.planned = planned;
+  }
+}
+
+type CompletedCheck = { name: string; result: ResultPayload };
 
 /** Null where the check was left out. */
-type CheckedOutcome = { name: string; result: ResultPayload } | typeof NOT_BEGUN | null;
+type CheckedOutcome = CompletedCheck | NotBegun | null;
 
 /** Runs the checks of a region: who is due, wait for the due time and for the turn, check, hand the result on. */
 export class CheckRunner {
@@ -87,21 +105,39 @@ export class CheckRunner {
     }
     const { tick, due } = begun;
     const outcomes = await Promise.all(due.map((check) => this.#checkOnTime(check, slot, tick)));
-    if (outcomes.includes(NOT_BEGUN)) return null;
-    return summarise(outcomes, tick.passedOver * due.length);
+    const completed = await this.#keepBegun(outcomes);
+    return completed.length < outcomes.length ? null : summarise(completed, tick.passedOver * due.length);
   }
 
-  /** Claims the monitors of the agent that wait for a recheck, some at a time until none is left, and checks them. */
-  async runRechecks(agentNo: number): Promise<CheckOutcome> {
+  /**
+   * Claims the monitors of the agent that wait for a recheck, some at a time until none is left, and checks them. Null
+   * where a stop came before: another process is to go on.
+   */
+  async runRechecks(agentNo: number): Promise<CheckOutcome | null> {
     const { claimRechecks, now, stopping } = this.#parts;
-    const outcomes: CheckedOutcome[] = [];
+    const completed: (CompletedCheck | null)[] = [];
     while (!stopping.aborted) {
       const due = await claimRechecks(agentNo);
-      if (due.length === 0) break;
-      const checks = due.map((check) => this.#check({ check, agentNo, dueAtMs: now(), intervalSeconds: null }));
-      outcomes.push(...(await Promise.all(checks)));
+      if (due.length === 0) return summarise(completed);
+      const outcomes = await Promise.all(
+        due.map((check) => this.#check({ check, agentNo, dueAtMs: now(), intervalSeconds: null, isOwed: true })),
+      );
+      completed.push(...(await this.#keepBegun(outcomes)));
     }
-    return summarise(outcomes);
+    return null;
+  }
+
+  /** The outcomes of checks that have begun; of the others those that are owed wait for another process from now on. */
+  async #keepBegun(outcomes: readonly CheckedOutcome[]): Promise<(CompletedCheck | null)[]> {
+    const owed = outcomes.flatMap((outcome) =>
+      outcome instanceof NotBegun && outcome.planned.isOwed ? [outcome.planned] : [],
+    );
+    const atMs = this.#parts.now();
+    if (owed.length > 0)
+      await this.#parts.scheduleRechecks(
+        owed.map(({ check, agentNo }) => ({ monitorNo: check.monitorNo, agentNo, atMs })),
+      );
+    return outcomes.filter((outcome): outcome is CompletedCheck | null => !(outcome instanceof NotBegun));
   }
 
   /** Null when the tick came so late that the next one is nearer, or the monitor's check before still waits. */
@@ -114,8 +150,8 @@ export class CheckRunner {
       : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, this.#parts.now());
     if (startAtMs === null) return null;
     await this.#parts.waitUntil(startAtMs);
-    if (this.#parts.stopping.aborted) return NOT_BEGUN;
-    const planned: PlannedCheck = { check, agentNo, dueAtMs, intervalSeconds };
+    const planned: PlannedCheck = { check, agentNo, dueAtMs, intervalSeconds, isOwed: tick.passedOver > 0 };
+    if (this.#parts.stopping.aborted) return new NotBegun(planned);
     const key = `${agentNo} ${check.monitorNo}`;
     if (this.#joinWaiting(key, planned)) return null;
     this.#waiting.set(key, planned);
@@ -127,6 +163,7 @@ export class CheckRunner {
     const before = this.#waiting.get(key);
     if (before === undefined) return false;
     if (planned.dueAtMs > before.dueAtMs) Object.assign(before, planned);
+    before.isOwed = true;
     this.#recordBehind(planned.agentNo);
     return true;
   }
@@ -134,19 +171,20 @@ export class CheckRunner {
   async #check(planned: PlannedCheck, waitingKey?: string): Promise<CheckedOutcome> {
     // What was observed is not kept for as long as the result waits for its batch.
     const checked = await this.#checkInTurn(planned, waitingKey);
-    if (checked === NOT_BEGUN) return checked;
+    if (checked === null) return new NotBegun(planned);
     const { check, result } = checked;
     await this.#parts.batcher.add(result, result.verdict !== check.steadyVerdict);
     return { name: check.name, result };
   }
 
+  /** Null where a stop came before its turn. */
   async #checkInTurn(planned: PlannedCheck, waitingKey: string | undefined) {
     const { limiter, checker, now, stopping } = this.#parts;
     const account = planned.check.tenantId;
     await limiter.enter(account);
     if (stopping.aborted) {
       limiter.leave(account);
-      return NOT_BEGUN;
+      return null;
     }
     const { check, request, measured } = await this.#measure(planned, waitingKey).finally(() => limiter.leave(account));
     const checked = await checker.confirm(request, measured);
@@ -254,8 +292,8 @@ function slotKey({ agentNo, intervalSeconds, slot }: ScheduleSlot): string {
 }
 
 /** `passedOver` checks are of ticks that waited so long that newer ones superseded them. */
-function summarise(outcomes: readonly CheckedOutcome[], passedOver = 0): CheckOutcome {
-  const done = outcomes.filter((outcome) => outcome !== null && outcome !== NOT_BEGUN);
+function summarise(outcomes: readonly (CompletedCheck | null)[], passedOver = 0): CheckOutcome {
+  const done = outcomes.filter((outcome) => outcome !== null);
   const count = (verdict: ResultPayload['verdict']) => done.filter(({ result }) => result.verdict === verdict).length;
   return {
     checks: done.length,

@@ -59,7 +59,7 @@ function dueCheck(monitorNo: number): DueCheck {
 }
 
 type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'stallWatch'> &
-  Pick<CheckRunnerParts, 'listDueChecks' | 'behind' | 'batcher'> & { limiter: ConcurrencyLimiter };
+  Pick<CheckRunnerParts, 'listDueChecks' | 'claimRechecks' | 'behind' | 'batcher'> & { limiter: ConcurrencyLimiter };
 
 const SILENT = createLogger({ process: 'check', level: 'silent' });
 
@@ -70,6 +70,7 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   const submitted: ResultPayload[][] = [];
   const completed: { region: string; latenessMs: number }[] = [];
   const crashed: unknown[] = [];
+  const leftToOthers: number[] = [];
   const now = () => nowMs;
   const parts = {
     probe: () => Promise.resolve(answered(200)),
@@ -103,6 +104,8 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
     },
     stopping: stopping.signal,
     claimRechecks: () => Promise.resolve([]),
+    scheduleRechecks: (rechecks) =>
+      Promise.resolve(void leftToOthers.push(...rechecks.map(({ monitorNo }) => monitorNo))),
     certificates: new CertificateRecorder({
       store: () => Promise.reject(new Error('No certificate was seen')),
       waitMs: 0,
@@ -117,7 +120,8 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
     ...parts,
   });
   const check = (slot: ScheduleSlot, slotBeginsAtMs: number) => runner.runTick(slot, slotBeginsAtMs);
-  return { check, submitted, completed, crashed, stop: () => stopping.abort() };
+  const recheck = () => runner.runRechecks(ENTRY.agentNo);
+  return { check, recheck, submitted, completed, crashed, leftToOthers, stop: () => stopping.abort() };
 }
 
 test('a stop lets the checks under way finish and begins none, and the tick is for another process', async (t) => {
@@ -139,6 +143,55 @@ test('a stop lets the checks under way finish and begins none, and the tick is f
     submitted.map((results) => results.length),
     [1],
   );
+});
+
+test('rechecks that a stop keeps from beginning are left to the next process, and count as no overload', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Observation>();
+  const claims = [[1, 2, 3].map(dueCheck)];
+  const { recheck, stop, submitted, leftToOthers } = checkerAt(SLOT_START_MS, {
+    limiter: new ConcurrencyLimiter({ concurrency: 1, perTurn: 1 }),
+    claimRechecks: () => Promise.resolve(claims.shift() ?? []),
+    probe() {
+      begun.resolve();
+      return answer.promise;
+    },
+  });
+  const outcome = recheck();
+  await begun.promise;
+  stop();
+  answer.resolve(answered(200));
+  t.is(await outcome, null);
+  t.deepEqual(
+    submitted.flat().map(({ monitorNo }) => monitorNo),
+    [1],
+  );
+  t.deepEqual(leftToOthers, [2, 3]);
+});
+
+test('rechecks that were being claimed when the stop came are left to the next process', async (t) => {
+  const claimed = Promise.withResolvers<DueCheck[]>();
+  const { recheck, stop, submitted, leftToOthers } = checkerAt(SLOT_START_MS, { claimRechecks: () => claimed.promise });
+  const outcome = recheck();
+  stop();
+  claimed.resolve([1, 2].map(dueCheck));
+  t.is(await outcome, null);
+  t.deepEqual(leftToOthers, [1, 2]);
+  t.is(await recheck(), null, 'a job that is fetched all the same goes back');
+  t.deepEqual(submitted, []);
+});
+
+test('checks that stand for a later tick as well are left to the next process', async (t) => {
+  const limiter = new ConcurrencyLimiter({ concurrency: 1, perTurn: 1000 });
+  await limiter.enter('another account');
+  const { check, stop, submitted, leftToOthers } = checkerAt(SLOT_START_MS - 300, { limiter });
+  const first = check(ENTRY, SLOT_START_MS);
+  t.like(await check(ENTRY, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
+  stop();
+  limiter.leave('another account');
+  t.is(await first, null);
+  t.deepEqual(leftToOthers, [1, 2, 3]);
+  t.deepEqual(submitted, []);
 });
 
 test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
