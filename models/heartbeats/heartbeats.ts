@@ -153,7 +153,10 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
   return outcomes;
 }
 
-/** What waits to be decided of the accounts of these heartbeats; of monitors only these are told. */
+/**
+ * The pings that wait to be decided of the accounts of these heartbeats; `monitorNos` are among these. Missed deadlines
+ * do not count: the service itself takes them, at most one of each heartbeat.
+ */
 async function listWaiting(run: Run, entries: readonly Entry[]): Promise<Map<string, WaitingObservations>> {
   if (entries.length === 0) return new Map();
   const rows = await run<{ tenantId: string; count: number; monitorNos: number[] }>(
@@ -161,7 +164,7 @@ async function listWaiting(run: Run, entries: readonly Entry[]): Promise<Map<str
             coalesce(array_agg(DISTINCT o.monitor_no) FILTER (WHERE o.monitor_no = ANY($2::int[])), '{}')
               AS "monitorNos"
      FROM heartbeat_observations o JOIN monitors m ON m.no = o.monitor_no
-     WHERE m.tenant_id = ANY($1::text[]) GROUP BY m.tenant_id`,
+     WHERE m.tenant_id = ANY($1::text[]) AND o.sight NOT IN ('missed', 'overrun') GROUP BY m.tenant_id`,
     [[...new Set(entries.map(({ tenantId }) => tenantId))], entries.map(({ monitorNo }) => monitorNo)],
   );
   return new Map(rows.map(({ tenantId, count, monitorNos }) => [tenantId, { count, monitorNos: new Set(monitorNos) }]));

@@ -8,7 +8,7 @@ import {
   type PendingObservation,
 } from '../../models/heartbeats/watch.ts';
 import { runOn } from '../../models/sql.ts';
-import type { EvaluationOutcome } from '../incidents/evaluate.ts';
+import { PartlyEvaluated, type EvaluationOutcome } from '../incidents/evaluate.ts';
 import type { Runtime } from '../runtime.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 
@@ -56,7 +56,10 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
   if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
   const pending = await listPendingObservations(run, { limit: MAX_A_ROUND, ofAccount: MAX_OF_ACCOUNT });
   if (pending.length > 0) {
-    const outcome = await dependencies.evaluate(pending.map(resultOf));
+    const outcome = await dependencies.evaluate(pending.map(resultOf)).catch((error: unknown) => {
+      if (error instanceof PartlyEvaluated) dependencies.announce(error.outcome);
+      throw error;
+    });
     await deleteObservations(run, pending);
     const oldestMs = Math.min(...pending.map(({ observation }) => observation.startedAt));
     dependencies.metrics.resultsStored({ count: outcome.stored, lagMs: dependencies.now() - oldestMs });

@@ -45,6 +45,16 @@ export type EvaluatorParts = RecordingParts & { database: Database; now: () => n
  */
 export type EvaluationOutcome = RecordedChanges & { stored: number };
 
+/** Some parts of a batch were committed, and a later one failed: what came of those is to be handed on all the same. */
+export class PartlyEvaluated extends Error {
+  readonly outcome: EvaluationOutcome;
+
+  constructor(outcome: EvaluationOutcome, cause: unknown) {
+    super('A part of the results could not be evaluated', { cause });
+    this.outcome = outcome;
+  }
+}
+
 /**
  * How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a
  * day.
@@ -53,7 +63,8 @@ const LATE_RESULT_HORIZON_MS = 2 * DAY_MS;
 
 /**
  * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. One whose monitors
- * have very many sources has a transaction for each part. On the steady path, where no result changes what its source
+ * have very many sources has a transaction for each part, and throws `PartlyEvaluated` where the first of them are
+ * committed and a later one fails. On the steady path, where no result changes what its source
  * says, that is two reads and one insert, none of which locks a monitor or a source, whatever the number of results.
  * Only sources that change lead to their monitors being locked and decided.
  */
@@ -69,7 +80,12 @@ export function createEvaluator(
     });
     if (!Array.isArray(outcome)) return outcome;
     const outcomes: EvaluationOutcome[] = [];
-    for (const part of outcome) outcomes.push(await evaluate(part));
+    try {
+      for (const part of outcome) outcomes.push(await evaluate(part));
+    } catch (error) {
+      if (error instanceof PartlyEvaluated) outcomes.push(error.outcome);
+      throw outcomes.length === 0 ? error : new PartlyEvaluated(joinOutcomes(outcomes), error);
+    }
     return joinOutcomes(outcomes);
   };
   return async (measured) => (measured.length === 0 ? nothingChanged(0) : await evaluate(measured.map(clean)));

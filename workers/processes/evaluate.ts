@@ -5,7 +5,7 @@ import { createPartitions } from '../../models/system/partitions.ts';
 import { createRegionCache } from '../../queues/enqueue-committed.ts';
 import { QUEUES, type EvaluateJob, type ResultPayload } from '../../queues/payloads.ts';
 import { evaluateDrills } from '../alerts/drills.ts';
-import { createEvaluator } from '../incidents/evaluate.ts';
+import { PartlyEvaluated, createEvaluator, type EvaluationOutcome } from '../incidents/evaluate.ts';
 import { announce, announceRechecks } from '../incidents/record-changes.ts';
 import { SharedTransactions } from '../incidents/shared-transactions.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
@@ -34,11 +34,17 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
       jobs.flatMap(({ results }) => results),
       ({ drillId }) => (drillId ? 'drills' : 'checks'),
     );
-    const outcome = await evaluate(checks);
-    const readyAtMs = Math.min(...jobs.map((job) => job.readyAtMs));
-    metrics.resultsStored({ count: outcome.stored, lagMs: now() - readyAtMs });
-    await announce(runtime, outcome);
-    await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
+    const handOn = async (outcome: EvaluationOutcome) => {
+      const readyAtMs = Math.min(...jobs.map((job) => job.readyAtMs));
+      metrics.resultsStored({ count: outcome.stored, lagMs: now() - readyAtMs });
+      await announce(runtime, outcome);
+      await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
+    };
+    const outcome = await evaluate(checks).catch(async (error: unknown) => {
+      if (error instanceof PartlyEvaluated) await handOn(error.outcome);
+      throw error;
+    });
+    await handOn(outcome);
     await evaluateDrills(runtime, drills);
     await recordActivity('evaluation', now());
     const { stored, transitions, rechecks } = outcome;

@@ -609,6 +609,9 @@ test.serial(
     t.is(await take(2, quiet, FAIL), 'taken');
     t.is(await take(3, quiet), 'crowded');
     t.is(await take(2, first, START), 'taken');
+    await runtime.database.pool.query(`UPDATE heartbeat_observations SET sight = 'missed' WHERE sight = 'fail'`);
+    t.is(await take(2, first), 'taken', 'missed deadlines take no room');
+    await runtime.database.pool.query(`UPDATE heartbeat_observations SET sight = 'fail' WHERE sight = 'missed'`);
     t.deepEqual(
       await takePings(
         runtime.database,

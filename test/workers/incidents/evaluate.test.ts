@@ -12,7 +12,7 @@ import { readLastChecks } from '../../../models/monitors/monitor-overview.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
-import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { PartlyEvaluated, createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { changeMonitor, openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 
@@ -122,6 +122,22 @@ test('a batch whose monitors have too many sources for one transaction is decide
   const written = await rowsOf(runtime, 'SELECT DISTINCT xmin::text FROM transitions');
   t.is(written.length, 2, 'transactions');
   t.deepEqual((await evaluatorOf(runtime, nowMs)(resultsAt(-60))).transitions, []);
+
+  await runtime.database.pool.query(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no more'; END $$`,
+  );
+  await runtime.database.pool.query(
+    `CREATE TRIGGER refuse BEFORE INSERT ON transitions FOR EACH ROW WHEN (NEW.monitor_id = '${monitors[2]?.id}')
+     EXECUTE FUNCTION refuse()`,
+  );
+  const ups = monitors.map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'up' }));
+  const broken = await t.throwsAsync(evaluatorOf(runtime, nowMs)(ups), { instanceOf: PartlyEvaluated });
+  t.is(broken?.outcome.stored, 2);
+  t.deepEqual(
+    broken?.outcome.transitions.map(({ monitorId, change }) => [monitorId, change.to]),
+    monitors.slice(0, 2).map(({ id }) => [id, 'up']),
+    'what was committed is handed on all the same',
+  );
 });
 
 test('old failures in a long backlog do not count as recent because its newest result is', async (t) => {
