@@ -1,9 +1,15 @@
 import type { Assertion } from '../../core/monitors/monitor.ts';
 
-/** A text of two letters in no order, in which patterns that count them stay possible for long and are never found. */
-export const HOSTILE_BODY = withoutOrder(54_000);
+/**
+ * A text of two letters in no order, in which patterns that count them stay possible for long and are found at its end
+ * only.
+ */
+export const HOSTILE_BODY = `${withoutOrder(45_500)}${'a'.repeat(400)}c`;
 
-/** Patterns that take a second each on `HOSTILE_BODY`. */
+/**
+ * Patterns that take a fifth of a second or more each on `HOSTILE_BODY`. Since each is found, a check of them all takes
+ * longer than one is ever let run, on a busy machine too.
+ */
 export const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) => ({
   source: 'text_body',
   op: 'matches',
