@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { buildTestMessage, sealEnvelope } from '../core/alerts/envelope.ts';
+import { buildTestMessage, completeEnvelope } from '../core/alerts/envelope.ts';
 import { generateSigningSecret, signDelivery } from '../notifications/webhook/signature.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
@@ -20,7 +20,7 @@ export async function sign({ isQuick, report }: BenchContext): Promise<void> {
   const deliveryId = 'dlv_01jd7c2v9qk3m5x8r4t6w0y1za';
   const prepare = () => {
     const sentAtMs = Date.now();
-    const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
+    const body = Buffer.from(JSON.stringify(completeEnvelope(message, { deliveryId, sentAtMs })));
     return signDelivery(
       { body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) },
       signingSecret,

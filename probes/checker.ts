@@ -1,4 +1,4 @@
-import type { HeldCondition } from '../core/checks/judging.ts';
+import type { JudgedCondition } from '../core/checks/judging.ts';
 import type { Observation } from '../core/checks/observation.ts';
 import { discountClock, discountStall } from '../core/checks/own-faults.ts';
 import { traceparentOf, type TraceIds } from '../core/checks/trace-context.ts';
@@ -35,7 +35,7 @@ export type Checked = {
   startedAtMs: number;
   observation: Observation | null;
   judgement: Judgement;
-  conditions: readonly HeldCondition[];
+  conditions: readonly JudgedCondition[];
   answer: AnswerEvidence | null;
 };
 

@@ -1,7 +1,7 @@
 import type { AgentMessage } from '../agents/message.ts';
 import type { AdvisoryMessage } from '../checks/domain/advisory.ts';
 import type { FailingDependency } from '../checks/vendor/dependencies.ts';
-import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from '../incidents/change.ts';
+import { sourcesAgainst, sourcesSilent, type Change, type DecisionRecord } from '../incidents/change.ts';
 import type { MonitorState } from '../incidents/state.ts';
 import type { GroupedChange, SummaryMessage } from '../incidents/storm.ts';
 import type { AlertMaintenance } from '../maintenance/window.ts';
@@ -161,8 +161,8 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
   };
 }
 
-/** A stored message as one attempt sends it; the common fields come first, whatever order the database kept them in. */
-export function sealEnvelope<Message extends EventMessage | GroupMessage>(
+/** Adds what differs by attempt to a stored message. The common fields come first, in whatever order they were stored. */
+export function completeEnvelope<Message extends EventMessage | GroupMessage>(
   message: Message,
   attempt: { deliveryId: string; sentAtMs: number },
 ): Envelope<Message> {
@@ -225,7 +225,7 @@ function buildDetail(facts: MonitorEventFacts): MonitorDetail {
 /**
  * The latency of the newest result that the change rests on; null where none was measured, as in a time-out or silence.
  */
-function latencyBehind(state: MonitorState, evidence: ChangeEvidence): number | null {
+function latencyBehind(state: MonitorState, evidence: DecisionRecord): number | null {
   const newest = evidence.sources
     .filter((source) => source.fresh && source.vote === state)
     .flatMap((source) => source.decidedBy.slice(-1))

@@ -10,13 +10,13 @@ export const JUDGING_BUDGET_MS = 50;
  * How one condition of an http check fares; `unjudged` where the check's budget was over before. The reason is null
  * where it holds.
  */
-export type HeldCondition = { outcome: AssertionOutcome | 'unjudged'; reason: string | null };
+export type JudgedCondition = { outcome: AssertionOutcome | 'unjudged'; reason: string | null };
 
 /**
  * The verdict on one observation. `conditions`: `body_match`, then the assertions as listed; empty unless they were
  * judged. `isOverBudget` where the budget decided the verdict.
  */
-export type Judged = { judgement: Judgement; conditions: readonly HeldCondition[]; isOverBudget: boolean };
+export type Judged = { judgement: Judgement; conditions: readonly JudgedCondition[]; isOverBudget: boolean };
 
 /**
  * The judging of one observation. `run` may be broken off at any moment and called again: it goes on with the

@@ -5,7 +5,7 @@ import type { AssertionOutcome } from './http/assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
 import { conditionsOf as listConditions, expectsStatus } from './http/judge.ts';
 import type { CertificateFacts } from './http/observation.ts';
-import type { HeldCondition, Judged } from './judging.ts';
+import type { JudgedCondition, Judged } from './judging.ts';
 import type { Observation } from './observation.ts';
 import type { Judgement, Timings } from './verdict.ts';
 
@@ -83,7 +83,7 @@ function conditionsOf({
 }: {
   target: CheckTarget;
   observation: Observation | null;
-  held: readonly HeldCondition[];
+  held: readonly JudgedCondition[];
 }): PreviewCondition[] {
   const answered = observation?.type === 'http' && observation.outcome === 'answered' ? observation : null;
   const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;

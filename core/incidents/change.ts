@@ -13,7 +13,7 @@ import {
   type Source,
   type Tally,
 } from './quorum.ts';
-import { evidenceFor, lastVoteOf, voteOf, type Evidence, type Gauge, type GaugeName } from './source-state.ts';
+import { decidingResults, lastVoteOf, voteOf, type StreakResult, type Gauge, type GaugeName } from './source-state.ts';
 import type { MonitorState } from './state.ts';
 
 /** A change of a monitor's state (D-43), before it has a sequence number. */
@@ -24,7 +24,7 @@ export type Change = {
   detectedAtMs: number;
   cause: string | null;
   reason: string | null;
-  evidence: ChangeEvidence;
+  evidence: DecisionRecord;
   failures: SourceFailure[];
   /**
    * Set where the monitor became unknown only because our own locations had more checks than they could run: no channel
@@ -37,21 +37,26 @@ export type Change = {
  * The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw
  * is null where only the source's row may know it.
  */
-export type SourceFailure = { agentNo: number; gauge: GaugeName; first: Evidence; evidence: FailureEvidence | null };
+export type SourceFailure = {
+  agentNo: number;
+  gauge: GaugeName;
+  first: StreakResult;
+  evidence: FailureEvidence | null;
+};
 
 /** What every source said at the moment of a decision, and what made it say so. */
-export type ChangeEvidence = { tally: Tally; quorum: number; sources: SourceEvidence[] };
+export type DecisionRecord = { tally: Tally; quorum: number; sources: SourceInDecision[] };
 
 /** One source in it: what it says, whether that counted (`standing` says why not), and the results behind it. */
-export type SourceEvidence = {
+export type SourceInDecision = {
   agentNo: number;
   name: string;
   standing: SourceStatus;
   vote: Verdict | null;
   fresh: boolean;
   newestAtMs: number | null;
-  decidedBy: readonly Evidence[];
-  streak: readonly Evidence[];
+  decidedBy: readonly StreakResult[];
+  streak: readonly StreakResult[];
 };
 
 /** The characters that the results in a stored evidence take at most, about. */
@@ -68,10 +73,10 @@ const CUT_REASON = 100;
  * behind its vote and the last one, with its reason cut; where there are too many sources, those that count come first,
  * and the others keep their votes alone.
  */
-export function fitEvidence(evidence: ChangeEvidence): ChangeEvidence {
+export function fitEvidence(evidence: DecisionRecord): DecisionRecord {
   const { sources } = evidence;
   if (sources.reduce((size, source) => size + sizeOf(source), 0) <= MAX_STORED) return evidence;
-  const fitted = new Map<SourceEvidence, SourceEvidence>();
+  const fitted = new Map<SourceInDecision, SourceInDecision>();
   let left = MAX_STORED;
   for (const source of sources.toSorted((a, b) => Number(b.fresh) - Number(a.fresh))) {
     const cut = { ...source, decidedBy: cutResults(source.decidedBy), streak: [] };
@@ -81,14 +86,14 @@ export function fitEvidence(evidence: ChangeEvidence): ChangeEvidence {
   return { ...evidence, sources: sources.map((source) => fitted.get(source) ?? source) };
 }
 
-function sizeOf({ decidedBy, streak }: SourceEvidence): number {
+function sizeOf({ decidedBy, streak }: SourceInDecision): number {
   return [...decidedBy, ...streak].reduce(
     (size, { cause, reason }) => size + RESULT_FRAME + (cause?.length ?? 0) + (reason?.length ?? 0),
     0,
   );
 }
 
-function cutResults(results: readonly Evidence[]): Evidence[] {
+function cutResults(results: readonly StreakResult[]): StreakResult[] {
   const last = results.at(-1);
   const first = results.slice(0, -1).slice(0, 1);
   if (last === undefined) return [];
@@ -99,7 +104,7 @@ function cutResults(results: readonly Evidence[]): Evidence[] {
 }
 
 /** The names of the sources that say down at a change, or down or degraded where no place says down; sorted. */
-export function sourcesAgainst(evidence: ChangeEvidence): string[] {
+export function sourcesAgainst(evidence: DecisionRecord): string[] {
   const counted = evidence.sources.filter((source) => source.fresh);
   const down = counted.filter((source) => source.vote === 'down');
   const against = down.length > 0 ? down : counted.filter((source) => source.vote === 'degraded');
@@ -107,7 +112,7 @@ export function sourcesAgainst(evidence: ChangeEvidence): string[] {
 }
 
 /** The names of the sources that had no fresh vote at a change, whatever the reason (D-41); sorted. */
-export function sourcesSilent(evidence: ChangeEvidence): string[] {
+export function sourcesSilent(evidence: DecisionRecord): string[] {
   return evidence.sources
     .filter((source) => !source.fresh || source.vote === null)
     .map((source) => source.name)
@@ -124,7 +129,7 @@ export function explain(
   if (decision === 'unknown') return explainUnknown(monitor, tally, nowMs);
   const evidence = monitor.sources
     .filter((source) => isFresh(source, monitor, nowMs) && isAgainst(voteOf(source.state), decision))
-    .flatMap((source) => evidenceFor(source.state).slice(-1))
+    .flatMap((source) => decidingResults(source.state).slice(-1))
     .filter((result) => decision === 'degraded' || result.verdict === 'down')
     .toSorted((a, b) => b.atMs - a.atMs)[0];
   const agreeing = decision === 'down' ? tally.down : tally.impaired;

@@ -12,7 +12,7 @@ import {
   type SourceVote,
 } from './quorum.ts';
 import {
-  evidenceFor,
+  decidingResults,
   firstFailureOf,
   isSilent,
   stepSource,
@@ -58,10 +58,10 @@ export type Occasion = {
 
 /**
  * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
- * stale. That a decided monitor became better, or unknown, for lack of results is for a sweep to say that knows that we
- * ourselves were watching all the while (`silenceCounts`); without that it is said only where agents are gone or
- * offline, or sources report that they cannot tell. Where overloaded locations are silent, unknown is said as well, as
- * our own fault; once the fault is no longer ours, it is notified like any other silence.
+ * stale. Only a sweep that knows that we were watching throughout (`silenceCounts`) may call a decided monitor better or
+ * unknown for lack of results. Otherwise that takes agents that are gone or offline, or sources that report that they
+ * cannot tell. Where overloaded locations are silent, the monitor becomes unknown as our own fault, without an alert;
+ * once the fault is no longer ours, channels are notified as of any other silence.
  */
 export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
   if (monitor.state === 'paused') return null;
@@ -73,9 +73,12 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
   if (decision === monitor.state && !(decision === 'unknown' && isUnchecked(monitor) && when.silenceCounts))
     return null;
   const overloaded = when.overloaded ?? [];
-  const isOurs = decision === 'unknown' && overloaded.length > 0 && !mayBeUnknown(monitor, votes, when);
-  if (decision === 'unknown' && !(isOurs ? isSilentForLong(monitor, when.nowMs) : mayBeUnknown(monitor, votes, when)))
-    return null;
+  const isOurs =
+    decision === 'unknown' &&
+    overloaded.length > 0 &&
+    !mayBeUnknown(monitor, votes, when) &&
+    isSilentForLong(monitor, when.nowMs);
+  if (decision === 'unknown' && !isOurs && !mayBeUnknown(monitor, votes, when)) return null;
   if (isBetter(decision, monitor.state) && !mayBeBetter(monitor, votes, when)) return null;
   const { cause, reason } = isOurs ? explainOverload(overloaded) : explain(monitor, { decision, tally }, when.nowMs);
   return {
@@ -85,23 +88,28 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
     detectedAtMs: when.nowMs,
     cause,
     reason,
-    evidence: {
-      tally,
-      quorum: monitor.quorum,
-      sources: monitor.sources.map((source, index) => ({
-        agentNo: source.agentNo,
-        name: source.name,
-        standing: findSourceStatus(source, isRecent(source, monitor, when.nowMs)),
-        vote: votes[index]?.vote ?? null,
-        fresh: votes[index]?.fresh ?? false,
-        newestAtMs: source.newestAtMs,
-        decidedBy: evidenceFor(source.state),
-        streak: source.state?.failing.streak ?? [],
-      })),
-    },
+    evidence: { tally, quorum: monitor.quorum, sources: sourcesAsCounted(monitor, votes, when.nowMs) },
     failures: failuresOf(monitor.sources),
     ...(isOurs && { isOurs }),
   };
+}
+
+/** The sources of a monitor as they stood when it was decided, which its transition keeps. */
+function sourcesAsCounted(
+  monitor: DecidedMonitor,
+  votes: readonly SourceVote[],
+  nowMs: number,
+): Change['evidence']['sources'] {
+  return monitor.sources.map((source, index) => ({
+    agentNo: source.agentNo,
+    name: source.name,
+    standing: findSourceStatus(source, isRecent(source, monitor, nowMs)),
+    vote: votes[index]?.vote ?? null,
+    fresh: votes[index]?.fresh ?? false,
+    newestAtMs: source.newestAtMs,
+    decidedBy: decidingResults(source.state),
+    streak: source.state?.failing.streak ?? [],
+  }));
 }
 
 /** Whether a monitor is unknown, and through our overload. */
@@ -113,7 +121,7 @@ function isUnchecked({ state, uncheckedFrom = null }: DecidedMonitor): boolean {
 export function failuresOf(sources: readonly Source[]): SourceFailure[] {
   return sources.flatMap(({ agentNo, state }) => {
     const found = firstFailureOf(state);
-    return found === null ? [] : [{ agentNo, gauge: found.gauge, first: found.evidence, evidence: null }];
+    return found === null ? [] : [{ agentNo, gauge: found.gauge, first: found.first, evidence: null }];
   });
 }
 

@@ -21,8 +21,8 @@ export type VotedResult = {
   dnsAnswers?: StoredAnswers;
 };
 
-/** One result stored as evidence of a streak. What it saw is stored apart, for this is read with every result. */
-export type Evidence = {
+/** One result of a streak. What its check observed is stored apart, for this is read with every result. */
+export type StreakResult = {
   atMs: number;
   verdict: Verdict;
   cause: string | null;
@@ -35,7 +35,7 @@ export type Evidence = {
  * A two-state switch with hysteresis. `tripped` is null until enough results settled it; `streak` holds the results in
  * a row that contradict it so far; `decidedBy` the streak that made it what it is.
  */
-export type Gauge = { tripped: boolean | null; streak: readonly Evidence[]; decidedBy: readonly Evidence[] };
+export type Gauge = { tripped: boolean | null; streak: readonly StreakResult[]; decidedBy: readonly StreakResult[] };
 
 /**
  * Why a source measured and came to no vote; what a probe that crashed leaves has no cause. `inARow` counts no further
@@ -95,9 +95,9 @@ export function stepSource(state: SourceState | null, result: VotedResult, rule:
     const isKnown = base.abstention?.inARow === inARow && base.abstention.reason === reason;
     return isKnown ? base : { ...base, newestAtMs: result.dueAtMs, abstention: { cause, reason, inARow } };
   }
-  const evidence = evidenceOf(result, result.verdict);
-  const failing = stepGauge(base.failing, { evidence, bad: result.verdict === 'down' }, rule);
-  const impaired = stepGauge(base.impaired, { evidence, bad: result.verdict !== 'up' }, rule);
+  const entry = streakResultOf(result, result.verdict);
+  const failing = stepGauge(base.failing, { result: entry, bad: result.verdict === 'down' }, rule);
+  const impaired = stepGauge(base.impaired, { result: entry, bad: result.verdict !== 'up' }, rule);
   if (base.abstention === null && failing === base.failing && impaired === base.impaired) return base;
   return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing, impaired };
 }
@@ -107,8 +107,8 @@ export function stepSource(state: SourceState | null, result: VotedResult, rule:
  * order, and the next one is newer.
  */
 export function pullBackState(state: SourceState, nowMs: number): SourceState {
-  const pulled = (evidence: readonly Evidence[]) =>
-    evidence.map((one) => ({ ...one, atMs: Math.min(one.atMs, nowMs) }));
+  const pulled = (results: readonly StreakResult[]) =>
+    results.map((one) => ({ ...one, atMs: Math.min(one.atMs, nowMs) }));
   const gauge = ({ tripped, streak, decidedBy }: Gauge): Gauge => ({
     tripped,
     streak: pulled(streak),
@@ -155,7 +155,7 @@ export type GaugeName = (typeof GAUGES)[number];
 /**
  * The bad result with which it began that a gauge is tripped, or on its way to it; null where the gauge knows of none.
  */
-export function firstBadOf({ tripped, streak, decidedBy }: Gauge): Evidence | null {
+export function firstBadOf({ tripped, streak, decidedBy }: Gauge): StreakResult | null {
   return (tripped === true ? decidedBy[0] : streak[0]) ?? null;
 }
 
@@ -163,18 +163,18 @@ export function firstBadOf({ tripped, streak, decidedBy }: Gauge): Evidence | nu
  * The first failure of a source, in the streak that its bad vote rests on or else in the one under way. Null where it
  * has none.
  */
-export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; evidence: Evidence } | null {
+export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; first: StreakResult } | null {
   if (state === null) return null;
   const gauge = state.failing.tripped === true ? 'failing' : 'impaired';
-  const evidence = firstBadOf(state[gauge]);
-  return evidence && { gauge, evidence };
+  const first = firstBadOf(state[gauge]);
+  return first && { gauge, first };
 }
 
 /**
  * The results that made the source say what it says: those of the gauge that its vote rests on. Where a source that was
  * down is degraded now, those are the degraded ones that ended its being down.
  */
-export function evidenceFor(state: SourceState | null): readonly Evidence[] {
+export function decidingResults(state: SourceState | null): readonly StreakResult[] {
   if (state === null) return [];
   const { failing, impaired } = state;
   if (failing.tripped === true) return failing.decidedBy;
@@ -184,15 +184,15 @@ export function evidenceFor(state: SourceState | null): readonly Evidence[] {
   return since.length > 0 ? since : impaired.decidedBy;
 }
 
-function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean }, rule: StreakRule): Gauge {
+function stepGauge(gauge: Gauge, observed: { result: StreakResult; bad: boolean }, rule: StreakRule): Gauge {
   if (gauge.tripped === observed.bad) return gauge.streak.length === 0 ? gauge : { ...gauge, streak: [] };
-  const streak = [...thinned(continued(gauge.streak, observed.evidence.atMs, rule), observed), observed.evidence];
+  const streak = [...thinned(continued(gauge.streak, observed.result.atMs, rule), observed.result), observed.result];
   if (streak.length < streakNeeded(gauge, observed.bad, rule)) return { ...gauge, streak };
   // Unsettled gauges count failures only: the one good result that settles them stands alone.
   return {
     tripped: observed.bad,
     streak: [],
-    decidedBy: gauge.tripped === null && !observed.bad ? [observed.evidence] : streak,
+    decidedBy: gauge.tripped === null && !observed.bad ? [observed.result] : streak,
   };
 }
 
@@ -200,7 +200,7 @@ function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean },
  * A streak without the reasons that no reader needs once this result follows: of all but its first result and the
  * newest of each verdict. All states of a monitor are read for each of its changes.
  */
-function thinned(streak: readonly Evidence[], { evidence: next }: { evidence: Evidence }): readonly Evidence[] {
+function thinned(streak: readonly StreakResult[], next: StreakResult): readonly StreakResult[] {
   return streak.map((one, index) => (index > 0 && one.verdict === next.verdict ? { ...one, reason: null } : one));
 }
 
@@ -211,7 +211,11 @@ function streakNeeded(gauge: Gauge, bad: boolean, rule: StreakRule): number {
 }
 
 /** The streak that a result at this time goes on with: none where the last one is too long ago. */
-function continued(streak: readonly Evidence[], atMs: number, { intervalSeconds }: StreakRule): readonly Evidence[] {
+function continued(
+  streak: readonly StreakResult[],
+  atMs: number,
+  { intervalSeconds }: StreakRule,
+): readonly StreakResult[] {
   const last = streak.at(-1);
   return last !== undefined && atMs - last.atMs > MAX_INTERVALS_APART * intervalSeconds * 1000 ? [] : streak;
 }
@@ -228,7 +232,7 @@ function withChecksVersion(state: SourceState | null, checksVersion: number): So
   };
 }
 
-function evidenceOf(result: VotedResult, verdict: Verdict): Evidence {
+function streakResultOf(result: VotedResult, verdict: Verdict): StreakResult {
   const { dueAtMs, cause, reason, httpStatus, latencyMs } = result;
   return { atMs: dueAtMs, verdict, cause, reason, httpStatus, latencyMs };
 }

@@ -27,8 +27,8 @@ export type WatchedService = {
   evaluatedAtMs: number | null;
   /** Since when checks at most this far apart have been due; null while none are. */
   due: Due | null;
-  /** Since when a gap of each kind has lasted. */
-  availableSinceMs: Readonly<Record<OngoingKind, number | null>>;
+  /** When the open gap of each kind began; null: none is open. */
+  gapOpenSinceMs: Readonly<Record<OngoingKind, number | null>>;
 };
 
 export type Due = { sinceMs: number; intervalSeconds: number };
@@ -37,7 +37,7 @@ export type Due = { sinceMs: number; intervalSeconds: number };
  * What a poll sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
  * undefined: the queue could not be asked.
  */
-export type ServiceEvidence = {
+export type ServicePoll = {
   nowMs: number;
   shortestIntervalSeconds: number | null;
   oldestResultsAtMs: number | null | undefined;
@@ -60,23 +60,24 @@ export type WatchStep = {
  * are measured from the newest of what was completed, the end of the clock's gap, and since when checks are due. A
  * time that goes backwards is no gap.
  */
-export function stepWatch(before: WatchedService, evidence: ServiceEvidence): WatchStep {
-  const { nowMs } = evidence;
+export function stepWatch(before: WatchedService, poll: ServicePoll): WatchStep {
+  const { nowMs } = poll;
   const { sweptAtMs } = before;
   const stoodStill = sweptAtMs !== null && nowMs - sweptAtMs > MAX_STANDSTILL_MS;
   const watchingSinceMs = stoodStill ? nowMs : (before.resumedAtMs ?? nowMs);
-  const due = stepDue(before.due, evidence);
+  const due = stepDue(before.due, poll);
   const step: WatchStep = { watchingSinceMs, due, ended: [], begun: [] };
   const startsMs = {
-    checks: checksStoodSince({ ...before, due }, { ...evidence, watchingSinceMs }),
-    evaluation: evaluationStoodSince(before, { ...evidence, watchingSinceMs }),
+    checks: checksStoodSince({ ...before, due }, { ...poll, watchingSinceMs }),
+    evaluation: evaluationStoodSince(before, { ...poll, watchingSinceMs }),
   };
-  const endsMs = { checks: checksEndedAt(before, evidence), evaluation: evaluationEndedAt(before, evidence) };
+  const endsMs = { checks: checksEndedAt(before, poll), evaluation: evaluationEndedAt(before, poll) };
   for (const kind of ['checks', 'evaluation'] as const) {
-    const openMs = before.availableSinceMs[kind];
+    const openSinceMs = before.gapOpenSinceMs[kind];
     const endMs = stoodStill ? sweptAtMs : endsMs[kind];
-    if (openMs !== null && endMs === null) continue;
-    if (openMs !== null && endMs !== null) step.ended.push({ kind, startMs: openMs, endMs: Math.max(openMs, endMs) });
+    if (openSinceMs !== null && endMs === null) continue;
+    if (openSinceMs !== null && endMs !== null)
+      step.ended.push({ kind, startMs: openSinceMs, endMs: Math.max(openSinceMs, endMs) });
     const startMs = startsMs[kind];
     if (startMs !== null) step.begun.push({ kind, startMs });
   }
@@ -85,19 +86,16 @@ export function stepWatch(before: WatchedService, evidence: ServiceEvidence): Wa
 }
 
 /** A shorter interval than before has been due from now on only; longer ones have been for as long as the shorter. */
-function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServiceEvidence): Due | null {
+function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServicePoll): Due | null {
   if (shortestIntervalSeconds === null) return null;
   const isNew = due === null || shortestIntervalSeconds < due.intervalSeconds;
   return { sinceMs: isNew ? nowMs : due.sinceMs, intervalSeconds: shortestIntervalSeconds };
 }
 
-type EvidenceSince = ServiceEvidence & { watchingSinceMs: number };
+type PollSince = ServicePoll & { watchingSinceMs: number };
 
 /** Of several sources only the slowest may be left: two of the shortest intervals must pass besides. */
-function checksStoodSince(
-  { checkedAtMs, due }: WatchedService,
-  { nowMs, watchingSinceMs }: EvidenceSince,
-): number | null {
+function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchingSinceMs }: PollSince): number | null {
   if (due === null) return null;
   const sinceMs = Math.max(checkedAtMs ?? 0, due.sinceMs, watchingSinceMs);
   return nowMs - sinceMs > MAX_STANDSTILL_MS + 2000 * due.intervalSeconds ? sinceMs : null;
@@ -106,7 +104,7 @@ function checksStoodSince(
 /** Slow is not still: whatever batch was decided since begins the stretch anew. */
 function evaluationStoodSince(
   { evaluatedAtMs }: WatchedService,
-  { nowMs, watchingSinceMs, oldestResultsAtMs }: EvidenceSince,
+  { nowMs, watchingSinceMs, oldestResultsAtMs }: PollSince,
 ): number | null {
   if (oldestResultsAtMs === null || oldestResultsAtMs === undefined) return null;
   const sinceMs = Math.max(evaluatedAtMs ?? 0, oldestResultsAtMs, watchingSinceMs);
@@ -115,10 +113,10 @@ function evaluationStoodSince(
 
 /** Null while it lasts, or none is open. */
 function checksEndedAt(
-  { checkedAtMs, availableSinceMs }: WatchedService,
-  { nowMs, shortestIntervalSeconds }: ServiceEvidence,
+  { checkedAtMs, gapOpenSinceMs }: WatchedService,
+  { nowMs, shortestIntervalSeconds }: ServicePoll,
 ): number | null {
-  if (checkedAtMs !== null && checkedAtMs > (availableSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
+  if (checkedAtMs !== null && checkedAtMs > (gapOpenSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
   return shortestIntervalSeconds === null ? nowMs : null;
 }
 
@@ -127,10 +125,10 @@ function checksEndedAt(
  * more.
  */
 function evaluationEndedAt(
-  { evaluatedAtMs, availableSinceMs }: WatchedService,
-  { nowMs, oldestResultsAtMs }: ServiceEvidence,
+  { evaluatedAtMs, gapOpenSinceMs }: WatchedService,
+  { nowMs, oldestResultsAtMs }: ServicePoll,
 ): number | null {
-  if (evaluatedAtMs !== null && evaluatedAtMs > (availableSinceMs.evaluation ?? nowMs))
+  if (evaluatedAtMs !== null && evaluatedAtMs > (gapOpenSinceMs.evaluation ?? nowMs))
     return Math.min(evaluatedAtMs, nowMs);
   return oldestResultsAtMs === null ? nowMs : null;
 }

@@ -64,7 +64,7 @@ export async function createSession(
 ): Promise<boolean> {
   const now = Math.floor(nowMs / 1000);
   const isCreated = await inTransaction(database, async (run) => {
-    if (provider !== null && !(await holdIdentity(run, user.id, { ...provider, now }))) return false;
+    if (provider !== null && !(await lockIdentity(run, user.id, { ...provider, now }))) return false;
     const created = await run(
       `WITH signed_in AS (
          UPDATE users SET last_signed_in_at = $4 WHERE id = $2 AND password_hash = $7
@@ -98,7 +98,7 @@ export async function createSession(
 }
 
 /** Records a sign-in by an identity, locked until the transaction ends; false where it was unlinked meanwhile. */
-async function holdIdentity(
+async function lockIdentity(
   run: Run,
   userId: string,
   { identityId, now }: { identityId: string; now: number },

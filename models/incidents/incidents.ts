@@ -1,6 +1,6 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
-import type { SourceEvidence, SourceFailure } from '../../core/incidents/change.ts';
+import type { SourceInDecision, SourceFailure } from '../../core/incidents/change.ts';
 import type { FailureEvidence } from '../../core/incidents/evidence.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Delivery } from '../alerts/delivery-record.ts';
@@ -27,8 +27,8 @@ export type IncidentTransition = {
  * What a source said at a change. `sinceMs` is when the results began that made its vote, `cause` and `reason` are
  * those of the newest of them; null where none is stored. Rows of older releases do not say whether the vote counted.
  */
-export type SourceStatement = Pick<SourceEvidence, 'name' | 'vote' | 'fresh'> & {
-  standing: SourceEvidence['standing'] | null;
+export type SourceStatement = Pick<SourceInDecision, 'name' | 'vote' | 'fresh'> & {
+  standing: SourceInDecision['standing'] | null;
   sinceMs: number | null;
   cause: string | null;
   reason: string | null;

@@ -105,7 +105,7 @@ export async function beginRollups(run: Run, fromMs: number): Promise<void> {
 export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<NextHour> {
   return await inTransaction(database, async (_, client) => {
     const run = runOn(client, MAX_STATEMENT_MS);
-    const atMs = await holdMark(run);
+    const atMs = await lockMark(run);
     if (atMs === null) return { outcome: 'busy' };
     const endMs = atMs + HOUR_MS;
     if (nowMs < endMs + SETTLED_AFTER_MS) return { outcome: 'early' };
@@ -125,7 +125,7 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
  * milliseconds. Null where another process has it, or no beginning was ever recorded. Throws where the newest results
  * are lost: they would be missing for good.
  */
-async function holdMark(run: Run): Promise<number | null> {
+async function lockMark(run: Run): Promise<number | null> {
   await requireRecentResults(run);
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
     MARK,
@@ -190,7 +190,7 @@ type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inTransaction(database, async (run) => {
     // A day is made of all its hours: two who make hours of one day at once would each miss the other's.
-    const untilMs = await holdMark(run);
+    const untilMs = await lockMark(run);
     if (untilMs === null) return { taken: 0, setAside: [] };
     const taken = await takeHours(run, untilMs, nowMs);
     const failed: (FailedSource & { hourMs: number })[] = [];

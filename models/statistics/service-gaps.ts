@@ -3,7 +3,7 @@ import {
   stepWatch,
   type Due,
   type GapKind,
-  type ServiceEvidence,
+  type ServicePoll,
   type ServiceGap,
   type Stretch,
   type WatchStep,
@@ -88,7 +88,7 @@ type WatchRow = Pick<WatchedService, 'checkedAtMs' | 'evaluatedAtMs'> & {
  */
 export async function watchService(
   database: Database,
-  evidence: Pick<ServiceEvidence, 'nowMs' | 'oldestResultsAtMs'>,
+  poll: Pick<ServicePoll, 'nowMs' | 'oldestResultsAtMs'>,
 ): Promise<WatchStep> {
   return await inTransaction(database, async (run) => {
     const [sweep] = await run<{ at: number; resumed_at: number }>(
@@ -114,8 +114,8 @@ export async function watchService(
       resumedAtMs: sweep?.resumed_at ?? null,
       ...watchedOf(row),
     };
-    const step = stepWatch(before, { ...evidence, shortestIntervalSeconds: row?.shortestIntervalSeconds ?? null });
-    await writeStep(run, { before, step, nowMs: evidence.nowMs });
+    const step = stepWatch(before, { ...poll, shortestIntervalSeconds: row?.shortestIntervalSeconds ?? null });
+    await writeStep(run, { before, step, nowMs: poll.nowMs });
     return step;
   });
 }
@@ -127,7 +127,7 @@ function watchedOf(row: WatchRow | undefined): Omit<WatchedService, 'sweptAtMs' 
     checkedAtMs: row?.checkedAtMs ?? null,
     evaluatedAtMs: row?.evaluatedAtMs ?? null,
     due: isDue ? { sinceMs: dueSinceMs, intervalSeconds: dueIntervalSeconds } : null,
-    availableSinceMs: { checks: row?.checksOpenSinceMs ?? null, evaluation: row?.evaluationOpenSinceMs ?? null },
+    gapOpenSinceMs: { checks: row?.checksOpenSinceMs ?? null, evaluation: row?.evaluationOpenSinceMs ?? null },
   };
 }
 

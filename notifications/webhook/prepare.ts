@@ -1,5 +1,5 @@
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
-import { sealEnvelope, type Envelope, type EventMessage, type GroupMessage } from '../../core/alerts/envelope.ts';
+import { completeEnvelope, type Envelope, type EventMessage, type GroupMessage } from '../../core/alerts/envelope.ts';
 import { isJson, type Rendered, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook.ts';
 import { within } from '../../core/time.ts';
 import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
@@ -39,10 +39,10 @@ export async function prepareRequests(
   { nowMs, renderer }: { nowMs: number; renderer: Pick<TemplateRenderer, 'render'> },
 ): Promise<Prepared> {
   const url = new URL(address);
-  const sealed = { deliveryId, sentAtMs: nowMs };
+  const attempt = { deliveryId, sentAtMs: nowMs };
   if (format === null || message.event === 'summary')
-    return { requests: [jsonPost(url, sealEnvelope(message, sealed))], problem: null };
-  const envelope = sealEnvelope(message, sealed);
+    return { requests: [jsonPost(url, completeEnvelope(message, attempt))], problem: null };
+  const envelope = completeEnvelope(message, attempt);
   if ('preset' in format) {
     const requests = PRESETS[format.preset](presetAlertsOf(message, nowMs), { url, nowMs });
     return { requests: requests.map((request) => jsonPost(request.url, request.body)), problem: null };

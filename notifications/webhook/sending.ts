@@ -1,7 +1,7 @@
 import { Agent } from 'node:https';
 import {
   buildTestMessage,
-  sealEnvelope,
+  completeEnvelope,
   webhookMessageOf,
   type EventMessage,
   type StoredMessage,
@@ -109,7 +109,7 @@ async function findTemplateProblem(
 ): Promise<string | null> {
   if (format === null || !('template' in format)) return null;
   for (const message of sampleMessages(when)) {
-    const envelope = sealEnvelope(message, { deliveryId: 'dlv_test', sentAtMs: when.nowMs });
+    const envelope = completeEnvelope(message, { deliveryId: 'dlv_test', sentAtMs: when.nowMs });
     const rendered = await renderChecked({ template: format.template, envelope, account: when.account }, renderer);
     if (!rendered.ok) return `template.body ${rendered.problem} (rendered for ${message.event})`;
   }

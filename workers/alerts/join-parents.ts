@@ -117,7 +117,7 @@ async function planUpdate(
   const root = await readSentRoot(run, rootId);
   const number = (root?.updates ?? 0) + 1;
   const dueAtMs = updateDueAtMs(number, nowMs);
-  if (root === null || dueAtMs === null || !isMonitorMessage(root.message)) return [];
+  if (root === null || dueAtMs === null || !isDownMessage(root.message)) return [];
   const { updates: _updates, message, ...sent } = root;
   const update = {
     ...sent,
@@ -134,7 +134,7 @@ async function planUpdate(
   return written.length === 0 ? [] : [firstAttempt(update)];
 }
 
-function isMonitorMessage(message: StoredMessage): message is MonitorMessage {
+function isDownMessage(message: StoredMessage): message is MonitorMessage & { event: 'monitor.down' } {
   return message.event === 'monitor.down';
 }
 
@@ -148,8 +148,7 @@ export async function fillBehind(
   nowMs: number,
 ): Promise<ClaimedAttempt | null> {
   const { message, channelId, deliveryId, parentNo, monitorId } = claimed;
-  if (parentNo === null || monitorId === null || !isMonitorMessage(message) || message.drill !== undefined)
-    return claimed;
+  if (parentNo === null || monitorId === null || !isDownMessage(message) || message.drill !== undefined) return claimed;
   const run = runOn(database.pool);
   const followed = await findFollowed(run, deliveryId);
   const rootId = followed?.rootId ?? deliveryId;

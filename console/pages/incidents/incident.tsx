@@ -229,13 +229,13 @@ function Evidence({ evidence }: { evidence: readonly Entry[] }) {
   return (
     <div class="flex flex-col gap-3">
       {evidence.map((entry) => (
-        <SourceEvidence key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
+        <SourceInDecision key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
       ))}
     </div>
   );
 }
 
-function SourceEvidence({ entry }: { entry: Entry }) {
+function SourceInDecision({ entry }: { entry: Entry }) {
   const {
     source,
     verdict,

@@ -1,7 +1,7 @@
 import { parseJson, quote } from '../../foreign-text.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/monitor.ts';
 import { formatDays } from '../domain/facts.ts';
-import { explainUnjudged, judgeFailure, type HeldCondition, type Judged, type Judging } from '../judging.ts';
+import { explainUnjudged, judgeFailure, type JudgedCondition, type Judged, type Judging } from '../judging.ts';
 import { containsText } from '../pattern.ts';
 import type { Cause, Judgement } from '../verdict.ts';
 import {
@@ -134,7 +134,7 @@ export class HttpJudging implements Judging {
   run(): void {
     if (this.#asserted === null) return;
     for (const assertion of this.#inOrder) {
-      const outcome = this.#outcomes.get(assertion) ?? this.#hold(assertion, this.#asserted);
+      const outcome = this.#outcomes.get(assertion) ?? this.#check(assertion, this.#asserted);
       this.#outcomes.set(assertion, outcome);
       if (outcome !== 'holds' && this.#target.isShown !== true) return;
     }
@@ -145,7 +145,7 @@ export class HttpJudging implements Judging {
     return {
       judgement,
       isOverBudget,
-      conditions: this.#asserted === null ? [] : this.#listed.map((assertion) => this.#held(assertion)),
+      conditions: this.#asserted === null ? [] : this.#listed.map((assertion) => this.#describe(assertion)),
     };
   }
 
@@ -155,7 +155,7 @@ export class HttpJudging implements Judging {
     if (this.#asserted === null || !expectsStatus(this.#target, observation.status))
       return { judgement: this.#judgeStatus(observation.status), isOverBudget: false };
     for (const assertion of this.#inOrder) {
-      const { outcome, reason } = this.#held(assertion);
+      const { outcome, reason } = this.#describe(assertion);
       if (outcome === 'unjudged') return { judgement: { verdict: 'none', cause: null, reason }, isOverBudget: true };
       if (outcome !== 'holds') return { judgement: { ...this.#blame(assertion), reason }, isOverBudget: false };
     }
@@ -167,12 +167,12 @@ export class HttpJudging implements Judging {
     return { verdict: 'down', cause: `status_${status}`, reason: `HTTP ${status} instead of ${expected}` };
   }
 
-  #hold(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
+  #check(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
     if (!this.#isBodyMatch(assertion)) return checkAssertion(assertion, asserted);
     return containsText(asserted.answer.body ?? '', assertion.value ?? '') ? 'holds' : 'differs';
   }
 
-  #held(assertion: Assertion): HeldCondition {
+  #describe(assertion: Assertion): JudgedCondition {
     const outcome = this.#outcomes.get(assertion);
     if (outcome === undefined || this.#asserted === null)
       return { outcome: 'unjudged', reason: explainUnjudged(assertion) };

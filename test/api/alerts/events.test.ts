@@ -14,7 +14,7 @@ import {
 import { eventOf } from '../../../core/alerts/event.ts';
 import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import type { Change } from '../../../core/incidents/change.ts';
-import type { Evidence } from '../../../core/incidents/source-state.ts';
+import type { StreakResult } from '../../../core/incidents/source-state.ts';
 import { fillSummary, openSummary } from '../../../core/incidents/storm.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
@@ -103,7 +103,7 @@ function withPlainAnswers(item: unknown): unknown {
 }
 
 function changeTo(to: Change['to']): Change {
-  const failed: Evidence = {
+  const failed: StreakResult = {
     atMs: AT_MS,
     verdict: 'down',
     cause: 'status_503',

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { buildAgentMessage, type AgentFacts } from '../../../core/agents/message.ts';
-import { sealEnvelope } from '../../../core/alerts/envelope.ts';
+import { completeEnvelope } from '../../../core/alerts/envelope.ts';
 
 const FACTS: AgentFacts = {
   agent: { id: 'agt_1', name: 'home-lab', region: null },
@@ -41,7 +41,7 @@ test('only what customers may know of an agent gets into its event, and an odd n
 });
 
 test('its envelope begins like that of any other event', (t) => {
-  const envelope = sealEnvelope(buildAgentMessage(FACTS), { deliveryId: 'dlv_1', sentAtMs: 1_700_000_091_500 });
+  const envelope = completeEnvelope(buildAgentMessage(FACTS), { deliveryId: 'dlv_1', sentAtMs: 1_700_000_091_500 });
   t.deepEqual(Object.keys(envelope).slice(0, 5), ['version', 'event', 'delivery_id', 'event_at', 'sent_at']);
   t.like(envelope, { delivery_id: 'dlv_1', sent_at: 1_700_000_091, monitor: null });
 });

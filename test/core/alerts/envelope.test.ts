@@ -3,15 +3,15 @@ import * as fc from 'fast-check';
 import {
   buildMonitorMessage,
   buildTestMessage,
-  sealEnvelope,
+  completeEnvelope,
   type MonitorEventFacts,
 } from '../../../core/alerts/envelope.ts';
-import type { Change, ChangeEvidence } from '../../../core/incidents/change.ts';
-import type { Evidence } from '../../../core/incidents/source-state.ts';
+import type { Change, DecisionRecord } from '../../../core/incidents/change.ts';
+import type { StreakResult } from '../../../core/incidents/source-state.ts';
 
 const AT_MS = 1_700_000_000_900;
 
-const FAILED: Evidence = {
+const FAILED: StreakResult = {
   atMs: AT_MS,
   verdict: 'down',
   cause: 'status_500',
@@ -19,7 +19,7 @@ const FAILED: Evidence = {
   httpStatus: 500,
   latencyMs: 41,
 };
-const WELL: Evidence = { atMs: AT_MS, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 17 };
+const WELL: StreakResult = { atMs: AT_MS, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 17 };
 
 test('a monitor that goes down says everything that D-51 lists', (t) => {
   t.deepEqual(buildMonitorMessage(factsOf({})), {
@@ -160,7 +160,7 @@ test('a test message is a monitor.up that says so, and no transition is ever old
 test('an envelope adds the delivery and the time of sending, whatever order the database kept the message in', (t) => {
   const message = buildMonitorMessage(factsOf({}));
   const shuffled = Object.fromEntries(Object.entries(message).toReversed()) as typeof message;
-  const envelope = sealEnvelope(shuffled, { deliveryId: 'dlv_1', sentAtMs: AT_MS + 20_000 });
+  const envelope = completeEnvelope(shuffled, { deliveryId: 'dlv_1', sentAtMs: AT_MS + 20_000 });
   t.deepEqual(envelope, { ...message, delivery_id: 'dlv_1', sent_at: 1_700_000_020 });
   t.deepEqual(Object.keys(envelope).slice(0, 5), ['version', 'event', 'delivery_id', 'event_at', 'sent_at']);
 });
@@ -169,8 +169,8 @@ test('each attempt has its own moment of sending and nothing else changes', (t) 
   const message = buildMonitorMessage(factsOf({}));
   fc.assert(
     fc.property(fc.nat({ max: 4_000_000 }), (laterMs) => {
-      const first = sealEnvelope(message, { deliveryId: 'dlv_1', sentAtMs: AT_MS });
-      const later = sealEnvelope(message, { deliveryId: 'dlv_1', sentAtMs: AT_MS + laterMs });
+      const first = completeEnvelope(message, { deliveryId: 'dlv_1', sentAtMs: AT_MS });
+      const later = completeEnvelope(message, { deliveryId: 'dlv_1', sentAtMs: AT_MS + laterMs });
       t.deepEqual({ ...later, sent_at: first.sent_at }, first);
       return later.sent_at >= first.sent_at && Number.isInteger(later.sent_at);
     }),
@@ -208,7 +208,9 @@ function changeOf(overrides: Partial<Change>): Change {
   };
 }
 
-function evidenceOf(votes: [name: string, vote: 'up' | 'down' | null, decidedBy: Evidence | null][]): ChangeEvidence {
+function evidenceOf(
+  votes: [name: string, vote: 'up' | 'down' | null, decidedBy: StreakResult | null][],
+): DecisionRecord {
   const down = votes.filter(([, vote]) => vote === 'down').length;
   return {
     tally: { sources: votes.length, votes: votes.length, needed: 2, down, impaired: down },

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import type { Vote } from '../../../core/checks/verdict.ts';
-import { fitEvidence, sourcesAgainst, type Change, type SourceEvidence } from '../../../core/incidents/change.ts';
+import { fitEvidence, sourcesAgainst, type Change, type SourceInDecision } from '../../../core/incidents/change.ts';
 import { stepIncident } from '../../../core/incidents/incident.ts';
 import { applyResult, reconsider } from '../../../core/incidents/monitor-state.ts';
 import type { DecidedMonitor, Source } from '../../../core/incidents/quorum.ts';
@@ -620,7 +620,7 @@ test('an offline source is reported as such in the evidence and in the reason', 
 const LONG = 'x'.repeat(500);
 
 /** A source with nine results of long reasons: five that made its vote, and four against it. */
-function wordySource(agentNo: number, fresh: boolean): SourceEvidence {
+function wordySource(agentNo: number, fresh: boolean): SourceInDecision {
   const results = (from: number, most: number) =>
     Array.from({ length: most }, (_, index) => ({
       atMs: START_MS + from + index,
@@ -642,7 +642,7 @@ function wordySource(agentNo: number, fresh: boolean): SourceEvidence {
   };
 }
 
-function evidenceOf(sources: readonly SourceEvidence[]) {
+function evidenceOf(sources: readonly SourceInDecision[]) {
   const count = sources.length;
   return { tally: { sources: count, votes: 1, needed: 1, down: 1, impaired: 1 }, quorum: 1, sources: [...sources] };
 }

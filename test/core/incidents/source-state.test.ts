@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import type { Verdict, Vote } from '../../../core/checks/verdict.ts';
 import {
-  evidenceFor,
+  decidingResults,
   firstFailureOf,
   stepSource,
   voteOf,
@@ -141,7 +141,7 @@ test('of a streak the first result keeps its reason, and the newest of each verd
       [7, 'no. 7'],
     ],
   );
-  t.is(evidenceFor(state).at(-1)?.reason, 'no. 5', 'of degraded after down');
+  t.is(decidingResults(state).at(-1)?.reason, 'no. 5', 'of degraded after down');
 });
 
 test('a source that cannot tell falls silent with the third result in a row and then needs no write', (t) => {
@@ -177,7 +177,7 @@ test('failures three intervals apart are in a row, those further apart are not: 
     [360_120],
     'the second begins anew',
   );
-  t.is(firstFailureOf(apart)?.evidence.atMs, 360_120);
+  t.is(firstFailureOf(apart)?.first.atMs, 360_120);
   t.is(voteOf(stepSource(apart, result(380_120, 'down'), RULE)), 'down', 'and the next check confirms it');
 });
 
@@ -245,7 +245,7 @@ for (const { verdicts, gauge, first } of FIRSTS) {
       `${first === null ? 'none' : `number ${first}, of what makes it ${gauge}`}`,
     (t) => {
       const found = firstFailureOf(after(verdicts));
-      t.deepEqual([found?.gauge ?? null, found?.evidence.atMs ?? null], [gauge, first]);
+      t.deepEqual([found?.gauge ?? null, found?.first.atMs ?? null], [gauge, first]);
     },
   );
 }

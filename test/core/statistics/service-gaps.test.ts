@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import {
   stepWatch,
   type ServiceGap,
-  type ServiceEvidence,
+  type ServicePoll,
   type WatchedService,
 } from '../../../core/statistics/service-gaps.ts';
 
@@ -18,7 +18,7 @@ const FRESH: WatchedService = {
   checkedAtMs: null,
   evaluatedAtMs: null,
   due: null,
-  availableSinceMs: { checks: null, evaluation: null },
+  gapOpenSinceMs: { checks: null, evaluation: null },
 };
 
 /** What happens second by second: whether the watch is awake, and what it would see. */
@@ -54,7 +54,7 @@ function live(
         : waitingSince === null
           ? null
           : at(waitingSince);
-    const evidence: ServiceEvidence = {
+    const evidence: ServicePoll = {
       nowMs: at(second),
       shortestIntervalSeconds: interval,
       oldestResultsAtMs: waits,
@@ -72,7 +72,7 @@ function live(
       sweptAtMs: at(second),
       resumedAtMs: watchingSinceMs,
       due,
-      availableSinceMs: { checks: openOf('checks'), evaluation: openOf('evaluation') },
+      gapOpenSinceMs: { checks: openOf('checks'), evaluation: openOf('evaluation') },
     };
   }
   const inSeconds = (ms: number | null) => (ms === null ? null : (ms - T0) / SECOND);

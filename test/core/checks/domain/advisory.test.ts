@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { sealEnvelope } from '../../../../core/alerts/envelope.ts';
+import { completeEnvelope } from '../../../../core/alerts/envelope.ts';
 import { buildAdvisoryMessage, passedThreshold } from '../../../../core/checks/domain/advisory.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -70,7 +70,7 @@ test('the message says what expires and when, changes no state, and is sealed wi
     nowMs: NOW_MS,
     publicUrl: 'https://spotcheck.example',
   });
-  const envelope = sealEnvelope(message, { deliveryId: 'dlv_1', sentAtMs: NOW_MS + 1500 });
+  const envelope = completeEnvelope(message, { deliveryId: 'dlv_1', sentAtMs: NOW_MS + 1500 });
   t.deepEqual(Object.keys(envelope).slice(0, 5), ['version', 'event', 'delivery_id', 'event_at', 'sent_at']);
   t.deepEqual<object, object>(envelope, {
     version: '1',
