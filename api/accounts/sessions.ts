@@ -71,7 +71,7 @@ function wrong(): ApiError {
 }
 
 /** Where only the provider's sign-in is accepted (D-588). */
-export function passwordsOff(providerName: string): ApiError {
+function passwordsOff(providerName: string): ApiError {
   return new ApiError(
     403,
     `passwords are not accepted here: sign in with ${providerName}. If that is impossible, an operator lets one user ` +

@@ -135,7 +135,7 @@ async function enqueue({ enqueueDrill, logger }: StartingParts, { id, monitor }:
 }
 
 /** A drill with its stopwatch; milliseconds are never below 0, for clocks of two processes differ. */
-export function presentDrill(drill: DrillRecord): components['schemas']['Drill'] {
+function presentDrill(drill: DrillRecord): components['schemas']['Drill'] {
   const { monitor, startedAtMs, alertedAtMs, answers } = drill;
   const firstAtMs = firstOf(answers, 'down');
   return {

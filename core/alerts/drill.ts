@@ -25,8 +25,7 @@ export type DrillAnswer = { agentNo: number; verdict: 'down' | 'up'; atMs: numbe
 export type DrillStatus = 'failing' | 'alerted' | 'ended' | 'failed';
 
 /** Why a channel was not notified of a drill, or of its end. */
-export const SKIP_REASONS = ['rules', 'quiet_hours', 'mute', 'maintenance', 'outage'] as const;
-export type SkipReason = (typeof SKIP_REASONS)[number];
+export type SkipReason = 'rules' | 'quiet_hours' | 'mute' | 'maintenance' | 'outage';
 export type SkippedChannel = { channelId: string; event: 'monitor.down' | 'monitor.up'; reason: SkipReason };
 
 /** How long a drill lasts from its alert to its end, in milliseconds. */

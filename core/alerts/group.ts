@@ -2,9 +2,6 @@ import { MINUTE_MS } from '../time.ts';
 import type { ChannelType } from './channel.ts';
 import type { MonitorMessage } from './envelope.ts';
 
-/** The longest `group_seconds` of a channel. */
-export const MAX_GROUP_SECONDS = 300;
-
 /** A group that goes on and on closes this long after it was opened, in milliseconds: the next change is news. */
 const LONGEST_GROUP_MS = 5 * MINUTE_MS;
 

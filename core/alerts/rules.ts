@@ -30,7 +30,7 @@ type QuietHours = { timezone: string; hours: string; mode: 'defer' | 'drop' };
 export const MAX_RULES = 10;
 
 /** Reminders of a rule with `repeat_seconds` that does not say how many. */
-export const DEFAULT_REPEATS = 10;
+const DEFAULT_REPEATS = 10;
 
 /** An event of a monitor on its way to a channel. Moments in Unix milliseconds. */
 export type PlannedEvent = {

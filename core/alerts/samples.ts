@@ -14,7 +14,7 @@ import type { ChannelRule } from './rules.ts';
 import { isStateful } from './webhook.ts';
 
 /** Kinds of message, in the order in which people read them. */
-export const SAMPLE_KINDS = [
+const SAMPLE_KINDS = [
   'down',
   'up',
   'degraded',

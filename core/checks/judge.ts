@@ -17,17 +17,10 @@ import type { Judgement } from './verdict.ts';
 /** What a check has observed of its target, to be judged. */
 type ObservedCheck = { target: CheckTarget; observation: Observation; search: PatternSearch };
 
-/** Begins the judging of an observation of any type. */
+/** Begins the judging of an observation of any type: no vote on one that cannot be checked here (D-20). */
 export function beginJudging(observed: ObservedCheck): Judging {
   const { target, observation, search } = observed;
   return observation.type === 'http' ? new HttpJudging({ target, observation, search }) : judgeAtOnce(observed);
-}
-
-/** The verdict on an observation of any type; `none` where the type cannot be checked here (D-20). */
-export function judgeObservation(observed: ObservedCheck): Judgement {
-  const judging = beginJudging(observed);
-  judging.run();
-  return judging.judged().judgement;
 }
 
 /** Judges what has one condition at the most: broken off, it begins anew. */

@@ -5,8 +5,7 @@ import type { MonitorBody } from './input/fields.ts';
 import { MAX_TAGS, sortTags, type Monitor } from './monitor.ts';
 
 /** What can be done to many monitors at once. */
-export const BULK_ACTIONS = ['pause', 'resume', 'delete', 'check', 'tag', 'untag', 'patch'] as const;
-export type BulkAction = (typeof BULK_ACTIONS)[number];
+export type BulkAction = 'pause' | 'resume' | 'delete' | 'check' | 'tag' | 'untag' | 'patch';
 
 /** How far a bulk change is. */
 export type BulkStatus = 'queued' | 'running' | 'done';

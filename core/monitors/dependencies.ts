@@ -4,8 +4,7 @@ import { addProblem, show, type Problem } from './input/checks.ts';
  * What a monitor that is down means for alerts of those that depend on it (D-528). `annotate`: their alerts name it.
  * `hold`: they also wait until it was checked again, and join its message where it is down.
  */
-export const DEPENDENCY_MODES = ['annotate', 'hold'] as const;
-export type DependencyMode = (typeof DEPENDENCY_MODES)[number];
+export type DependencyMode = 'annotate' | 'hold';
 
 /** A monitor that another one depends on: its parent. */
 export type Parent = { id: string; mode: DependencyMode };

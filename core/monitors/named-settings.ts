@@ -53,7 +53,7 @@ export function namedSettings(monitor: Named) {
 }
 
 /** An SLA over service hours by the names of the API. */
-export function namedServiceSla({ target, timezone, hours, excludeMaintenance }: ServiceSla) {
+function namedServiceSla({ target, timezone, hours, excludeMaintenance }: ServiceSla) {
   return { target, timezone, hours, exclude_maintenance: excludeMaintenance };
 }
 

@@ -84,18 +84,6 @@ export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: stri
   return rowCount === 1;
 }
 
-/**
- * The holder of a usable token; null when it is unknown, expired or revoked. Records the use, at most once a minute.
- */
-export async function findTokenHolder(
-  database: Pick<Database, 'pool'>,
-  token: string,
-  nowMs: number,
-): Promise<TokenHolder | null> {
-  const [holder] = await findTokenHolders(database, [token], nowMs);
-  return holder ?? null;
-}
-
 type HolderRow = {
   fingerprint: Buffer;
   id: string;
@@ -106,7 +94,10 @@ type HolderRow = {
   last_used_at: number | null;
 };
 
-/** What `findTokenHolder` says of each of these tokens, in their order, with one statement. */
+/**
+ * The holder of each of these tokens, in their order, with one statement; null for one that is unknown, expired or
+ * revoked. Records the use, at most once a minute.
+ */
 export async function findTokenHolders(
   { pool }: Pick<Database, 'pool'>,
   tokens: readonly string[],

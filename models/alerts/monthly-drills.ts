@@ -5,7 +5,7 @@ import { runOn, type Run } from '../sql.ts';
 export type DueDrill = { monitorNo: number; monitorId: string; tenantId: string; fromMs: number };
 
 /** Monthly drills that began in an account within a day, at most: the others wait for their turn. */
-export const MAX_MONTHLY_A_DAY = 50;
+const MAX_MONTHLY_A_DAY = 50;
 
 /** Monitors whose monthly drill was switched on since, in the order of their numbers. */
 export async function listNewMonthly(database: Pick<Database, 'pool'>, limit: number): Promise<number[]> {

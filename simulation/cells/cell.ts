@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/figures.ts';
-import { judgeObservation } from '../../core/checks/judge.ts';
 import { EARLY_MS, planStart, slotStartMs } from '../../core/checks/slots.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
+import { judgeObservation } from '../../test/helpers/judge.ts';
 import { RESULT_BATCH, ResultBatcher } from '../../workers/checks/result-batcher.ts';
 import { createRandom, type Random } from '../truth/random.ts';
 import { MovedAccount, type Arriving, type Decision, type Leaving, type Taken } from './moved-account.ts';

@@ -1,5 +1,4 @@
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
-import { judgeObservation } from '../../core/checks/judge.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
@@ -9,6 +8,7 @@ import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { openAgentProbe } from '../../probes/probe.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
+import { judgeObservation } from '../helpers/judge.ts';
 
 /**
  * Has the service contact a host on a port (or a whole URL) in one of its ways. Returns the outcome in a word or

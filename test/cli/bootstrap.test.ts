@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { bootstrap } from '../../cli/commands/accounts.ts';
-import { findTokenHolder } from '../../models/accounts/api-tokens.ts';
+import { findTokenHolders } from '../../models/accounts/api-tokens.ts';
 import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
@@ -54,10 +54,7 @@ test('after the first start no later one makes anything again, whatever became o
   await database.pool.query(`UPDATE tenants SET name = 'renamed'`);
   for (const token of ['spk_given', 'spk_another']) t.is(await start(database, { token, password: 'given' }), null);
   t.is(await findUserByEmail(database, 'admin@localhost'), null);
-  t.deepEqual(
-    [await findTokenHolder(database, 'spk_given', NOW_MS), await findTokenHolder(database, 'spk_another', NOW_MS)],
-    [null, null],
-  );
+  t.deepEqual(await findTokenHolders(database, ['spk_given', 'spk_another'], NOW_MS), [null, null]);
   t.is((await listTenants(database)).length, 1);
 });
 
@@ -91,7 +88,7 @@ test('what a first start made up, and may not have printed before it was killed,
   const made = await start(database);
   // It may have been printed just before the kill.
   for (const each of [lost, made])
-    t.like(await findTokenHolder(database, each?.token ?? '', NOW_MS), { tokenName: 'first start' });
+    t.like(await findTokenHolders(database, [each?.token ?? ''], NOW_MS), [{ tokenName: 'first start' }]);
   const user = await findUserByEmail(database, 'admin@localhost');
   const opens = (password = '') => verifyPassword(password, user?.passwordHash ?? '');
   t.false(await opens(lost?.password ?? ''));
@@ -108,7 +105,7 @@ test('however often first starts are killed, the last one has a token', async (t
   const database = await emptyInstallation(t);
   const made: Awaited<ReturnType<typeof startInVain>>[] = [];
   for (let times = 0; times < 12; times += 1) made.push(await startInVain(database));
-  t.like(await findTokenHolder(database, made.at(-1)?.token ?? '', NOW_MS), { tokenName: 'first start' });
+  t.like(await findTokenHolders(database, [made.at(-1)?.token ?? ''], NOW_MS), [{ tokenName: 'first start' }]);
 });
 
 test('a first start that was given both has nothing to print, and is over at once', async (t) => {

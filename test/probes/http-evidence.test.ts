@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { judgeHttp } from '../../core/checks/http/judge.ts';
 import { extractAnswerEvidence } from '../../core/incidents/evidence.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
+import { judgeHttp } from '../helpers/judge.ts';
 
 const probe = createHttpProbe({ allowPrivateNetwork: true });
 const search = (): boolean => false;

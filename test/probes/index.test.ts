@@ -1,9 +1,9 @@
 import test from 'ava';
-import { judgeObservation } from '../../core/checks/judge.ts';
 import { openAgentProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
+import { judgeObservation } from '../helpers/judge.ts';
 
 const { probe, close } = openAgentProbe({ allowPrivateNetwork: true });
 const search = createPatternSearch();

@@ -146,7 +146,7 @@ const REPLY_MS = 8000;
  * restart nor another process takes it again. Returns Telegram's answer, and how many updates were taken; null where a
  * stop came first: the rest is there for the next poll. One process at a time.
  */
-export async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; taken: number } | null> {
+async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; taken: number } | null> {
   const { runtime, bot, agent, stopping } = listening;
   const offset = await findNextUpdate(runOn(runtime.database.pool), { bot: nameBot(bot.token), nowMs: runtime.now() });
   const parameters = {
@@ -197,7 +197,7 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
 }
 
 /** What a log line says of a call that failed. */
-export function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): {
+function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): {
   status_code: number | null;
   error: string;
 } {

@@ -101,16 +101,10 @@ export function reachesConditions(target: HttpExpectation, observation: HttpObse
 }
 
 /**
- * The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed,
- * then response_time and cert_expiry as listed, which only degrade.
+ * Judges one http observation in D-21's order: transport, status, body_match, content assertions as listed, then
+ * response_time and cert_expiry as listed, which only degrade. Each condition is judged once, however often this is
+ * broken off.
  */
-export function judgeHttp(check: HttpCheck): Judgement {
-  const judging = new HttpJudging(check);
-  judging.run();
-  return judging.judged().judgement;
-}
-
-/** Judges one http observation, each condition once, however often it is broken off. */
 export class HttpJudging implements Judging {
   readonly #target: HttpExpectation;
   readonly #observation: HttpObservation;

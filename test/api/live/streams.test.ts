@@ -7,7 +7,12 @@ import { Registry } from 'prom-client';
 import { Broadcast, Gathering, openStream } from '../../../api/live/broadcast.ts';
 import { LiveStreams } from '../../../api/live/live.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../../../api/request-context.ts';
-import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
+import {
+  createApiToken,
+  findTokenHolders,
+  generateToken,
+  revokeApiToken,
+} from '../../../models/accounts/api-tokens.ts';
 import { endOtherSessions, findSessionHolder } from '../../../models/accounts/sessions.ts';
 import { runOn } from '../../../models/sql.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
@@ -44,8 +49,8 @@ test('the streams of a session or a token that is over end with the next beat; t
     if (holder !== null) byName.set(name, sessionCaller(holder, secretOf(person)));
   }
   for (const [name, { token }] of Object.entries({ revoked, kept, expiring })) {
-    const holder = await findTokenHolder(database, token, Date.now());
-    if (holder !== null) byName.set(name, tokenCaller(holder));
+    const [holder] = await findTokenHolders(database, [token], Date.now());
+    if (holder) byName.set(name, tokenCaller(holder));
   }
   t.is(byName.size, 5);
 

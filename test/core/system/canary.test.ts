@@ -1,5 +1,4 @@
 import test from 'ava';
-import { judgeHttp } from '../../../core/checks/http/judge.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
 import {
   answerCanary,
@@ -10,6 +9,7 @@ import {
   readPeerRequest,
   type CanaryAnswer,
 } from '../../../core/system/canary.ts';
+import { judgeHttp } from '../../helpers/judge.ts';
 
 const TURNS: readonly [state: MonitorState, markedAtMs: number | null, answer: CanaryAnswer][] = [
   ['up', 1001, 'down'],

@@ -1,8 +1,9 @@
 import test from 'ava';
-import { judgeHttp, needsBody, type HttpExpectation } from '../../../../core/checks/http/judge.ts';
+import { needsBody, type HttpExpectation } from '../../../../core/checks/http/judge.ts';
 import type { HttpAnswered, HttpObservation } from '../../../../core/checks/http/observation.ts';
 import type { Judgement } from '../../../../core/checks/verdict.ts';
 import type { Assertion } from '../../../../core/monitors/monitor.ts';
+import { judgeHttp } from '../../../helpers/judge.ts';
 
 const STARTED_AT = 1_800_000_000_000;
 const DAY_SECONDS = 86_400;
