@@ -2,17 +2,16 @@ import {
   arrangeHeartbeat,
   mayChangeState,
   nextExpectedAt,
-  takePing,
   type Heartbeat,
   type HeartbeatSettings,
   type Ping,
-  type TakenPing,
 } from '../../core/heartbeats/deadlines.ts';
 import {
+  admitPing,
   firstLineOf,
-  findRoom,
-  mayWait,
+  type AdmittedPing,
   type PingMarks,
+  type PingRow,
   type WaitingObservations,
 } from '../../core/heartbeats/pings.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
@@ -25,12 +24,8 @@ import { runScheduleOf, scheduleOf, type ScheduleColumns } from './schedule.ts';
 /** A ping and the token that it came with. */
 export type TokenPing = { token: string; ping: Ping };
 
-/**
- * The outcome of a ping. `taken`: committed. `refused`: a failure that this heartbeat does not accept. `limited`: it
- * would change something but exceeds the rate limit, and only moves the deadline. `crowded`: the same, because too much
- * of its account waits to be decided. `unknown`: no heartbeat has its token.
- */
-export type PingOutcome = TakenPing['outcome'] | 'limited' | 'crowded' | 'unknown';
+/** The outcome of a ping; what was `taken` is committed. `unknown`: no heartbeat has its token. */
+export type PingOutcome = AdmittedPing['outcome'] | 'unknown';
 
 /** What became of a ping, and the account of its heartbeat; null where its token is unknown. */
 export type AccountPing = { outcome: PingOutcome; tenantId: string | null };
@@ -43,11 +38,8 @@ type HeartbeatRow = Omit<Heartbeat, 'schedule'> &
 /** A heartbeat, and its account, while pings of it are taken. */
 type Entry = { monitorNo: number; tenantId: string; heartbeat: Heartbeat; marks: PingMarks; isChanged: boolean };
 
-/** A ping to write. */
-type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
-
-/** How much is kept of a body that has no room, in characters. */
-const SHORT_BODY = 200;
+/** A ping to store, and the heartbeat that it is of. */
+type StoredRow = PingRow & { monitorNo: number };
 
 const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerprint",
   interval_seconds AS "intervalSeconds", grace_seconds AS "graceSeconds",
@@ -101,50 +93,23 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
     run,
     taking.flatMap(({ ping, entry }) => (entry !== undefined && mayChangeState(entry.heartbeat, ping) ? [entry] : [])),
   );
-  const stored: PingRow[] = [];
-  const take = (entry: Entry, ping: Ping): PingOutcome => {
-    const taken = takePing(entry.heartbeat, ping, nowMs);
-    if (taken.outcome === 'refused') return 'refused';
-    entry.isChanged = true;
-    const room =
-      taken.stored === null
-        ? null
-        : findRoom(
-            entry.marks,
-            { intervalSeconds: entry.heartbeat.intervalSeconds, bytes: Buffer.byteLength(ping.body ?? '') },
-            nowMs,
-          );
-    if (room?.hasRow === false && taken.mayChangeState) {
-      // It still counts as a sign of life: too many pings must not look like a missed one.
-      entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
-      return 'limited';
-    }
-    const ofAccount = waiting.get(entry.tenantId) ?? { count: 0, monitorNos: new Set() };
-    if (taken.mayChangeState && !mayWait(ofAccount, entry.monitorNo)) {
-      entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
-      return 'crowded';
-    }
-    entry.heartbeat = taken.heartbeat;
-    if (taken.stored === null || room?.hasRow !== true) return 'taken';
-    entry.marks = room.marks;
-    stored.push({
-      monitorNo: entry.monitorNo,
-      ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null },
-      ...taken.stored,
-      mayChangeState: taken.mayChangeState,
-    });
-    if (taken.mayChangeState) {
+  const stored: StoredRow[] = [];
+  const outcomes = taking.map(({ ping, entry }): AccountPing => {
+    if (entry === undefined) return { outcome: 'unknown', tenantId: null };
+    const { monitorNo, tenantId } = entry;
+    const ofAccount = waiting.get(tenantId) ?? { count: 0, monitorNos: new Set() };
+    const admitted = admitPing({ ...entry, waiting: ofAccount }, ping, nowMs);
+    if (admitted.outcome === 'refused') return { outcome: 'refused', tenantId };
+    const { outcome, heartbeat, marks, row } = admitted;
+    Object.assign(entry, { heartbeat, marks, isChanged: true });
+    if (row !== null) stored.push({ ...row, monitorNo });
+    if (row?.mayChangeState === true) {
       ofAccount.count += 1;
-      ofAccount.monitorNos.add(entry.monitorNo);
-      waiting.set(entry.tenantId, ofAccount);
+      ofAccount.monitorNos.add(monitorNo);
+      waiting.set(tenantId, ofAccount);
     }
-    return 'taken';
-  };
-  const outcomes = taking.map(({ ping, entry }) =>
-    entry === undefined
-      ? { outcome: 'unknown' as const, tenantId: null }
-      : { outcome: take(entry, ping), tenantId: entry.tenantId },
-  );
+    return { outcome, tenantId };
+  });
   await storeBatch(
     run,
     [...found.values()].filter((entry) => entry.isChanged),
@@ -179,7 +144,7 @@ async function listWaiting(run: Run, entries: readonly Entry[]): Promise<Map<str
 async function storeBatch(
   run: Run,
   heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[],
-  stored: readonly PingRow[],
+  stored: readonly StoredRow[],
 ): Promise<void> {
   if (heartbeats.length === 0) return;
   const changing = stored.filter((row) => row.mayChangeState);
@@ -217,7 +182,7 @@ async function storeBatch(
   );
 }
 
-function columnsOf(rows: readonly PingRow[]): unknown[][] {
+function columnsOf(rows: readonly StoredRow[]): unknown[][] {
   return [
     rows.map(({ atMs }) => atMs),
     rows.map(({ monitorNo }) => monitorNo),

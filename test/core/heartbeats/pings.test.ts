@@ -1,0 +1,99 @@
+import test from 'ava';
+import { arrangeHeartbeat, type Heartbeat, type Ping } from '../../../core/heartbeats/deadlines.ts';
+import { admitPing, type AdmittedPing, type PingedHeartbeat } from '../../../core/heartbeats/pings.ts';
+
+const START_MS = 1_700_000_000_000;
+const HOUR_MS = 3_600_000;
+const SUCCESS: Ping = { kind: 'success', exitStatus: null, body: null };
+const FAILURE: Ping = { kind: 'fail', exitStatus: null, body: null };
+
+function made(enabled = true, failEnabled = true): Heartbeat {
+  const settings = { intervalSeconds: 60, schedule: null, graceSeconds: 30, maxDurationSeconds: null, failEnabled };
+  return arrangeHeartbeat(null, { settings, enabled }, START_MS);
+}
+
+function pinged(overrides: Partial<PingedHeartbeat> = {}): PingedHeartbeat {
+  return {
+    monitorNo: 1,
+    heartbeat: made(),
+    marks: { rowsUsedUpMs: null, bytesUsedUpMs: null },
+    waiting: { count: 0, monitorNos: new Set() },
+    ...overrides,
+  };
+}
+
+/** What becomes of the last of pings that come a second apart. */
+function after(pings: readonly Ping[], start = pinged()): { last: AdmittedPing; before: Heartbeat; nowMs: number } {
+  let [current, before, nowMs]: [PingedHeartbeat, Heartbeat, number] = [start, start.heartbeat, START_MS];
+  let last: AdmittedPing = { outcome: 'refused' };
+  for (const ping of pings) {
+    nowMs += 1000;
+    before = current.heartbeat;
+    last = admitPing(current, ping, nowMs);
+    if (last.outcome !== 'refused') current = { ...current, heartbeat: last.heartbeat, marks: last.marks };
+  }
+  return { last, before, nowMs };
+}
+
+test('a ping that is taken is a row, and says whether it may change the state', (t) => {
+  t.like(after([SUCCESS]).last, { outcome: 'taken', row: { ping: SUCCESS, mayChangeState: true } });
+  t.like(after([SUCCESS, SUCCESS]).last, { outcome: 'taken', row: { ping: SUCCESS, mayChangeState: false } });
+});
+
+test('a failure to a heartbeat that accepts none is refused, and leaves everything as it is', (t) => {
+  t.deepEqual(admitPing(pinged({ heartbeat: made(true, false) }), FAILURE, START_MS), { outcome: 'refused' });
+});
+
+test('the same ping at once again moves the deadline and uses up no room', (t) => {
+  const first = admitPing(pinged(), SUCCESS, START_MS + 1000);
+  if (first.outcome === 'refused') return t.fail();
+  const again = admitPing(pinged(first), SUCCESS, START_MS + 1100);
+  t.like(again, { outcome: 'taken', row: null, marks: first.marks, heartbeat: { dueAtMs: START_MS + 91_100 } });
+});
+
+test('without room for a row, a ping that would change nothing is taken, and another only moves the deadline', (t) => {
+  const full = Array.from({ length: 100 }, () => SUCCESS);
+  const taken = after(full);
+  t.like(taken.last, { outcome: 'taken', row: null, heartbeat: { dueAtMs: taken.nowMs + 90_000 } });
+  const limited = after([...full, FAILURE]);
+  const heartbeat = { ...limited.before, dueAtMs: limited.nowMs + 90_000 };
+  t.like(limited.last, { outcome: 'limited', row: null, heartbeat });
+  t.is(heartbeat.verdict, 'up');
+});
+
+test('a body without room is shortened to its first line; the room for bodies comes back within an hour', (t) => {
+  const long = { ...SUCCESS, body: `${'x'.repeat(300)}\nand more ${'é'.repeat(5000)}` };
+  const pings = Array.from({ length: 10 }, () => long);
+  const { last, nowMs } = after(pings);
+  if (last.outcome === 'refused') return t.fail();
+  t.is(last.row?.ping.body, 'x'.repeat(200));
+  const later = admitPing(pinged(last), long, nowMs + HOUR_MS);
+  t.like(later, { outcome: 'taken', row: { ping: long } });
+});
+
+test('of an account of which 3000 pings wait, a change waits if it is the first of its heartbeat', (t) => {
+  const crowded = (no: number, count: number) => pinged({ waiting: { count, monitorNos: new Set([no]) } });
+  t.like(admitPing(crowded(1, 2999), FAILURE, START_MS), { outcome: 'taken' });
+  t.like(admitPing(crowded(2, 3000), FAILURE, START_MS), { outcome: 'taken' });
+  const start = crowded(1, 3000);
+  t.like(admitPing(start, FAILURE, START_MS), {
+    outcome: 'crowded',
+    row: null,
+    marks: start.marks,
+    heartbeat: { verdict: null, dueAtMs: START_MS + 90_001 },
+  });
+  const up = after([SUCCESS]).last;
+  if (up.outcome === 'refused') return t.fail();
+  t.like(admitPing({ ...start, ...up }, SUCCESS, START_MS + 5000), {
+    outcome: 'taken',
+    row: { mayChangeState: false },
+  });
+});
+
+test('pings of a paused heartbeat are stored, and move no deadline', (t) => {
+  t.like(admitPing(pinged({ heartbeat: made(false) }), FAILURE, START_MS), {
+    outcome: 'taken',
+    row: { ping: FAILURE, mayChangeState: false },
+    heartbeat: { dueAtMs: null, verdict: null },
+  });
+});
