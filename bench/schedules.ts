@@ -81,7 +81,7 @@ async function schedulesOn({ isQuick, report, withHarness }: BenchContext, backe
               },
               null,
             );
-            if (stored !== null) void notify(stored.schedule);
+            void notify(stored.schedule);
           }
         }),
       );

@@ -18,7 +18,7 @@ import {
 import { createBatched } from '../../models/sql.ts';
 import { ApiError, accept, badRequest } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
-import { acceptReferences } from '../monitors/changes.ts';
+import { acceptStored, explainPlanLimit } from '../monitors/changes.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 import { authorOf, callerOf } from '../request-context.ts';
 import { createBatches } from './ping-storage.ts';
@@ -68,7 +68,7 @@ export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Pi
     if (found.token === null && !creates) throw missing();
     const made = found.token === null ? await make({ ...found, slug, address }) : { token: found.token };
     if ('error' in made) throw made.error;
-    if (made.token === null) throw beyondPlan(found);
+    if (made.token === null) throw badRequest(explainPlanLimit(found.plan));
     const taken = await store({ token: made.token, ping });
     // The key is known; the monitor was deleted just now.
     if (taken.outcome === 'unknown') throw missing();
@@ -78,13 +78,6 @@ export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Pi
 
 function missing(): ApiError {
   return new ApiError(404, 'this account has no heartbeat with this slug: ping with ?create=1 to make it');
-}
-
-function beyondPlan({ plan }: FoundSlug): ApiError {
-  return badRequest(
-    `the ${plan} plan allows at most ${PLAN_LIMITS[plan].monitors} monitors, and this account has reached the limit: ` +
-      'delete one first',
-  );
 }
 
 /** Makes what is wanted, each account's in a transaction of its own; one that is refused holds up no other. */
@@ -110,7 +103,7 @@ async function makeOfTenant(
   try {
     await rateLimits.take('slug', tenantId, firsts.length);
     const heartbeats = firsts.map((each) => newHeartbeat(parts, each));
-    return await acceptReferences(createHeartbeats(database, { tenantId, wanted: heartbeats, nowMs: now() }, limit));
+    return await acceptStored(createHeartbeats(database, { tenantId, wanted: heartbeats, nowMs: now() }, limit));
   } catch (error) {
     return { error };
   }

@@ -1,14 +1,15 @@
 import type { Author } from '../../core/accounts/audit-entry.ts';
-import type { Plan } from '../../core/accounts/plans.ts';
+import { PLAN_LIMITS, type Plan } from '../../core/accounts/plans.ts';
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
-import type { MonitorContext } from '../../core/monitors/input/complete.ts';
+import { explainUnknownAgents, type MonitorContext } from '../../core/monitors/input/complete.ts';
 import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorPatch } from '../../core/monitors/input/read.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
+import { TOO_MANY_ROUTES } from '../../models/alerts/channel-limits.ts';
 import { requestCheck, scheduleRechecks, type CheckRequest } from '../../models/checks/schedule.ts';
 import { lockDependencies } from '../../models/monitors/dependencies.ts';
 import {
-  ReferenceRefusal,
+  MonitorRefusal,
   deleteMonitor,
   lockMonitor,
   pauseMonitor,
@@ -16,6 +17,7 @@ import {
   updateMonitor,
   type BeforeCommit,
   type ChangeKey,
+  type MonitorRefusalReason,
   type StoredMonitor,
 } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
@@ -68,13 +70,12 @@ export async function patchMonitor(
     const context = await loadMonitorContext(dependencies, { account, monitorId, body: patch.body, isNew: false });
     const stored = await storePatch(dependencies, request, { ...patch, context, isLast: attempt === MAX_ATTEMPTS });
     if (stored === 'vendor_changed') continue;
-    if (stored === null) throw notFound('monitor', monitorId);
     await announceMonitor(dependencies, stored);
     return stored;
   }
 }
 
-/** One transaction: lock the monitor, decide what it becomes, store that. */
+/** One transaction: lock the monitor, decide what it becomes, store that. `vendor_changed`: the patch starts over. */
 async function storePatch(
   { database, now }: Parts<'database' | 'now'>,
   { account: { tenantId }, author, monitorId, beforeCommit }: MonitorChangeRequest,
@@ -89,12 +90,12 @@ async function storePatch(
     context: MonitorContext;
     isLast: boolean;
   },
-): Promise<StoredMonitor | 'vendor_changed' | null> {
+): Promise<StoredMonitor | 'vendor_changed'> {
   const nowMs = now();
   return await inTransaction(database, async (run) => {
     if (body.depends_on !== undefined) await lockDependencies(run, tenantId);
     const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
-    if (locked === null) return null;
+    if (locked === null) throw notFound('monitor', monitorId);
     if (ifVersion !== undefined && ifVersion !== settingsVersionOf(locked.monitor, locked))
       throw conflict(`monitor ${monitorId} has changed since it was read: read it again, then send the change again`);
     const page = findPageToPatch(body, locked.monitor);
@@ -104,7 +105,7 @@ async function storePatch(
       readMonitorPatch(whole, { current: draftOf(locked), context, keepsOmitted }),
     );
     const change = { settings, secrets, agentIds: agentSources, parents };
-    const stored = await acceptReferences(
+    const stored = await acceptStored(
       updateMonitor({ database, run, author, nowMs, defersRechecks: true }, locked, change),
     );
     await beforeCommit?.(run);
@@ -112,12 +113,34 @@ async function storePatch(
   });
 }
 
-/** Turns a refusal of the agents or monitors that a change names into a 400. */
-export async function acceptReferences<T>(stored: Promise<T>): Promise<T> {
+/** What was stored of a monitor, or a 400 with the reason why it was not. */
+export async function acceptStored<T>(stored: Promise<T>): Promise<T> {
   return await stored.catch((error: unknown) => {
-    if (error instanceof ReferenceRefusal) throw badRequest(...error.problems.map(({ message }) => message));
-    throw error;
+    throw error instanceof MonitorRefusal ? badRequest(...explainRefusal(error.why)) : error;
   });
+}
+
+function explainRefusal(why: MonitorRefusalReason): string[] {
+  switch (why.reason) {
+    case 'plan_limit':
+      return [explainPlanLimit(why.plan)];
+    case 'too_many_routes':
+      return [TOO_MANY_ROUTES];
+    case 'agents_gone':
+      return [explainUnknownAgents(why.ids)];
+    case 'parents':
+      return why.problems.map(({ message }) => message);
+    default:
+      return why satisfies never;
+  }
+}
+
+/** Why a plan allows no further monitor, and what helps. */
+export function explainPlanLimit(plan: Plan): string {
+  return (
+    `the ${plan} plan allows at most ${PLAN_LIMITS[plan].monitors} monitors, and this account has reached the limit: ` +
+    'delete one first'
+  );
 }
 
 /** Deletes a monitor and takes it out of the schedules. */

@@ -1,5 +1,4 @@
 import type { Response } from 'express';
-import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
@@ -13,12 +12,12 @@ import {
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
 import { createBatched, type Batched } from '../../models/sql.ts';
-import { accept, badRequest, notFound } from '../api-error.ts';
+import { accept, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import {
-  acceptReferences,
+  acceptStored,
   announceMonitor,
   patchMonitor,
   removeMonitor,
@@ -89,8 +88,7 @@ export function createMonitorHandler(
       isNew: true,
     });
     const { settings, agentSources, parents, secrets } = accept(readMonitorCreate(request.body, context));
-    const { monitors } = PLAN_LIMITS[caller.plan];
-    const stored = await acceptReferences(
+    const stored = await acceptStored(
       createMonitor(
         database,
         {
@@ -104,14 +102,9 @@ export function createMonitorHandler(
           nowMs: now(),
           defersRechecks: true,
         },
-        config.planCountLimits ? monitors : null,
+        config.planCountLimits ? caller.plan : null,
       ),
     );
-    if (stored === null)
-      throw badRequest(
-        `the ${caller.plan} plan allows at most ${monitors} monitors, and this account has reached the limit: delete ` +
-          'one first',
-      );
     await announceMonitor(dependencies, stored);
     response.status(201).json(presentMonitorState(stored.monitor));
   };

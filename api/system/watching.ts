@@ -14,7 +14,7 @@ import {
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { findTenant, type Tenant } from '../../models/accounts/tenants.ts';
 import type { Database } from '../../models/database.ts';
-import { createMonitor, resumeMonitor } from '../../models/monitors/monitor-changes.ts';
+import { createMonitor, isPlanLimit, resumeMonitor } from '../../models/monitors/monitor-changes.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { sqlStateOf } from '../../models/sql.ts';
 import {
@@ -97,13 +97,13 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
       { tenant, peerUrl, everySeconds, id: invitation.monitorId },
     ).catch((error: unknown) => {
       // Of two requests with one invitation the second came a moment later.
-      throw sqlStateOf(error) === UNIQUE_VIOLATION ? badRequest(USED) : error;
-    });
-    if (kept === null)
+      if (sqlStateOf(error) === UNIQUE_VIOLATION) throw badRequest(USED);
+      if (!isPlanLimit(error)) throw error;
       throw badRequest(
         `the ${tenant.plan} plan of the account that was to watch allows at most ` +
           `${PLAN_LIMITS[tenant.plan].monitors} monitors, and it has reached the limit: delete one first`,
       );
+    });
     const address = { origin: 'peer', name: peerUrl, monitorId: kept.monitorId, url: pingUrl } as const;
     if (!(await storeCanaryAddress(database, address, { newId: makeId, nowMs }))) throw tooMany();
     logger.info({ peer: peerUrl, tenant_id: kept.tenantId, monitor_id: kept.monitorId }, 'watch.joined');
@@ -233,12 +233,12 @@ type NewPeer = { tenant: Tenant; peerUrl: string; everySeconds: number; id?: str
 
 /**
  * The heartbeat that watches a peer. Where the peer has one already it stays as it is, and is resumed; else it is made
- * in the account. Null beyond the plan's count of monitors.
+ * in the account. Throws `MonitorRefusal`, as beyond the plan's count of monitors.
  */
 export async function keepPeerHeartbeat(
   { database, newId, nowMs, author, config }: PeerParts,
   { tenant, peerUrl, everySeconds, id = newId('mon') }: NewPeer,
-): Promise<KeptHeartbeat | null> {
+): Promise<KeptHeartbeat> {
   const { monitorId } = (await findPeer(database, peerUrl)) ?? { monitorId: null };
   const known = monitorId === null ? null : await findPeerHeartbeat(database, monitorId);
   const urlOf = (token: string) => `${config.publicUrl}${PING_PATH}/${token}`;
@@ -250,7 +250,7 @@ export async function keepPeerHeartbeat(
     return { tenantId, monitorId: key.id, pingUrl: urlOf(token), isNotified, isNew: false };
   }
   const context = newHeartbeatContext({ monitorId: id, plan: tenant.plan, cell: config.cell ?? null, nowMs });
-  const { minIntervalSeconds, monitors } = PLAN_LIMITS[tenant.plan];
+  const { minIntervalSeconds } = PLAN_LIMITS[tenant.plan];
   const times = peerHeartbeatTimes(everySeconds);
   const read = readMonitorCreate(
     {
@@ -272,8 +272,7 @@ export async function keepPeerHeartbeat(
     nowMs,
     author: author('monitor.created'),
   };
-  const made = await createMonitor(database, heartbeat, config.planCountLimits ? monitors : null);
-  if (made === null) return null;
+  await createMonitor(database, heartbeat, config.planCountLimits ? tenant.plan : null);
   return {
     tenantId: tenant.id,
     monitorId: id,

@@ -10,7 +10,7 @@ import {
 import { watchUrl } from '../../config/formats.ts';
 import { CANARY_PATH, MAX_ADDRESSES } from '../../core/system/canary.ts';
 import { listTenants, type Tenant } from '../../models/accounts/tenants.ts';
-import { deleteMonitor } from '../../models/monitors/monitor-changes.ts';
+import { deleteMonitor, isPlanLimit } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import {
   deleteCanaryAddress,
@@ -53,11 +53,12 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
     const kept = await keepPeerHeartbeat(
       { database, newId, nowMs, author, config },
       { tenant, peerUrl: base, everySeconds: canary.seconds },
-    );
-    if (kept === null)
+    ).catch((error: unknown) => {
+      if (!isPlanLimit(error)) throw error;
       throw new Refusal(
         `The ${tenant.plan} plan of ${tenant.name} allows no more monitors: delete one, or use --tenant`,
       );
+    });
     const { tenantId, monitorId: id } = kept;
     const body = {
       invitation: sealed,

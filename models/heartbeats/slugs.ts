@@ -111,7 +111,7 @@ export type NewHeartbeat = { id: string; slug: string; settings: MonitorSettings
  * Makes the heartbeats of a tenant's slugs that it has not yet, in one transaction, each slug once. `limit` is the
  * plan's count of monitors (null = none): beyond it no more are made. Returns the tokens by slug, of those that were
  * there before too; a slug that is missing there is beyond the limit. However many processes do so at once, a slug has
- * one heartbeat. Throws `ReferenceRefusal` where too many channels would be notified of them.
+ * one heartbeat. Throws `MonitorRefusal` where too many channels would be notified of them.
  */
 export async function createHeartbeats(
   database: Database,

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { compareFields, type Author, type Compared } from '../../core/accounts/audit-entry.ts';
+import { PLAN_LIMITS, type Plan } from '../../core/accounts/plans.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
-import { addProblem, type Problem } from '../../core/monitors/input/checks.ts';
+import type { Problem } from '../../core/monitors/input/checks.ts';
 import {
   isAgentChecked,
   type CheckSpec,
@@ -11,7 +12,7 @@ import {
   type MonitorSettings,
 } from '../../core/monitors/monitor.ts';
 import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
-import { TOO_MANY_ROUTES, countRoutes, haveManyChannels } from '../alerts/channel-limits.ts';
+import { countRoutes, haveManyChannels } from '../alerts/channel-limits.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
@@ -66,32 +67,45 @@ export type MonitorChange = {
 /** A stored monitor, and what the queue must learn of its schedule. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
 
-/** Thrown where a monitor cannot refer to the agents or monitors that a change names: that undoes the change. */
-export class ReferenceRefusal extends Error {
-  readonly problems: readonly Problem[];
+/** Why a monitor cannot be stored as a change has it. */
+export type MonitorRefusalReason =
+  | { reason: 'plan_limit'; plan: Plan }
+  | { reason: 'too_many_routes' }
+  | { reason: 'agents_gone'; ids: readonly string[] }
+  | { reason: 'parents'; problems: readonly Problem[] };
 
-  constructor(problems: readonly Problem[]) {
-    super(problems.map(({ message }) => message).join('; '));
-    this.problems = problems;
+/** Thrown where a monitor cannot be stored as a change has it: that undoes the change. */
+export class MonitorRefusal extends Error {
+  readonly why: MonitorRefusalReason;
+
+  constructor(why: MonitorRefusalReason) {
+    super(`A monitor is refused because of ${why.reason}`);
+    this.why = why;
   }
 }
 
+/** Whether this was thrown because a plan allows no more monitors. */
+export function isPlanLimit(error: unknown): boolean {
+  return error instanceof MonitorRefusal && error.why.reason === 'plan_limit';
+}
+
 /**
- * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing
- * is stored and null is returned, however many requests come at once. Throws `ReferenceRefusal`.
+ * Stores a monitor with its sources in one transaction. Throws `MonitorRefusal`, also at the count of monitors of
+ * `plan` (null = none), however many requests come at once.
  */
 export async function createMonitor(
   database: Database,
   { id, tenantId, settings, secrets, agentIds, parents = [], nowMs, defersRechecks, author }: NewMonitor,
-  limit: number | null,
-): Promise<StoredMonitor | null> {
+  plan: Plan | null,
+): Promise<StoredMonitor> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     if (parents.length > 0) await lockDependencies(run, tenantId);
-    if (limit !== null) {
+    if (plan !== null) {
       // Of simultaneous requests, each counts only after the one before has stored its monitor.
       await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-      if ((await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit) return null;
+      const count = await database.records.monitors.count({ where: { tenantId }, transaction });
+      if (count >= PLAN_LIMITS[plan].monitors) throw new MonitorRefusal({ reason: 'plan_limit', plan });
     }
     await requireAgents(run, agentIds);
     const checkSpec = await keepDependencies(run, tenantId, settings.checkSpec);
@@ -129,7 +143,7 @@ export async function createMonitor(
 export async function requireRoutes(run: Run, tenantId: string): Promise<void> {
   if (!(await haveManyChannels(run, tenantId))) return;
   const { count, most } = await countRoutes(run, tenantId);
-  if (count > most) throw new ReferenceRefusal([{ field: 'monitors', message: TOO_MANY_ROUTES }]);
+  if (count > most) throw new MonitorRefusal({ reason: 'too_many_routes' });
 }
 
 /** Keeps agents that a change names from being deleted before it is stored; throws for those that are gone already. */
@@ -141,13 +155,7 @@ async function requireAgents(run: Run, ids: readonly string[]): Promise<void> {
   );
   const there = new Set(found.map(({ id }) => id));
   const gone = ids.filter((id) => !there.has(id));
-  if (gone.length === 0) return;
-  const problems: Problem[] = [];
-  addProblem(problems, 'agent_sources', {
-    expected: 'ids of your agents or of shared ones',
-    got: `unknown ${gone.slice(0, 5).join(', ')}`,
-  });
-  throw new ReferenceRefusal(problems);
+  if (gone.length > 0) throw new MonitorRefusal({ reason: 'agents_gone', ids: gone });
 }
 
 /** The same for the vendors that may have caused a failure: those that are gone are left out, like any unknown id. */
@@ -177,7 +185,7 @@ export async function lockMonitor(database: Database, run: Run, key: MonitorKey)
 
 /**
  * Stores what a locked monitor becomes, in the transaction that locked it: settings, sources, slots and audit entry
- * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `ReferenceRefusal`.
+ * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `MonitorRefusal`.
  */
 export async function updateMonitor(
   { database, run, author, nowMs, defersRechecks }: UpdateParts,
@@ -347,7 +355,7 @@ async function storeParents(
   { monitor, parents }: { monitor: Monitor; parents: readonly Parent[] },
 ): Promise<void> {
   const problems = await replaceParents(run, { tenantId: monitor.tenantId, monitor, parents });
-  if (problems.length > 0) throw new ReferenceRefusal(problems);
+  if (problems.length > 0) throw new MonitorRefusal({ reason: 'parents', problems });
 }
 
 async function auditMonitor(

@@ -165,13 +165,13 @@ function chooseSources(
     return [];
   }
   const unknown = sent.filter((id) => !context.sharedAgentIds.includes(id) && !context.ownAgentIds.includes(id));
-  if (unknown.length > 0) {
-    addProblem(problems, 'agent_sources', {
-      expected: 'ids of your agents or of shared ones',
-      got: `unknown ${unknown.slice(0, 5).join(', ')}`,
-    });
-  }
+  if (unknown.length > 0) problems.push({ field: 'agent_sources', message: explainUnknownAgents(unknown) });
   return [...new Set(sent)].toSorted();
+}
+
+/** Says that these are no agents that can check a monitor of the account. */
+export function explainUnknownAgents(ids: readonly string[]): string {
+  return `agent_sources must be ids of your agents or of shared ones, got unknown ${ids.slice(0, 5).join(', ')}`;
 }
 
 /**

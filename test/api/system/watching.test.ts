@@ -108,6 +108,16 @@ test('without a good invitation nothing is set up', async (t) => {
   t.false((await listCanaryAddresses(api.database)).some(({ name }) => name.includes('bad')));
 });
 
+test('an account without room for one more monitor watches no other installation, and says so', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account('free');
+  await Promise.all(Array.from({ length: 20 }, (_, no) => owner('POST', '/v1/monitors', { name: `m${no}` })));
+  const { status, text } = await api.anonymous('POST', PATH, requestOf('full', invitationOf(api, tenantId)));
+  t.is(status, 400);
+  t.regex(text, /the free plan of the account that was to watch allows at most 20 monitors/);
+  t.false((await listCanaryAddresses(api.database)).some(({ name }) => name.includes('full')));
+});
+
 test('only the token of its heartbeat takes an installation away, not that of another one of that name', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();

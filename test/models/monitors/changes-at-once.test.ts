@@ -1,11 +1,6 @@
 import test from 'ava';
 import type { Database } from '../../../models/database.ts';
-import {
-  ReferenceRefusal,
-  deleteMonitor,
-  lockMonitor,
-  updateMonitor,
-} from '../../../models/monitors/monitor-changes.ts';
+import { MonitorRefusal, deleteMonitor, lockMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
@@ -42,13 +37,11 @@ test('an agent that went before a change is stored is refused, and a vendor is l
   const key = { tenantId, id, nowMs: now() };
   const run = runOn(database.pool);
   await run('DELETE FROM agents WHERE id = $1', [gone.id]);
-  await t.throwsAsync(
+  const refusal = await t.throwsAsync<MonitorRefusal>(
     changeMonitor(database, key, ({ monitor, secrets }) => ({ settings: monitor, secrets, agentIds: [gone.id] })),
-    {
-      instanceOf: ReferenceRefusal,
-      message: `agent_sources must be ids of your agents or of shared ones, got unknown ${gone.id}`,
-    },
+    { instanceOf: MonitorRefusal },
   );
+  t.deepEqual(refusal?.why, { reason: 'agents_gone', ids: [gone.id] });
 
   const [isLocked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const change = changeMonitor(database, key, async ({ monitor, secrets }) => {
