@@ -1,4 +1,4 @@
-import type { Read } from '../core/monitors/input/checks.ts';
+import type { Read } from '../core/input.ts';
 
 /** An answer other than success, as a handler or middleware decides it; the text is shown to the caller (D-03). */
 export class ApiError extends Error {

@@ -29,6 +29,13 @@ export function cleanText(text: string, maxLength: number): string {
     .trim();
 }
 
+const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
+
+/** True where a `Content-Type` says that a text is Latin-1 rather than UTF-8. */
+export function isLatin1(contentType: string | undefined): boolean {
+  return contentType !== undefined && LATIN_1.test(contentType);
+}
+
 /** The value of a JSON text; undefined for a text that is none. */
 export function parseJson(text: string): unknown {
   try {

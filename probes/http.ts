@@ -1,7 +1,8 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
 import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdict.ts';
-import { STORED_BODY_BYTES, isLatin1 } from '../core/incidents/evidence.ts';
+import { isLatin1 } from '../core/foreign-text.ts';
+import { STORED_BODY_BYTES } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpAnswer, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import {

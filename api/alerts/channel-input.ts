@@ -9,7 +9,7 @@ import {
   type WebhookHeadersChange,
 } from '../../core/alerts/webhook.ts';
 import { quote } from '../../core/foreign-text.ts';
-import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { findUnstorable, type Problem, type Read } from '../../core/input.ts';
 import { sortTags, type MonitorTags } from '../../core/monitors/monitor.ts';
 import { readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';

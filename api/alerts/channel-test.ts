@@ -3,7 +3,7 @@ import type { Channel } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { MAX_WEBHOOK_HEADERS, mergeWebhookHeaders, type WebhookHeaders } from '../../core/alerts/webhook.ts';
-import type { Problem } from '../../core/monitors/input/checks.ts';
+import type { Problem } from '../../core/input.ts';
 import { isLimited, requireRoom } from '../../models/alerts/channel-limits.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';

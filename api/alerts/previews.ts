@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { replayRules, type ReplayedAlert } from '../../core/alerts/replay.ts';
-import type { Problem } from '../../core/monitors/input/checks.ts';
+import type { Problem } from '../../core/input.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
 import { listPastChanges } from '../../models/alerts/routes.ts';
 import { previewMessages, type MessagePreview, type PreviewedRequest } from '../../notifications/previews.ts';

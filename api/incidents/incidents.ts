@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { MAX_NOTE, cleanNote } from '../../core/incidents/incident.ts';
-import { text, type Problem } from '../../core/monitors/input/checks.ts';
+import { text, type Problem } from '../../core/input.ts';
 import { findSearchEnd, listIncidents, type ListedIncident } from '../../models/incidents/history.ts';
 import {
   findIncident,

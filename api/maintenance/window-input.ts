@@ -1,3 +1,4 @@
+import { findUnstorable, type Problem, type Read } from '../../core/input.ts';
 import {
   LONGEST_SECONDS,
   SHORTEST_SECONDS,
@@ -6,7 +7,6 @@ import {
   type MaintenanceWindow,
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
-import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { sortTags } from '../../core/monitors/monitor.ts';
 import { isRecurring, scheduleOf } from '../../models/maintenance/occurrences.ts';
 import { checkRecurrence } from '../../models/maintenance/recurrence.ts';

@@ -1,5 +1,5 @@
 import { cleanText } from '../foreign-text.ts';
-import { addProblem, kindOf, show, text, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
+import { addProblem, kindOf, show, text, type Check, type Problem, type Read } from '../input.ts';
 import { DAY_SECONDS } from '../time.ts';
 import {
   AGENT_CAPABILITIES,

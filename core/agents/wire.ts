@@ -1,4 +1,4 @@
-import { addProblem, isRecord, kindOf, show, type Check, type Problem } from '../monitors/input/checks.ts';
+import { addProblem, isRecord, kindOf, show, type Check, type Problem } from '../input.ts';
 import type { Assertion, MonitorType } from '../monitors/monitor.ts';
 
 /** What an agent says when it checks in: `POST /agent/v1/pull`. */

@@ -1,4 +1,4 @@
-import type { Problem } from '../monitors/input/checks.ts';
+import type { Problem } from '../input.ts';
 import { readServiceHours } from '../statistics/service-hours.ts';
 import type { ServiceCalendar } from '../statistics/service-sla.ts';
 import { readNamedZone } from '../time-zones.ts';

@@ -1,8 +1,8 @@
 import type { HttpAnswered } from '../checks/http/observation.ts';
 import type { Observation } from '../checks/observation.ts';
 import type { Timings, Verdict, Vote } from '../checks/verdict.ts';
-import { cleanText } from '../foreign-text.ts';
-import { isRecord } from '../monitors/input/checks.ts';
+import { cleanText, isLatin1 } from '../foreign-text.ts';
+import { isRecord } from '../input.ts';
 import type { CheckTarget, MonitorSecrets } from '../monitors/monitor.ts';
 
 /**
@@ -143,12 +143,6 @@ const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'r
 
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:[\w.+-]*[+-])?(?:json|xml|javascript|yaml|problem|graphql|x-www-form-urlencoded)\b)/i;
-const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
-
-/** True where an http answer says that its text is Latin-1 rather than UTF-8. */
-export function isLatin1(contentType: string | undefined): boolean {
-  return contentType !== undefined && LATIN_1.test(contentType);
-}
 
 /**
  * Whether an answer to a check with this verdict can be the first failure of its source. So far the source says `vote`

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditActor } from '../accounts/audit-entry.ts';
 import type { Plan } from '../accounts/plans.ts';
-import type { Read } from './input/checks.ts';
+import type { Read } from '../input.ts';
 import type { MonitorBody } from './input/fields.ts';
 import { MAX_TAGS, sortTags, type Monitor } from './monitor.ts';
 

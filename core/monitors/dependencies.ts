@@ -1,4 +1,4 @@
-import { addProblem, show, type Problem } from './input/checks.ts';
+import { addProblem, show, type Problem } from '../input.ts';
 
 /**
  * What a monitor that is down means for alerts of those that depend on it (D-528). `annotate`: their alerts name it.

@@ -1,12 +1,12 @@
 import type { ParentFacts } from '../../core/alerts/parents.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
+import type { Problem } from '../../core/input.ts';
 import {
   findDependencyProblems,
   type Dependency,
   type DependencyMode,
   type Parent,
 } from '../../core/monitors/dependencies.ts';
-import type { Problem } from '../../core/monitors/input/checks.ts';
 import { AGENT_CHECKED_TYPES, type MonitorType } from '../../core/monitors/monitor.ts';
 import type { PlannedRecheck } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';

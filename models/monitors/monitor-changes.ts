@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { compareFields, type Author, type Compared } from '../../core/accounts/audit-entry.ts';
 import { PLAN_LIMITS, type Plan } from '../../core/accounts/plans.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
+import type { Problem } from '../../core/input.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
-import type { Problem } from '../../core/monitors/input/checks.ts';
 import {
   isAgentChecked,
   type CheckSpec,

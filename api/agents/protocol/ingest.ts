@@ -7,7 +7,7 @@ import { findInability, type IngestAnswer } from '../../../core/agents/wire.ts';
 import { hintRecheck } from '../../../core/checks/recheck.ts';
 import { cleanAnswer, roundTimings, storesTimings } from '../../../core/incidents/evidence.ts';
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
-import { isRecord } from '../../../core/monitors/input/checks.ts';
+import { isRecord } from '../../../core/input.ts';
 import type { FailedCheck } from '../../../core/system/otlp.ts';
 import { HOUR_MS } from '../../../core/time.ts';
 import {

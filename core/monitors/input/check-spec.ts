@@ -3,8 +3,8 @@ import { normaliseAssertion, type AssertionInput } from '../../checks/http/asser
 import { parsePattern, refuseTogether } from '../../checks/pattern.ts';
 import { decodePayload } from '../../checks/transport/payload.ts';
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
+import { addProblem, show, type Problem } from '../../input.ts';
 import type { Assertion, CheckSpec, DnsRecordSpec, MonitorSecrets, MonitorType, TransportSpec } from '../monitor.ts';
-import { addProblem, show, type Problem } from './checks.ts';
 import type { CheckSpecInput, DnsInput, DnsRecordInput, TransportInput } from './fields.ts';
 import { completeRequest } from './request.ts';
 import { preserveOrReplace, refuseMoved } from './stored-secrets.ts';

@@ -1,4 +1,5 @@
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
+import { addProblem, show, type Problem } from '../../input.ts';
 import { readServiceHours, type ServiceSla } from '../../statistics/service-hours.ts';
 import { readNamedZone } from '../../time-zones.ts';
 import { defaultDownMinSources } from '../defaults.ts';
@@ -6,7 +7,6 @@ import { sortParents, type Parent } from '../dependencies.ts';
 import { isAgentChecked, sortTags, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { originOf, parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
-import { addProblem, show, type Problem } from './checks.ts';
 import type { MonitorInput, ServiceSlaInput } from './fields.ts';
 import { refuseMoved } from './stored-secrets.ts';
 import { completeVendor, type PageReading } from './vendor.ts';

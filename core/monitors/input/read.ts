@@ -1,3 +1,4 @@
+import { addProblem, findUnstorable, show, type Problem, type Read } from '../../input.ts';
 import {
   chooseDefaultSources,
   DEFAULT_WARN_DAYS,
@@ -6,7 +7,6 @@ import {
   defaultTimeoutMs,
 } from '../defaults.ts';
 import { HTTP_METHODS, isAgentChecked, type HttpMethod, type MonitorType } from '../monitor.ts';
-import { addProblem, findUnstorable, show, type Problem, type Read } from './checks.ts';
 import { completeMonitor, type MonitorContext, type MonitorDraft } from './complete.ts';
 import type { MonitorBody, MonitorInput } from './fields.ts';
 

@@ -1,5 +1,5 @@
+import { addProblem, type Problem } from '../../input.ts';
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
-import { addProblem, type Problem } from './checks.ts';
 import type { AuthInput, RequestInput } from './fields.ts';
 import { preserveOrReplace, refuseMoved } from './stored-secrets.ts';
 

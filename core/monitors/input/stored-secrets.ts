@@ -1,4 +1,4 @@
-import type { Problem } from './checks.ts';
+import type { Problem } from '../../input.ts';
 
 /** Refuses to keep a stored secret, `field`, for a target that it was not stored for (D-69). */
 export function refuseMoved(field: string, problems: Problem[]): void {

@@ -3,9 +3,9 @@ import type { VendorReading } from '../../checks/vendor/document.ts';
 import { nearMatches, resolveComponent } from '../../checks/vendor/observation.ts';
 import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
 import { accepted, refused, type Parsed } from '../../foreign-text.ts';
+import type { Problem } from '../../input.ts';
 import type { CheckSpec } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
-import type { Problem } from './checks.ts';
 
 /** The region that stands for services that have none. */
 const GLOBAL = 'global';

@@ -1,6 +1,6 @@
 import test from 'ava';
+import type { Problem } from '../../../../core/input.ts';
 import { completeTransport } from '../../../../core/monitors/input/check-spec.ts';
-import type { Problem } from '../../../../core/monitors/input/checks.ts';
 import type { TransportInput } from '../../../../core/monitors/input/fields.ts';
 import type { MonitorSecrets } from '../../../../core/monitors/monitor.ts';
 

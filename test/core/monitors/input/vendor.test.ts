@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { VendorReading } from '../../../../core/checks/vendor/document.ts';
 import { findVendorPage } from '../../../../core/checks/vendor/page.ts';
-import type { Problem } from '../../../../core/monitors/input/checks.ts';
+import type { Problem } from '../../../../core/input.ts';
 import {
   completeVendor,
   findPageToRead,
