@@ -1,3 +1,5 @@
+import { forgetOldest } from './bounded-map.ts';
+
 /**
  * Shares a call among those who ask for the same while it is under way. All settle as it does, and the first one after
  * it calls anew. What is asked for goes by the call's first parameter; without `keyOf` all ask for the same.
@@ -63,8 +65,7 @@ export class KeptCalls<Result> {
   #keep(key: string, { result, keptMs }: KeptResult<Result>): Result {
     this.#kept.delete(key);
     this.#kept.set(key, { result, atMs: this.#now(), keptMs });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > this.#most && oldest !== undefined) this.#kept.delete(oldest);
+    forgetOldest(this.#kept, this.#most);
     return result;
   }
 }

@@ -4,8 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import type { Umzug, UmzugStorage } from 'umzug';
-import { clientClass } from '../postgres/client.ts';
-import { refuseTransactionPooling } from '../postgres/pooling.ts';
+import { clientClass, refuseTransactionPooling } from '../postgres/client.ts';
 import type { Database } from './database.ts';
 import { sqlStateOf } from './sql.ts';
 

@@ -215,7 +215,8 @@ export function isDatabaseAway(error: unknown): boolean {
 /** A call whose statement is shared with the calls that come meanwhile; rejects with the statement's failure. */
 export type Batched<Item, Result> = (item: Item) => Promise<Result>;
 
-type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result> };
+/** A call that waits for its batch, which settles it. */
+export type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result> };
 
 /** More than a statement takes at a time. */
 const MAX_ITEMS = 200;
@@ -237,18 +238,9 @@ export function createBatched<Item, Result>(run: (items: Item[]) => Promise<read
 
   const send = async (): Promise<void> => {
     isBusy = true;
-    await within(PATIENCE_MS, settle(waiting.splice(0, MAX_ITEMS)), null);
+    await within(PATIENCE_MS, settleBatch(waiting.splice(0, MAX_ITEMS), run), null);
     isBusy = false;
     if (waiting.length > 0) void send();
-  };
-
-  const settle = async (batch: readonly Waiting<Item, Result>[]): Promise<void> => {
-    try {
-      const results = await run(batch.map(({ item }) => item));
-      batch.forEach(({ settled }, index) => settled.resolve(results[index] as Result));
-    } catch (error) {
-      for (const { settled } of batch) settled.reject(error);
-    }
   };
 
   return (item) => {
@@ -257,4 +249,17 @@ export function createBatched<Item, Result>(run: (items: Item[]) => Promise<read
     if (!isBusy) void send();
     return settled.promise;
   };
+}
+
+/** Runs a batch, which answers its items in order, and settles each of its calls. Never rejects. */
+export async function settleBatch<Item, Result>(
+  batch: readonly Waiting<Item, Result>[],
+  run: (items: Item[]) => Promise<readonly Result[]>,
+): Promise<void> {
+  try {
+    const results = await run(batch.map(({ item }) => item));
+    batch.forEach(({ settled }, index) => settled.resolve(results[index] as Result));
+  } catch (error) {
+    for (const { settled } of batch) settled.reject(error);
+  }
 }

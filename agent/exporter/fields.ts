@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { parsePattern } from '../../core/checks/pattern.ts';
 import { quote } from '../../core/foreign-text.ts';
+import { isRecord } from '../../core/input.ts';
 
 /** A regular expression of a module, in RE2 syntax, as it was written and compiled. */
 export type Pattern = { source: string; regex: RE2JS };
@@ -32,8 +33,8 @@ export class Fields {
   constructor(value: unknown, path: string, problems: string[]) {
     this.path = path;
     this.#problems = problems;
-    if (value !== null && value !== undefined && !isMapping(value)) this.problem(null, 'must be a mapping');
-    this.#values = new Map(isMapping(value) ? Object.entries(value) : []);
+    if (value !== null && value !== undefined && !isRecord(value)) this.problem(null, 'must be a mapping');
+    this.#values = new Map(isRecord(value) ? Object.entries(value) : []);
   }
 
   problem(name: string | null, sentence: string): void {
@@ -196,10 +197,6 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
   ['n', false],
 ]);
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function isPattern(pattern: string): boolean {
   try {

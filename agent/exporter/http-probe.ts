@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import type { HttpAnswered } from '../../core/checks/http/observation.ts';
 import type { Timings } from '../../core/checks/verdict.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
@@ -11,7 +12,6 @@ import { ProbeFailure, type ChosenAddress, type ProbeRun } from './run.ts';
 import { securedBy, setTlsGauges, type Secured } from './tls-settings.ts';
 
 const MAX_REDIRECTS = 10;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const KEEPS_METHOD = new Set([307, 308]);
 
 /** Patterns see this much of a body, as those of checks do. */

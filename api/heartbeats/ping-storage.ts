@@ -8,6 +8,7 @@ import {
   recordPingAvailability,
   releaseDeadlines,
 } from '../../models/heartbeats/watch.ts';
+import { settleBatch, type Waiting } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
 
 /**
@@ -20,8 +21,6 @@ const MAX_A_BATCH = 500;
 
 /** How many pings wait in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
 const MAX_WAITING = 5000;
-
-type Waiting<Item, Outcome> = { item: Item; settled: PromiseWithResolvers<Outcome> };
 
 /**
  * Makes the function that stores pings, or what they make, many in one transaction and one transaction after the other.
@@ -37,7 +36,7 @@ export function createBatches<Item, Outcome>(
   const work = async () => {
     isWorking = true;
     await delay(GATHER_MS);
-    while (waiting.length > 0) await takeOne(waiting.splice(0, MAX_A_BATCH), take);
+    while (waiting.length > 0) await settleBatch(waiting.splice(0, MAX_A_BATCH), take);
     isWorking = false;
   };
 
@@ -53,19 +52,6 @@ export function createBatches<Item, Outcome>(
     if (!isWorking) void work();
     return settled.promise;
   };
-}
-
-/** Takes one batch. Never rejects: each item gets its own outcome. */
-async function takeOne<Item, Outcome>(
-  batch: readonly Waiting<Item, Outcome>[],
-  take: (items: readonly Item[]) => Promise<readonly Outcome[]>,
-): Promise<void> {
-  try {
-    const outcomes = await take(batch.map(({ item }) => item));
-    batch.forEach(({ settled }, index) => settled.resolve(outcomes[index] as Outcome));
-  } catch (error) {
-    for (const { settled } of batch) settled.reject(error);
-  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
+import { forgetOldest } from '../../core/bounded-map.ts';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { MAX_PING_BODY_BYTES, cleanPingBody } from '../../core/heartbeats/pings.ts';
 import { takePings, type AccountPing, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
@@ -332,10 +333,4 @@ function tooMany(whose: string, most: number): ApiError {
   return new ApiError(429, `${most} pings of ${whose} are already under way: send fewer at once`, {
     'Retry-After': '1',
   });
-}
-
-/** Keeps the newest: what was added longest ago goes first. */
-function forgetOldest(entries: Map<string, unknown> | Set<string>, most: number): void {
-  const [oldest] = entries.keys();
-  if (entries.size > most && oldest !== undefined) entries.delete(oldest);
 }

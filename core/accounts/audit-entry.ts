@@ -1,3 +1,5 @@
+import { isRecord } from '../input.ts';
+
 /** Everything that is done to an account, by its name in the audit log; a list that only grows. */
 export const AUDIT_ACTIONS = [
   'monitor.created',
@@ -159,8 +161,7 @@ export function goneWith(fields: Fields): FieldChanges {
 
 function flatten(fields: Fields | null, into = new Map<string, unknown>(), prefix = ''): Map<string, unknown> {
   for (const [name, value] of Object.entries(fields ?? {})) {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      flatten(value as Fields, into, `${prefix}${name}.`);
+    if (isRecord(value)) flatten(value, into, `${prefix}${name}.`);
     else if (value !== '') into.set(`${prefix}${name}`, value);
   }
   return into;

@@ -1,4 +1,5 @@
 import { cleanText, parseJson } from '../../core/foreign-text.ts';
+import { isRecord } from '../../core/input.ts';
 import {
   openConnectCode,
   sealConnectCode,
@@ -156,13 +157,9 @@ function nameOf(value: unknown): string | null {
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   const value = parseJson(text);
-  return isObject(value) ? value : null;
+  return isRecord(value) ? value : null;
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(value) ? value : {};
 }

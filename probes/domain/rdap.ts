@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DomainLookup } from '../../core/checks/domain/facts.ts';
+import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { parseJson } from '../../core/foreign-text.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
@@ -24,7 +25,6 @@ type Step = { outcome: RdapOutcome } | { redirect: URL };
 
 const MAX_REDIRECTS = 3;
 const MAX_BODY_BYTES = 512 * 1024;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HEADERS = {
   'User-Agent': 'Spotcheck/1.0 (domain expiry check)',
   Accept: 'application/rdap+json, application/json;q=0.9',

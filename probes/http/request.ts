@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
@@ -100,7 +101,6 @@ function asBytes(value: string): string {
 /** D-21: no check follows more than this many redirects. */
 export const MAX_REDIRECTS = 10;
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const KEEPS_METHOD = new Set([307, 308]);
 // Of a body that is not sent again, its description is not either.
 const BODY_HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-location']);

@@ -8,6 +8,9 @@ export type ExpectedStatus = readonly string[];
 /** What an http monitor expects when nothing else was said (D-10). */
 export const DEFAULT_EXPECTED_STATUS = '2xx';
 
+/** Statuses of responses that send the client elsewhere. */
+export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 const MAX_LENGTH = 128;
 const TOKEN = /^(?:\d{3}|\dxx)$/;
 
