@@ -165,11 +165,10 @@ export async function claimDeliveries(
  */
 async function fillOrDrop(database: Database, rows: readonly RequestedRow[], nowMs: number): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
-  const drop = ({ deliveryId, attempt }: { deliveryId: string; attempt: number }) =>
-    supersedeClaimed(runOn(database.pool), { deliveryId, attempt, nowMs });
+  const run = runOn(database.pool);
   for (const row of rows) {
     if (row.endsUnsent === true) {
-      await drop(row);
+      await dropClaimed(run, row, nowMs);
       continue;
     }
     const isSentAgain = row.deliveryId !== null && row.attemptsBefore > 0 && row.channelType !== 'webhook';
@@ -179,21 +178,36 @@ async function fillOrDrop(database: Database, rows: readonly RequestedRow[], now
     }
     const message = await readSummary(database, row, row.message);
     if (message.monitors > 0) filled.push({ ...row, message });
-    else await drop(row);
+    else await dropClaimed(run, row, nowMs);
   }
   return filled;
 }
 
-/** Drops a claimed delivery that has nothing left to report, and its attempt, which was not sent. */
-async function supersedeClaimed(
+/** Drops a claimed delivery whose attempt was never sent. */
+export async function dropClaimed(
   run: Run,
-  claimed: { deliveryId: string; attempt: number; nowMs: number },
+  { deliveryId, attempt }: Pick<ClaimedAttempt, 'deliveryId' | 'attempt'>,
+  nowMs: number,
 ): Promise<void> {
   await run(
     `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
      UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
-       WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
-    [claimed.deliveryId, claimed.attempt, claimed.nowMs],
+     WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    [deliveryId, attempt, nowMs],
+  );
+}
+
+/** Gives a claimed delivery back, due at `dueAtMs`; its attempt was never sent. */
+export async function postponeClaimed(
+  run: Run,
+  { deliveryId, attempt }: Pick<ClaimedAttempt, 'deliveryId' | 'attempt'>,
+  dueAtMs: number,
+): Promise<void> {
+  await run(
+    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
+     UPDATE deliveries SET claimed_until = NULL, attempts = attempts - 1, next_attempt_at = $3
+     WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    [deliveryId, attempt, dueAtMs],
   );
 }
 

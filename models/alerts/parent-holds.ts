@@ -285,23 +285,6 @@ export async function endParentHold(run: Run, deliveryId: string): Promise<void>
   await run('DELETE FROM parent_holds WHERE delivery_id = $1 AND joined_id IS NULL', [deliveryId]);
 }
 
-/** Takes a claim back, whose attempt was not made: it is due again at another moment, or `superseded`. */
-export async function undoClaim(
-  run: Run,
-  { deliveryId, attempt }: { deliveryId: string; attempt: number },
-  { dueAtMs, nowMs }: { dueAtMs: number | null; nowMs: number },
-): Promise<void> {
-  await run(
-    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
-     UPDATE deliveries SET claimed_until = NULL, attempts = attempts - 1,
-       next_attempt_at = coalesce($3::bigint, next_attempt_at),
-       outcome = CASE WHEN $3::bigint IS NULL THEN 'superseded' ELSE outcome END,
-       finished_at = CASE WHEN $3::bigint IS NULL THEN $4::bigint ELSE finished_at END
-     WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
-    [deliveryId, attempt, dueAtMs, nowMs],
-  );
-}
-
 /** An alert that waits for parents or for a result of its own, and is not due. */
 export type WaitingAlert = {
   deliveryId: string;

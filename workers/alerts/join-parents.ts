@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
 import { areWell, extendHold, updateDueAtMs, type Behind } from '../../core/alerts/parents.ts';
-import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
+import { dropClaimed, postponeClaimed, type ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
   FALLBACK_MS,
@@ -15,7 +15,6 @@ import {
   readParentStatus,
   readSentRoot,
   storeMessage,
-  undoClaim,
   type DueChannel,
   type ParentStatus,
 } from '../../models/alerts/parent-holds.ts';
@@ -59,7 +58,7 @@ export async function decideByParents(
   const { parent, isUpdate, isOtherWaiting } = status;
   if (isUpdate || claimed.message.reminder !== undefined) {
     if (parent === null && !isOtherWaiting) return { ...SENT, isUpdate };
-    await undoClaim(run, claimed, { dueAtMs: null, nowMs });
+    await dropClaimed(run, claimed, nowMs);
     return { outcome: 'quiet', attempts: [], isUpdate };
   }
   if (parent !== null) {
@@ -78,7 +77,7 @@ export async function decideByParents(
   }
   const dueAtMs = await findLaterMoment(run, { claimed, ...status }, nowMs);
   if (dueAtMs !== null) {
-    await undoClaim(run, claimed, { dueAtMs, nowMs });
+    await postponeClaimed(run, claimed, dueAtMs);
     const { deliveryId, channelId } = claimed;
     return { outcome: 'waiting', attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs }], isUpdate };
   }
@@ -163,7 +162,7 @@ export async function fillBehind(
   const isUpdate = followed?.isUpdate === true;
   if (behind === null && !isUpdate) return claimed;
   if (behind === null || (isUpdate && (await wasSaid(run, rootId, behind)))) {
-    await undoClaim(run, claimed, { dueAtMs: null, nowMs });
+    await dropClaimed(run, claimed, nowMs);
     return null;
   }
   const filled = {
