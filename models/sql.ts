@@ -11,6 +11,11 @@ type Prepared = { name: string; text: string };
 /** Runs one statement with `$1` parameters in the caller's transaction, or in none, and returns its rows. */
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
 
+/** Writes constants as the list that `IN` takes: `('a', 'b')`. */
+export function quoteList(constants: readonly string[]): string {
+  return `(${constants.map((constant) => `'${constant}'`).join(', ')})`;
+}
+
 /**
  * Statements on a client of the pool, or on the pool itself, each on its own. Each is waited for as long as the pool
  * says, or `waitMs`. None goes through the ORM, which would cost as much as the statement.

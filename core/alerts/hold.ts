@@ -1,13 +1,14 @@
+/** Holds that last as long as the maintenance or the mute of a monitor. */
+export const MONITOR_HOLDS = ['maintenance', 'mute'] as const;
+
+/** Holds that last until a moment: one of a channel's rules, of the next reminder, or of an incident's snooze. */
+export const TIMED_HOLDS = ['delay', 'reminder', 'snooze', 'quiet_hours'] as const;
+
 /** What a delivery can wait for the end of: each is a value of `held_deliveries.reason`. */
-export type HoldReason =
-  | 'maintenance'
-  | 'mute'
-  | 'snooze'
-  | 'quiet_hours'
-  | 'delay'
-  | 'parent'
-  | 'reminder'
-  | 'flapping';
+export type HoldReason = (typeof MONITOR_HOLDS)[number] | (typeof TIMED_HOLDS)[number] | 'parent' | 'flapping';
+
+/** Reasons after which a delivery may have to wait once more, for maintenance or a mute that began meanwhile. */
+export const MAY_WAIT_AGAIN: readonly HoldReason[] = [...MONITOR_HOLDS, ...TIMED_HOLDS];
 
 /**
  * Why a delivery waits, and until when (Unix milliseconds). It is superseded where its monitor recovers before.

@@ -1,8 +1,8 @@
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
-import type { Hold } from '../../core/alerts/hold.ts';
+import { MONITOR_HOLDS, TIMED_HOLDS, type Hold } from '../../core/alerts/hold.ts';
 import { STATEFUL_PRESETS } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
-import { runOn, type Run } from '../sql.ts';
+import { quoteList, runOn, type Run } from '../sql.ts';
 
 /**
  * One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. An agent's or a drill's
@@ -38,7 +38,7 @@ export type OverdueChannel = {
 const OVERDUE_MS = 10_000;
 
 /** SQL: whether a delivery `d` of a channel `c` ends an incident at a receiver that keeps it open until then. */
-export const ENDS_INCIDENT = `(c.format ->> 'preset' IN (${STATEFUL_PRESETS.map((preset) => `'${preset}'`).join(', ')})
+export const ENDS_INCIDENT = `(c.format ->> 'preset' IN ${quoteList(STATEFUL_PRESETS)}
   AND d.event = 'monitor.up' AND d.message -> 'detail' ->> 'incident_id' IS NOT NULL)`;
 
 /**
@@ -61,7 +61,7 @@ export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monit
  * SQL: whether a held alert `h` of a delivery `d` waits for maintenance or a mute that began after it was written. That
  * is a reminder, or an alert that says nothing of either.
  */
-export const IS_HELD_AGAIN = `(h.reason IN ('maintenance', 'mute')
+export const IS_HELD_AGAIN = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
   AND (EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
     OR (d.message #>> '{detail,maintenance}' IS NULL AND d.message #>> '{detail,muted_until}' IS NULL)))`;
 
@@ -163,7 +163,7 @@ export async function supersedeByRules(run: Run, newer: readonly Pair[], nowMs: 
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
        AND h.delivery_id = d.id
-       AND (h.reason IN ('delay', 'quiet_hours', 'snooze', 'reminder') OR ${IS_HELD_AGAIN})
+       AND (h.reason IN ${quoteList(TIMED_HOLDS)} OR ${IS_HELD_AGAIN})
        AND d.event <> 'monitor.up' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
     [newer.map(({ channelId }) => channelId), newer.map(({ monitorId }) => monitorId), nowMs],
   );

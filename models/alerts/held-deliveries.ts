@@ -1,8 +1,8 @@
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import type { EventState } from '../../core/alerts/event.ts';
-import type { HoldReason } from '../../core/alerts/hold.ts';
+import { MONITOR_HOLDS, TIMED_HOLDS, type HoldReason } from '../../core/alerts/hold.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
-import type { Run } from '../sql.ts';
+import { quoteList, type Run } from '../sql.ts';
 import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
@@ -71,8 +71,8 @@ const otherHold = (now: string) => `(
  * SQL: whether a held alert `h` of a delivery `d` may have to wait once more, for maintenance or a mute. It waited for
  * another one, or for the moment of its rule, and its channel follows these. A recovery waits for neither.
  */
-const FOLLOWS_MAINTENANCE = `(h.reason IN ('maintenance', 'mute')
-  OR (h.reason IN ('delay', 'reminder', 'snooze', 'quiet_hours') AND d.event <> 'monitor.up'
+const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
+  OR (h.reason IN ${quoteList(TIMED_HOLDS)} AND d.event <> 'monitor.up'
     AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND (c.type <> 'webhook' OR c.follows_maintenance))))`;
 
 /**

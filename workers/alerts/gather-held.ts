@@ -1,4 +1,4 @@
-import type { HoldReason } from '../../core/alerts/hold.ts';
+import { MAY_WAIT_AGAIN } from '../../core/alerts/hold.ts';
 import { QUIET_AHEAD_MS, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
 import { openSummary, releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
@@ -22,7 +22,7 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { createBatched, inTransaction, runOn, type Batched, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import { SENT, decideByParents } from './join-parents.ts';
+import { decideByParents } from './join-parents.ts';
 
 export type GatheringParts = {
   database: Database;
@@ -30,6 +30,9 @@ export type GatheringParts = {
   publicUrl: string;
   now: () => number;
 };
+
+/** Whether a claimed alert is sent now, by itself, and the attempts that are to be enqueued. */
+type Released = { isSent: boolean; attempts: DueAttempt[] };
 
 /**
  * Decides what becomes of claimed alerts that waited. Those that are claimed at the same time share their statements;
@@ -53,41 +56,55 @@ export class HeldAlerts {
   }
 
   /**
-   * `isSent`: the alert is sent now, by itself; otherwise it waits again, was dropped, or was gathered into a summary.
-   * `attempts` are those to be enqueued.
+   * Sends the alert by itself, or has it wait again, drops it, or gathers it into a summary. Each step returns null
+   * where it is for the next one to decide.
    */
-  async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
-    const { deliveryId, channelId } = claimed;
-    const untilMs = mayWaitAgain(claimed.holdReason) ? await this.#holdAgain(claimed) : null;
-    if (untilMs !== null) return { isSent: false, attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs: untilMs }] };
+  async release(claimed: ClaimedAttempt): Promise<Released> {
+    return (
+      (await this.#waitAgain(claimed)) ??
+      (await this.#settleByItself(claimed)) ??
+      (await this.#followParents(claimed)) ??
+      (await this.#gather(claimed)) ??
+      (await this.#send(claimed))
+    );
+  }
+
+  async #waitAgain(claimed: ClaimedAttempt): Promise<Released | null> {
+    const { deliveryId, channelId, holdReason } = claimed;
+    if (holdReason === null || !MAY_WAIT_AGAIN.includes(holdReason)) return null;
+    const dueAtMs = await this.#holdAgain(claimed);
+    return dueAtMs === null ? null : unsent([{ deliveryId, channelId, attempt: 1, dueAtMs }]);
+  }
+
+  async #settleByItself(claimed: ClaimedAttempt): Promise<Released | null> {
     const isAlone = claimed.channelType === 'webhook' && !claimed.isBehind;
     const settled = await this.#settle({ ...claimed, isAlone });
-    if (settled !== 'open') return { isSent: settled === 'released', attempts: [] };
-    const decided = claimed.isBehind ? await decideByParents(claimed, this.#parts, this.#parts.now()) : SENT;
-    if (decided.outcome === 'quiet') return { isSent: false, attempts: await this.#planReminders(claimed.deliveryId) };
-    if (decided.outcome !== 'sent') return { isSent: false, attempts: decided.attempts };
+    return settled === 'open' ? null : { isSent: settled === 'released', attempts: [] };
+  }
+
+  async #followParents(claimed: ClaimedAttempt): Promise<Released | null> {
+    if (!claimed.isBehind) return null;
+    const { outcome, attempts } = await decideByParents(claimed, this.#parts, this.#parts.now());
+    if (outcome === 'quiet') return unsent(await this.#planReminders(claimed.deliveryId));
+    if (outcome === 'joined' || outcome === 'waiting') return unsent(attempts);
     // A parent that recovers is locked until then, and its own monitor may have recovered with it.
-    const isOver = claimed.isBehind && (await this.#settle({ ...claimed, isAlone: false })) === 'dropped';
-    if (isOver) return { isSent: false, attempts: [] };
-    const gathered = decided.isUpdate ? null : await gatherHeld(claimed, this.#parts, this.#parts.now());
-    if (gathered !== null) return { isSent: false, attempts: gathered };
+    if ((await this.#settle({ ...claimed, isAlone: false })) === 'dropped') return unsent([]);
+    return outcome === 'update' ? await this.#send(claimed) : null;
+  }
+
+  async #gather(claimed: ClaimedAttempt): Promise<Released | null> {
+    const attempts = await gatherHeld(claimed, this.#parts, this.#parts.now());
+    return attempts && unsent(attempts);
+  }
+
+  async #send(claimed: ClaimedAttempt): Promise<Released> {
     const attempts = await this.#planReminders(claimed.deliveryId);
     return { isSent: await this.#release(claimed), attempts };
   }
 }
 
-/** What maintenance or a mute may follow, which began while an alert waited. */
-const MAY_WAIT_AGAIN: ReadonlySet<HoldReason> = new Set([
-  'maintenance',
-  'mute',
-  'delay',
-  'reminder',
-  'snooze',
-  'quiet_hours',
-]);
-
-function mayWaitAgain(reason: HoldReason | null): boolean {
-  return reason !== null && MAY_WAIT_AGAIN.has(reason);
+function unsent(attempts: DueAttempt[]): Released {
+  return { isSent: false, attempts };
 }
 
 /** Writes the reminders that follow those among these deliveries, and returns the attempts of each. */
@@ -134,18 +151,14 @@ async function gatherHeld(
   { database, ...parts }: GatheringParts,
   nowMs: number,
 ): Promise<DueAttempt[] | null> {
-  const run = runOn(database.pool);
-  const isAlone =
-    claimed.channelType === 'webhook' || claimed.isOvertaken || !(await hasOtherHeld(run, claimed, nowMs));
-  const gathered = isAlone
-    ? null
-    : await inTransaction(database, async (inside) => {
-        await holdSummaries(inside, [claimed.tenantId]);
-        const held = await lockDueHeld(inside, claimed, nowMs);
-        if (held.length < 2 || !held.some(({ id }) => id === claimed.deliveryId)) return null;
-        return await moveInto(inside, { held, claimed, nowMs, ...parts });
-      });
-  return gathered;
+  if (claimed.channelType === 'webhook' || claimed.isOvertaken) return null;
+  if (!(await hasOtherHeld(runOn(database.pool), claimed, nowMs))) return null;
+  return await inTransaction(database, async (run) => {
+    await holdSummaries(run, [claimed.tenantId]);
+    const held = await lockDueHeld(run, claimed, nowMs);
+    if (held.length < 2 || !held.some(({ id }) => id === claimed.deliveryId)) return null;
+    return await moveInto(run, { held, claimed, nowMs, ...parts });
+  });
 }
 
 type Move = Omit<GatheringParts, 'database'> & { held: readonly DueHeld[]; claimed: ClaimedAttempt; nowMs: number };

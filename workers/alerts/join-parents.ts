@@ -30,21 +30,15 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 type ClaimedAlert = ClaimedAttempt & { monitorId: string };
 
 /**
- * What the parents of its monitor make of a claimed alert that waited. `sent`: it is sent, as far as they are
- * concerned;
- * `joined`: it has come in the message of one that is down, which further `attempts` may update; `quiet`: a reminder
+ * The outcome of a claimed alert that waited, as far as the parents of its monitor are concerned. `sent`: it is sent;
+ * `update`: it is sent, and no part of a summary, because it says that more monitors are behind its own; `joined`: it
+ * has come in the message of one that is down, which further `attempts` may update; `quiet`: a reminder or an update
  * that is not sent, because its alert came so or waits; `waiting`: it waits for a result of its own monitor, or goes on
  * waiting for a parent.
  */
-export type ParentDecision = {
-  outcome: 'sent' | 'joined' | 'quiet' | 'waiting';
-  attempts: DueAttempt[];
-  /** Whether it says that more monitors are behind its own: then it is no part of a summary. */
-  isUpdate: boolean;
-};
+type ParentDecision = { outcome: 'sent' | 'update' | 'joined' | 'quiet' | 'waiting'; attempts: DueAttempt[] };
 
-/** What becomes of an alert that no parent concerns. */
-export const SENT: ParentDecision = { outcome: 'sent', attempts: [], isUpdate: false };
+const SENT: ParentDecision = { outcome: 'sent', attempts: [] };
 
 /** Decides by the parents of its monitor what becomes of a claimed alert. Each step may be repeated after a kill. */
 export async function decideByParents(
@@ -57,9 +51,9 @@ export async function decideByParents(
   let status = await readParentStatus(run, claimed, nowMs);
   const { parent, isUpdate, isOtherWaiting } = status;
   if (isUpdate || claimed.message.reminder !== undefined) {
-    if (parent === null && !isOtherWaiting) return { ...SENT, isUpdate };
+    if (parent === null && !isOtherWaiting) return isUpdate ? { outcome: 'update', attempts: [] } : SENT;
     await dropClaimed(run, claimed, nowMs);
-    return { outcome: 'quiet', attempts: [], isUpdate };
+    return { outcome: 'quiet', attempts: [] };
   }
   if (parent !== null) {
     const { no: parentNo, id: parentId, rootId, rootNo } = parent;
@@ -70,7 +64,7 @@ export async function decideByParents(
       const isUpdated = joined.isSent && claimed.channelType !== 'webhook';
       return isUpdated ? await planUpdate(locking, joined, { newId, nowMs }) : [];
     });
-    if (attempts !== null) return { outcome: 'joined', attempts, isUpdate };
+    if (attempts !== null) return { outcome: 'joined', attempts };
     // It may have recovered since it was read: then the alert waits for a result of its own (D-532).
     status = await readParentStatus(run, claimed, nowMs);
     if (status.parent !== null) return SENT;
@@ -79,7 +73,7 @@ export async function decideByParents(
   if (dueAtMs !== null) {
     await postponeClaimed(run, claimed, dueAtMs);
     const { deliveryId, channelId } = claimed;
-    return { outcome: 'waiting', attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs }], isUpdate };
+    return { outcome: 'waiting', attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs }] };
   }
   if (status.hold !== null) await endParentHold(run, claimed.deliveryId);
   return SENT;

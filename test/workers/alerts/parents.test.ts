@@ -96,6 +96,22 @@ test('what fails behind a parent that is down comes in one more message, and in 
   t.is((await outcomes(chat)).filter((text) => text.endsWith('superseded parent Router')).length, 30);
 });
 
+test('what says that more are behind a parent comes in no summary with alerts that are due with it', async (t) => {
+  const { run, change, add, addChannel, deliver } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const mail = await add('Mail', [], { tags: ['patient'] });
+  const chat = await addChannel('telegram');
+  const rules = JSON.stringify([{ tags: ['patient'], after_seconds: 30 }, {}]);
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, rules]);
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+  await change('down', 5, [shop]);
+  t.deepEqual(await deliver(chat, 6), []);
+  await change('down', 7, [mail]);
+  t.deepEqual(await deliver(chat, 41), ['Still down: Router. And 1 behind it: Shop', 'Down: Mail']);
+});
+
 test('after the recovery of the parent only a failure of its own brings an alert', async (t) => {
   const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
