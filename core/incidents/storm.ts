@@ -75,7 +75,7 @@ export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null
 }
 
 /** What a summary is opened with; `publicUrl` is the base of links, without a slash at its end. */
-type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[]; reason?: string };
+export type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[]; reason?: string };
 
 /** Windows of maintenance that a summary names. */
 const MAX_WINDOWS = 3;

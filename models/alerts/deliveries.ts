@@ -130,7 +130,13 @@ export async function insertHeld(run: Run, held: readonly HeldDelivery[]): Promi
   );
 }
 
-type Pair = { channelId: string; monitorId: string };
+/** A channel, and a monitor that it is notified of. */
+export type Pair = { channelId: string; monitorId: string };
+
+/** The key of a pair in maps. */
+export function pairOf({ channelId, monitorId }: Pair): string {
+  return `${channelId} ${monitorId}`;
+}
 
 /**
  * Drops what still waits of monitors that have recovered. Returns the pairs of which another recovery waited: their

@@ -1,7 +1,7 @@
 import { FURTHEST_MARK_MS, planDue, usedUpBy } from '../../core/alerts/delivery-rates.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
-import { DELIVERIES_AT_ONCE, ENDS_INCIDENT, insertDeliveries, type NewDelivery } from './deliveries.ts';
+import { DELIVERIES_AT_ONCE, ENDS_INCIDENT, insertDeliveries, pairOf, type NewDelivery } from './deliveries.ts';
 
 /** A monitor's change on its way to one channel. */
 export type ChangeDelivery = NewDelivery & { monitorId: string };
@@ -14,9 +14,9 @@ export type ChangeDelivery = NewDelivery & { monitorId: string };
 export async function scheduleAtRate<Delivery extends ChangeDelivery>(
   run: Run,
   deliveries: readonly Delivery[],
+  nowMs: number,
 ): Promise<Delivery[]> {
   if (deliveries.length === 0) return [];
-  const nowMs = latest(deliveries);
   const used = [...usedUpBy(deliveries)];
   const rows = await run<{ key: string; used_up: number }>(
     `INSERT INTO delivery_rates AS r (key, used_up) SELECT key, $3::bigint + ms
@@ -39,7 +39,11 @@ export async function scheduleAtRate<Delivery extends ChangeDelivery>(
  * the same channel about the same monitor: of both only the newer is sent, when the older was due, and how many it
  * replaces is recorded.
  */
-export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery[]): Promise<NewDelivery[]> {
+export async function insertAtRate(
+  run: Run,
+  deliveries: readonly ChangeDelivery[],
+  nowMs: number,
+): Promise<NewDelivery[]> {
   const waiting = Map.groupBy(
     deliveries.filter(({ dueAtMs }) => dueAtMs !== undefined),
     pairOf,
@@ -49,7 +53,7 @@ export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery
     return [...deliveries];
   }
   const newest = [...waiting.values()].flatMap((ofPair) => ofPair.at(-1) ?? []);
-  const taken = await updateWaiting(run, newest, latest(deliveries));
+  const taken = await updateWaiting(run, newest, nowMs);
   // Where several of one batch have to wait, the first one's turn is theirs.
   const late = newest
     .filter((delivery) => !taken.has(pairOf(delivery)))
@@ -126,12 +130,4 @@ async function giveBack(run: Run, merged: readonly ChangeDelivery[]): Promise<vo
 export async function deletePastRates(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const { rowCount } = await database.pool.query('DELETE FROM delivery_rates WHERE used_up < $1', [nowMs]);
   return rowCount ?? 0;
-}
-
-function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
-  return `${channelId} ${monitorId}`;
-}
-
-function latest(deliveries: readonly NewDelivery[]): number {
-  return Math.max(...deliveries.map(({ createdAtMs }) => createdAtMs));
 }

@@ -2,12 +2,10 @@ import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import type { FlappingMessages } from '../../core/alerts/flapping.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
-
-/** A channel that summarizes flapping, and a monitor that changed. */
-export type FlappingPair = { channelId: string; monitorId: string };
+import { pairOf, type Pair } from './deliveries.ts';
 
 /** What a channel has been sent of a monitor, with the ids of the messages that wait. */
-export type SentOfPair = FlappingPair & FlappingMessages & { unstableId: string | null; stableId: string | null };
+export type SentOfPair = Pair & FlappingMessages & { unstableId: string | null; stableId: string | null };
 
 /** The most changes of a monitor that a message counts. */
 const MAX_CHANGES = 200;
@@ -21,12 +19,8 @@ const PAIRS = 'json_to_recordset($1::json) AS p ("channelId" text, "monitorId" t
  * What channels have been sent of monitors. The messages that wait are locked until the caller's transaction ends, so
  * that no claim takes them; one that is claimed already counts as sent.
  */
-export async function listFlappingMessages(
-  run: Run,
-  pairs: readonly FlappingPair[],
-  nowMs: number,
-): Promise<SentOfPair[]> {
-  const waiting = await run<FlappingPair & { id: string; dueAtMs: number; isStable: boolean }>(
+export async function listFlappingMessages(run: Run, pairs: readonly Pair[], nowMs: number): Promise<SentOfPair[]> {
+  const waiting = await run<Pair & { id: string; dueAtMs: number; isStable: boolean }>(
     `SELECT d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.next_attempt_at AS "dueAtMs",
             h.held_by = 'stable' AS "isStable"
      FROM ${PAIRS}
@@ -36,7 +30,7 @@ export async function listFlappingMessages(
      ORDER BY d.id FOR NO KEY UPDATE OF d`,
     [JSON.stringify(pairs), nowMs],
   );
-  const sent = await run<FlappingPair & { usedUpMs: number | null; isUnstable: boolean }>(
+  const sent = await run<Pair & { usedUpMs: number | null; isUnstable: boolean }>(
     `SELECT p.*, r.used_up AS "usedUpMs", coalesce((
          SELECT d.message #>> '{detail,flapping,is_stable}' = 'false' FROM deliveries d
          WHERE d.channel_id = p."channelId" AND d.monitor_id = p."monitorId" AND d.event LIKE 'monitor.%'
@@ -59,10 +53,7 @@ export async function listFlappingMessages(
 }
 
 /** Writes until when messages about pairs use up their rate, in Unix milliseconds. */
-export async function updateFlappingMarks(
-  run: Run,
-  marks: readonly (FlappingPair & { usedUpMs: number })[],
-): Promise<void> {
+export async function updateFlappingMarks(run: Run, marks: readonly (Pair & { usedUpMs: number })[]): Promise<void> {
   await run(
     `INSERT INTO delivery_rates AS r (key, used_up)
      SELECT 'flapping ' || p."channelId" || ' ' || p."monitorId", p."usedUpMs"
@@ -106,8 +97,4 @@ export async function listNewestChanges(
     [monitorIds, nowMs - DAY_MS],
   );
   return Map.groupBy(rows, ({ monitorId }) => monitorId);
-}
-
-function pairOf({ channelId, monitorId }: FlappingPair): string {
-  return `${channelId} ${monitorId}`;
 }

@@ -1,8 +1,8 @@
 import { MAY_WAIT_AGAIN } from '../../core/alerts/hold.ts';
 import { QUIET_AHEAD_MS, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
-import { openSummary, releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
+import { releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
-import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { insertDeliveries } from '../../models/alerts/deliveries.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import {
   hasOtherHeld,
@@ -23,6 +23,7 @@ import { createBatched, inTransaction, runOn, type Batched, type Run } from '../
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { decideByParents } from './join-parents.ts';
+import { newSummary } from './write-summaries.ts';
 
 export type GatheringParts = {
   database: Database;
@@ -164,31 +165,12 @@ async function gatherHeld(
 type Move = Omit<GatheringParts, 'database'> & { held: readonly DueHeld[]; claimed: ClaimedAttempt; nowMs: number };
 
 /** Moves alerts into the summary of their chat that is open, or into a new one. */
-async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Move): Promise<DueAttempt[]> {
-  const { tenantId, channelId } = claimed;
+async function moveInto(run: Run, move: Move): Promise<DueAttempt[]> {
+  const { held, nowMs, newId } = move;
+  const { channelId } = move.claimed;
   const newest = (await listNewestSummaries(run, [channelId])).get(channelId);
-  const [summaryId, dueAtMs] =
-    newest?.isOpen === true
-      ? [newest.deliveryId, newest.dueAtMs]
-      : [newId('dlv'), releasedSummaryDueAtMs(nowMs, newest?.dueAtMs ?? null)];
-  const windows = [...new Set(held.flatMap(({ maintenance }) => maintenance ?? []))];
-  const summary: NewDelivery & { dueAtMs: number } = {
-    id: summaryId,
-    tenantId,
-    channelId,
-    monitorId: null,
-    message: openSummary({
-      openedAtMs: Math.min(...held.map(({ eventAt }) => eventAt)) * 1000,
-      publicUrl,
-      ...(windows.length > 0 && { maintenance: windows }),
-    }),
-    createdAtMs: nowMs,
-    dueAtMs,
-  };
-  if (newest?.isOpen !== true) {
-    await insertDeliveries(run, [summary]);
-    await upsertSummaries(run, [{ channelId, deliveryId: summaryId, dueAtMs }]);
-  }
+  const { deliveryId: summaryId, dueAtMs } =
+    newest?.isOpen === true ? newest : await openAnother(run, newest?.dueAtMs ?? null, move);
   await addToSummaries(
     run,
     held.map(({ monitorId, name, state, sequence, createdAtMs }) => ({
@@ -203,5 +185,21 @@ async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Mo
   const ids = held.map(({ id }) => id);
   const reminders = await planReminders(run, ids, { newId, nowMs });
   await moveToSummary(run, { ids, summaryId, nowMs });
-  return [firstAttempt(summary), ...reminders.flat()];
+  return [{ deliveryId: summaryId, channelId, attempt: 1, dueAtMs }, ...reminders.flat()];
+}
+
+/** Writes the next summary of a chat, whose newest one is due at `lastDueAtMs` (Unix milliseconds; null = none). */
+async function openAnother(
+  run: Run,
+  lastDueAtMs: number | null,
+  { held, claimed, ...parts }: Move,
+): Promise<{ deliveryId: string; dueAtMs: number }> {
+  const { tenantId, channelId } = claimed;
+  const dueAtMs = releasedSummaryDueAtMs(parts.nowMs, lastDueAtMs);
+  const openedAtMs = Math.min(...held.map(({ eventAt }) => eventAt)) * 1000;
+  const maintenance = [...new Set(held.flatMap(({ maintenance: window }) => window ?? []))];
+  const summary = newSummary({ tenantId, channelId, dueAtMs, openedAtMs, maintenance }, parts);
+  await insertDeliveries(run, [summary]);
+  await upsertSummaries(run, [{ channelId, deliveryId: summary.id, dueAtMs }]);
+  return { deliveryId: summary.id, dueAtMs };
 }

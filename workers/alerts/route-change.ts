@@ -28,11 +28,12 @@ export type NotifiedChange = WithIncident & {
   parentHold: (Hold & { sinceMs: number }) | null;
 };
 
-/** `routes` are the channels of each monitor, by its id. */
+/** `routes` are the channels of each monitor, by its id; `nowMs` is when the changes were detected. */
 export type DeliveryParts = {
   routes: ReadonlyMap<string, readonly Route[]>;
   newId: (prefix: IdPrefix) => string;
   publicUrl: string;
+  nowMs: number;
 };
 
 /** A monitor's change on its way to one channel, and what is planned for it; `hold` says what it waits for. */
@@ -61,8 +62,8 @@ type RouteParts = DeliveryParts & {
  */
 export function routeChange(
   { monitor, change, lastNotified, culprits, parentHold, sequence, incident }: NotifiedChange,
-  { routes, newId, publicUrl, maintenance, calendar }: RouteParts,
-): { isChat: boolean; delivery: RoutedDelivery }[] {
+  { routes, newId, publicUrl, nowMs, maintenance, calendar }: RouteParts,
+): RoutedDelivery[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
@@ -89,33 +90,30 @@ export function routeChange(
     ({ type: channelType, channelId, followsMaintenance, rules, tags, mutedUntilMs, ...route }) => {
       const plan = planDelivery(
         rules,
-        { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.openSinceMs ?? null },
+        { event, tags: tags ?? [], nowMs, incidentStartedAtMs: incident?.openSinceMs ?? null },
         calendar,
       );
       if (plan === null) return [];
-      const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, change.detectedAtMs) : null;
+      const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, nowMs) : null;
       const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
       const behind = followsMaintenance && change.to !== 'up' ? parentHold : null;
       // What waits longer than for a parent looks at that when it is claimed.
       const hold = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
       return {
-        isChat: channelType !== 'webhook',
-        delivery: {
-          id: newId('dlv'),
-          tenantId,
-          channelId,
-          monitorId: id,
-          message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
-          createdAtMs: change.detectedAtMs,
-          ...plan,
-          mayWait: followsMaintenance || rules !== null,
-          hasRules: rules !== null,
-          channelType,
-          groupSeconds: route.groupSeconds,
-          summarizesFlapping: route.summarizesFlapping,
-          hold,
-          sinceMs: parentHold?.sinceMs ?? change.detectedAtMs,
-        },
+        id: newId('dlv'),
+        tenantId,
+        channelId,
+        monitorId: id,
+        message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
+        createdAtMs: nowMs,
+        ...plan,
+        mayWait: followsMaintenance || rules !== null,
+        hasRules: rules !== null,
+        channelType,
+        groupSeconds: route.groupSeconds,
+        summarizesFlapping: route.summarizesFlapping,
+        hold,
+        sinceMs: parentHold?.sinceMs ?? nowMs,
       };
     },
   );

@@ -5,6 +5,7 @@ import {
   insertDeliveries,
   insertDropped,
   insertHeld,
+  pairOf,
   supersedeByRules,
   supersedeHeld,
   supersedeRetries,
@@ -20,7 +21,7 @@ import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
 import { routeChange, type DeliveryParts, type NotifiedChange, type RoutedDelivery } from './route-change.ts';
 import { takeFlapping } from './write-flapping.ts';
-import { pairOf, unique, writeGroups, writeInStorm } from './write-summaries.ts';
+import { unique, writeGroups, writeInStorm } from './write-summaries.ts';
 
 /** Writes the deliveries of changes, at the rate of their monitors and channels, and returns those to be enqueued. */
 export async function writeDeliveries(
@@ -28,31 +29,25 @@ export async function writeDeliveries(
   changes: readonly NotifiedChange[],
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
-  const nowMs = Math.max(0, ...changes.map(({ change }) => change.detectedAtMs));
+  const { nowMs } = parts;
   const maintenance = await listAlertMaintenance(run, {
     monitorNos: changes.map(({ monitor }) => monitor.no),
     nowMs,
   });
   const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
   const routed = changes.flatMap((change) => routeChange(change, { ...parts, maintenance, calendar }));
-  const chats = new Set(routed.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
   // Whatever changes, a channel that groups or summarizes gets a few messages: its alerts use up no rate.
-  const { grouping = [], others = [] } = Object.groupBy(
-    routed.map(({ delivery }) => delivery),
-    ({ groupSeconds, summarizesFlapping }) => (groupSeconds > 0 || summarizesFlapping ? 'grouping' : 'others'),
+  const { grouping = [], others = [] } = Object.groupBy(routed, ({ groupSeconds, summarizesFlapping }) =>
+    groupSeconds > 0 || summarizesFlapping ? 'grouping' : 'others',
   );
-  const scheduled = [...(await scheduleAtRate(run, others)), ...grouping];
-  const toWebhooks = await writeWebhookDeliveries(
-    run,
-    scheduled.filter(({ id }) => !chats.has(id)),
-    { ...parts, calendar },
+  const scheduled = [...(await scheduleAtRate(run, others, nowMs)), ...grouping];
+  const { toWebhooks = [], toChats = [] } = Object.groupBy(scheduled, ({ channelType }) =>
+    channelType === 'webhook' ? 'toWebhooks' : 'toChats',
   );
-  const toChats = await writeChatDeliveries(
-    run,
-    scheduled.filter(({ id }) => chats.has(id)),
-    { ...parts, calendar },
-  );
-  return [...toWebhooks, ...toChats];
+  return [
+    ...(await writeWebhookDeliveries(run, toWebhooks, { ...parts, calendar })),
+    ...(await writeChatDeliveries(run, toChats, { ...parts, calendar })),
+  ];
 }
 
 /** `calendar` covers `QUIET_AHEAD_MS` from now on. */
@@ -62,21 +57,22 @@ type WritingParts = DeliveryParts & { calendar: ServiceCalendar };
 async function writeWebhookDeliveries(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  { newId, publicUrl, calendar }: WritingParts,
+  parts: WritingParts,
 ): Promise<NewDelivery[]> {
+  const { nowMs } = parts;
   const { waiting = [], immediate = [] } = Object.groupBy(deliveries, ({ mayWait }) =>
     mayWait ? 'waiting' : 'immediate',
   );
-  const { held, current, known } = await writeWaiting(run, waiting);
+  const { held, current, known } = await writeWaiting(run, waiting, nowMs);
   const { grouping = [], single = [] } = Object.groupBy([...current, ...immediate], ({ groupSeconds }) =>
     groupSeconds > 0 ? 'grouping' : 'single',
   );
-  const written = await insertAtRate(run, single);
+  const written = await insertAtRate(run, single, nowMs);
   if (grouping.length > 0) {
     await holdSummaries(run, unique(grouping.map(({ tenantId }) => tenantId)));
-    written.push(...(await writeGroups(run, grouping, { newId, publicUrl, nowMs: newestMs(grouping) })));
+    written.push(...(await writeGroups(run, grouping, parts)));
   }
-  return [...held, ...written, ...(await writeReminders(run, known, { newId, calendar }))];
+  return [...held, ...written, ...(await writeReminders(run, known, parts))];
 }
 
 /**
@@ -89,19 +85,19 @@ async function writeChatDeliveries(
   deliveries: readonly RoutedDelivery[],
   parts: WritingParts,
 ): Promise<NewDelivery[]> {
-  const nowMs = newestMs(deliveries);
-  const { held, current, known } = await writeWaiting(run, deliveries);
+  const { nowMs } = parts;
+  const { held, current, known } = await writeWaiting(run, deliveries, nowMs);
   if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts))];
   await holdSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
   await supersedeRetries(run, current, nowMs);
-  const { sent, waiting } = await takeFlapping(run, current, { ...parts, nowMs });
+  const { sent, waiting } = await takeFlapping(run, current, parts);
   const { grouping = [], others = [] } = Object.groupBy(sent, ({ groupSeconds }) =>
     groupSeconds > 0 ? 'grouping' : 'others',
   );
   const written = [
     ...waiting,
-    ...(await writeGroups(run, grouping, { ...parts, nowMs })),
-    ...(await writeInStorm(run, others, { ...parts, nowMs })),
+    ...(await writeGroups(run, grouping, parts)),
+    ...(await writeInStorm(run, others, parts)),
   ];
   return [...held, ...written, ...(await writeReminders(run, known, parts))];
 }
@@ -113,9 +109,9 @@ async function writeChatDeliveries(
 async function writeWaiting(
   run: Run,
   deliveries: readonly RoutedDelivery[],
+  nowMs: number,
 ): Promise<{ held: NewDelivery[]; current: RoutedDelivery[]; known: RoutedDelivery[] }> {
   if (deliveries.length === 0) return { held: [], current: [], known: [] };
-  const nowMs = newestMs(deliveries);
   const waited = await supersedeHeld(
     run,
     deliveries.filter(({ message }) => message.state === 'up'),
@@ -135,6 +131,7 @@ async function writeWaiting(
   const held = await writeHeld(
     run,
     known.filter(({ hold }) => hold !== null),
+    nowMs,
   );
   return { held, current: known.filter(({ hold }) => hold === null), known };
 }
@@ -146,7 +143,7 @@ async function writeWaiting(
 async function writeReminders(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  { newId, calendar }: Pick<WritingParts, 'newId' | 'calendar'>,
+  { newId, calendar }: WritingParts,
 ): Promise<NewDelivery[]> {
   const reminders = deliveries.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
     if (repeat === null) return [];
@@ -178,15 +175,11 @@ function withoutEnded(deliveries: readonly RoutedDelivery[]): RoutedDelivery[] {
   return kept.toReversed();
 }
 
-function newestMs(deliveries: readonly RoutedDelivery[]): number {
-  return Math.max(...deliveries.map(({ createdAtMs }) => createdAtMs));
-}
-
 /**
  * Writes what waits, and returns what is new. Of maintenance that is the newest of each chat and monitor; what rules
  * hold was superseded where it had to be.
  */
-async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<NewDelivery[]> {
+async function writeHeld(run: Run, held: readonly RoutedDelivery[], nowMs: number): Promise<NewDelivery[]> {
   const due = held.map((delivery) => ({
     ...delivery,
     dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.hold?.untilMs ?? 0),
@@ -194,7 +187,7 @@ async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<New
   const { newest = [], all = [] } = Object.groupBy(due, ({ hold }) =>
     hold?.reason === 'maintenance' || hold?.reason === 'mute' ? 'newest' : 'all',
   );
-  const written = await insertAtRate(run, newest);
+  const written = await insertAtRate(run, newest, nowMs);
   await insertDeliveries(run, all);
   await insertParentHolds(run, all.flatMap(parentHoldOf));
   const ids = new Set(written.map(({ id }) => id));

@@ -1,6 +1,6 @@
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import { describeFlapping, planFlapping, type FlappingPlan } from '../../core/alerts/flapping.ts';
-import { insertDeliveries, insertHeld, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { insertDeliveries, insertHeld, pairOf, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import type { ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import {
   listFlappingMessages,
@@ -112,8 +112,4 @@ async function writeMessages(
     })),
   );
   return [...inserted, ...changed];
-}
-
-function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
-  return `${channelId} ${monitorId}`;
 }

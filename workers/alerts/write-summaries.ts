@@ -1,8 +1,8 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import { followUpDueAtMs, groupKeyOf, groupOpenUntilMs, limitedGroupKey } from '../../core/alerts/group.ts';
-import { STORM_WINDOW_MS, isStorm, openSummary, summaryDueAtMs } from '../../core/incidents/storm.ts';
-import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { STORM_WINDOW_MS, isStorm, openSummary, summaryDueAtMs, type Opening } from '../../core/incidents/storm.ts';
+import { insertDeliveries, pairOf, type NewDelivery, type Pair } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import {
   addToSummaries,
@@ -32,9 +32,33 @@ export async function writeInStorm(run: Run, current: readonly ChatChange[], par
   const { gathered = [], single = [] } = Object.groupBy(current, ({ tenantId, channelId }) =>
     newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0) ? 'gathered' : 'single',
   );
-  const written = await insertAtRate(run, single);
+  const written = await insertAtRate(run, single, parts.nowMs);
   const opened = await writeSummaries(run, gathered, { newest, ...parts });
   return [...written, ...opened];
+}
+
+/** The channel of a summary and when it is due, with what its message opens with; it is opened now by default. */
+type OpenedSummary = Omit<Opening, 'publicUrl' | 'openedAtMs'> & {
+  tenantId: string;
+  channelId: string;
+  dueAtMs: number;
+  openedAtMs?: number;
+};
+
+/** Makes the delivery of a summary that nothing has been gathered for yet. */
+export function newSummary(
+  { tenantId, channelId, dueAtMs, ...opening }: OpenedSummary,
+  { newId, publicUrl, nowMs }: Parts,
+): NewDelivery & { dueAtMs: number } {
+  return {
+    id: newId('dlv'),
+    tenantId,
+    channelId,
+    monitorId: null,
+    message: openSummary({ openedAtMs: nowMs, publicUrl, ...opening }),
+    createdAtMs: nowMs,
+    dueAtMs,
+  };
 }
 
 type Gathering = Parts & { newest: ReadonlyMap<string, NewestSummary> };
@@ -65,22 +89,14 @@ async function writeSummaries(run: Run, gathered: readonly ChatChange[], given: 
 /** A summary, by channel, for each channel that gathers and has none open. */
 function openSummaries(
   gathered: readonly ChatChange[],
-  { newest, newId, publicUrl, nowMs }: Gathering,
+  { newest, ...parts }: Gathering,
 ): Map<string, NewDelivery & { dueAtMs: number }> {
   const opened = new Map<string, NewDelivery & { dueAtMs: number }>();
   for (const { tenantId, channelId } of gathered) {
     const last = newest.get(channelId) ?? null;
     if (last?.isOpen === true || opened.has(channelId)) continue;
-    const dueAtMs = summaryDueAtMs(nowMs, last?.dueAtMs ?? null);
-    opened.set(channelId, {
-      id: newId('dlv'),
-      tenantId,
-      channelId,
-      monitorId: null,
-      message: openSummary({ openedAtMs: nowMs, publicUrl }),
-      createdAtMs: nowMs,
-      dueAtMs,
-    });
+    const dueAtMs = summaryDueAtMs(parts.nowMs, last?.dueAtMs ?? null);
+    opened.set(channelId, newSummary({ tenantId, channelId, dueAtMs }, parts));
   }
   return opened;
 }
@@ -149,7 +165,7 @@ class GroupedBatch {
   /**
    * Notes that a message which was not begun yet says something of a monitor: what becomes of it is said there, too.
    */
-  note(pair: { channelId: string; monitorId: string }, deliveryId: string): void {
+  note(pair: Pair, deliveryId: string): void {
     this.#unsent.set(pairOf(pair), deliveryId);
   }
 
@@ -228,9 +244,7 @@ class GroupedBatch {
   }
 
   #writeMessage({ tenantId, channelId, message: { reason } }: GroupedChange, dueAtMs: number): NewDelivery {
-    const { newId, publicUrl, nowMs } = this.#parts;
-    const message = openSummary({ openedAtMs: nowMs, publicUrl, reason });
-    const delivery = { id: newId('dlv'), tenantId, channelId, monitorId: null, message, createdAtMs: nowMs, dueAtMs };
+    const delivery = newSummary({ tenantId, channelId, dueAtMs, reason }, this.#parts);
     this.messages.push(delivery);
     return delivery;
   }
@@ -240,10 +254,6 @@ class GroupedBatch {
     const { name } = monitor;
     this.gathered.push({ deliveryId, monitorId, name, state, sequence: detail.sequence, atMs: createdAtMs });
   }
-}
-
-export function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
-  return `${channelId} ${monitorId}`;
 }
 
 export function unique(values: readonly string[]): string[] {

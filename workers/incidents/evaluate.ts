@@ -142,7 +142,7 @@ async function evaluateBatch(
     stepped.filter(needsParents).map(({ monitor }) => monitor.no),
     nowMs,
   );
-  const recorded = await recordChanges(run, stepped, parts);
+  const recorded = await recordChanges(run, stepped, { ...parts, nowMs });
   await insertEvidence(run, stepped.flatMap(lateEvidence));
   return { ...recorded, stored: stored.size, rechecks: [...rechecks, ...ofParents, ...recorded.rechecks] };
 }

@@ -51,6 +51,9 @@ export type RecordedChanges = {
 
 export type RecordingParts = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
+/** `nowMs` is when all the changes were detected, in Unix milliseconds. */
+type Recording = RecordingParts & { nowMs: number };
+
 /** A change of a monitor as it is decided, with all that follows from it. */
 type DecidedChange = DecidedTransition & {
   monitor: EvaluatedMonitor;
@@ -68,13 +71,14 @@ type DecidedChange = DecidedTransition & {
 export async function recordChanges(
   run: Run,
   changed: readonly ChangedMonitor[],
-  parts: RecordingParts,
+  parts: Recording,
 ): Promise<RecordedChanges> {
+  const { nowMs } = parts;
   const moved = changed.filter(({ changes }) => changes.length > 0);
   if (moved.length === 0) return { transitions: [], deliveries: [], rechecks: [] };
   const routes = await findRoutes(run, moved);
   const dependencies = await findDependenciesOf(run, moved);
-  const parents = await findParentsOf(run, moved);
+  const parents = await findParentsOf(run, moved, nowMs);
   const lastNotified = await findLastNotified(run, moved);
   const decided = moved.flatMap((one) => decideChanges(one, { dependencies, parents, lastNotified, parts }));
   const recorded = await recordTransitions(run, decided);
@@ -84,7 +88,7 @@ export async function recordChanges(
   await beginUnchecked(run, recorded.flatMap(beginningOfUnchecked));
   const notified = recorded.filter(({ isNotified }) => isNotified);
   const deliveries = await writeDeliveries(run, notified, { routes, ...parts });
-  const behind = await wakeDependents(run, moved);
+  const behind = await wakeDependents(run, moved, nowMs);
   return {
     transitions: recorded.map(transitionOf),
     deliveries: [...deliveries.map(firstAttempt), ...behind.deliveries],
@@ -99,10 +103,10 @@ export async function recordChanges(
 async function wakeDependents(
   run: Run,
   moved: readonly ChangedMonitor[],
+  nowMs: number,
 ): Promise<Pick<RecordedChanges, 'deliveries' | 'rechecks'>> {
   const parents = moved.filter(({ monitor }) => monitor.hasDependents);
   if (parents.length === 0) return { deliveries: [], rechecks: [] };
-  const nowMs = Math.max(...parents.flatMap(({ changes }) => changes.map(({ detectedAtMs }) => detectedAtMs)));
   const down = parents.filter(({ changes }) => changes.at(-1)?.to === 'down');
   const over = parents.filter(
     ({ monitor, changes }) =>
@@ -213,10 +217,13 @@ function transitionOf({ monitor, sequence, change, incident }: DecidedChange & W
 }
 
 /** What the monitors that are in trouble depend on; those that changed in this very batch as they are after it. */
-async function findParentsOf(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<number, ParentFacts[]>> {
+async function findParentsOf(
+  run: Run,
+  moved: readonly ChangedMonitor[],
+  nowMs: number,
+): Promise<Map<number, ParentFacts[]>> {
   const troubled = moved.filter(({ monitor, changes }) => monitor.hasParents && changes.some(({ to }) => to !== 'up'));
   if (troubled.length === 0) return new Map();
-  const nowMs = Math.max(...troubled.flatMap(({ changes }) => changes.map(({ detectedAtMs }) => detectedAtMs)));
   const parents = await readParents(run, { monitorNos: troubled.map(({ monitor }) => monitor.no), nowMs });
   const states = new Map(moved.map(({ monitor, changes }) => [monitor.no, changes.at(-1)?.to ?? monitor.state]));
   return new Map(

@@ -201,7 +201,7 @@ function decideChunk(
       .map(({ monitor }) => monitor);
     return {
       turned: settled.flatMap((monitor) => findTurned(monitor, nowMs)),
-      ...(await recordChanges(run, changed, runtime)),
+      ...(await recordChanges(run, changed, { ...runtime, nowMs })),
     };
   });
 }
