@@ -7,7 +7,6 @@ import {
   isRecent,
   undecidedMs,
   type DecidedMonitor,
-  type Decision,
   type Source,
   type SourceVote,
 } from './quorum.ts';
@@ -79,7 +78,7 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
     !mayBeUnknown(monitor, votes, when) &&
     isSilentForLong(monitor, when.nowMs);
   if (decision === 'unknown' && !isOurs && !mayBeUnknown(monitor, votes, when)) return null;
-  if (isBetter(decision, monitor.state) && !mayBeBetter(monitor, votes, when)) return null;
+  if (isWorse(monitor.state, decision) && !mayBeBetter(monitor, votes, when)) return null;
   const { cause, reason } = isOurs ? explainOverload(overloaded) : explain(monitor, { decision, tally }, when.nowMs);
   return {
     from: monitor.state,
@@ -161,9 +160,10 @@ function isLeftAlone(monitor: DecidedMonitor): boolean {
 
 const BADNESS: Partial<Record<MonitorState, number>> = { up: 0, degraded: 1, down: 2 };
 
-function isBetter(decision: Decision, state: MonitorState): boolean {
-  const [now, before] = [BADNESS[decision], BADNESS[state]];
-  return now !== undefined && before !== undefined && now < before;
+/** Whether state `a` is worse than state `b`; false where either is none that votes decide. */
+export function isWorse(a: MonitorState, b: MonitorState): boolean {
+  const [ofA, ofB] = [BADNESS[a], BADNESS[b]];
+  return ofA !== undefined && ofB !== undefined && ofA > ofB;
 }
 
 /**
@@ -177,7 +177,7 @@ function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when
   );
   const lastVotes = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
   return [sure, ...(when.silenceCounts ? [] : [lastVotes])].every((those) =>
-    isBetter(decide(those, monitor.quorum).decision, monitor.state),
+    isWorse(monitor.state, decide(those, monitor.quorum).decision),
   );
 }
 

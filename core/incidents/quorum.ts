@@ -59,7 +59,7 @@ export function freshnessMs(intervalSeconds: number): number {
 
 /**
  * How long a new or resumed monitor may stay undecided before its owner is notified, in milliseconds: 3 intervals + 60
- * s (D-42).
+ * s (D-42). `selectStale` in models/incidents/evaluation.ts has the same as SQL.
  */
 export function undecidedMs(intervalSeconds: number): number {
   return (3 * intervalSeconds + 60) * 1000;

@@ -186,8 +186,7 @@ const IS_UNCHECKED = (m: string) => `EXISTS (SELECT FROM unchecked_times u
 const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${IS_UNCHECKED(m)} THEN false
   WHEN ${m}.type = 'heartbeat'
   THEN ${now}::bigint - ${since}::bigint >= (${m}.interval_seconds + coalesce(${m}.heartbeat_grace_seconds, 0)) * 1000
-  WHEN ${m}.state = 'unknown'
-  THEN ${now}::bigint - ${since}::bigint >= greatest(3 * ${m}.interval_seconds, ${m}.interval_seconds + 60) * 1000
+  WHEN ${m}.state = 'unknown' THEN ${since}::bigint <= fresh_since(${m}.interval_seconds, ${now}::bigint)
   ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = ${m}.no AND r.due_at > ${since}
     AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
 

@@ -326,7 +326,8 @@ export async function listChangedMonitors(run: Run, editedSinceSeconds: number):
  *    sources of all monitors would cost more than all the rest.
  * 2. `not_counted`: those that did not count in the last decision, from an index of few, so that the rows of the others
  *    need not be read for it.
- * 3. `doubted`: the included monitors that one of the reasons applies to.
+ * 3. `doubted`: the included monitors that one of the reasons applies to. The patience of undecided ones is
+ *    `undecidedMs` of core/incidents/quorum.ts.
  * 4. Of these the ones that are scheduled, or have no sources at all.
  */
 async function selectStale(

@@ -3,7 +3,7 @@ import { tickMoment } from '../../core/checks/slots.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
 import type { Change, SourceFailure } from '../../core/incidents/change.ts';
 import { toFailureEvidence } from '../../core/incidents/evidence.ts';
-import { applyResult, failuresOf } from '../../core/incidents/monitor-state.ts';
+import { applyResult, failuresOf, isWorse } from '../../core/incidents/monitor-state.ts';
 import { isFresh, type DecidedMonitor } from '../../core/incidents/quorum.ts';
 import { GAUGES, firstBadOf, voteOf, type GaugeName, type SourceState } from '../../core/incidents/source-state.ts';
 import { talksToTarget } from '../../core/monitors/monitor.ts';
@@ -144,13 +144,12 @@ export function lateEvidence({ monitor, after, results, changes }: SteppedMonito
   );
   const turned = after.sources.filter(
     (source, index) =>
-      badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !alreadyStored.has(source.agentNo),
+      isWorse(lastVote(source.state), lastVote(monitor.sources[index]?.state ?? null)) &&
+      !alreadyStored.has(source.agentNo),
   );
   return withEvidence(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
 }
 
-const BADNESS = { up: 0, degraded: 1, down: 2 } as const satisfies Record<Verdict, number>;
-
-function badness(state: SourceState | null): number {
-  return BADNESS[voteOf(state) ?? 'up'];
+function lastVote(state: SourceState | null): Verdict {
+  return voteOf(state) ?? 'up';
 }

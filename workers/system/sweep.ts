@@ -16,7 +16,7 @@ import {
   type StalePageQuery,
 } from '../../models/incidents/evaluation.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
-import { watchOverload, watchService } from '../../models/statistics/service-gaps.ts';
+import { watchOverload, watchService, type ServiceGap } from '../../models/statistics/service-gaps.ts';
 import { announce, recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -152,11 +152,26 @@ async function findOldestResults({ queues, log }: Runtime): Promise<number | nul
 }
 
 /** Reports and counts the gaps that this poll found, and returns since when we have been watching without one. */
-async function watchOurselves(
-  { database, metrics, log }: Runtime,
-  evidence: Parameters<typeof watchService>[1],
-): Promise<number> {
-  const { watchingSinceMs, begun, ended } = await watchService(database, evidence);
+async function watchOurselves(runtime: Runtime, evidence: Parameters<typeof watchService>[1]): Promise<number> {
+  const { watchingSinceMs, ...gaps } = await watchService(runtime.database, evidence);
+  reportGaps(runtime, gaps);
+  return watchingSinceMs;
+}
+
+/** Begins and ends the gap of our overload, as the monitors that are not checked say. */
+async function watchOwnOverload(runtime: Runtime): Promise<void> {
+  const { begun, ended } = await inTransaction(runtime.database, (run) => watchOverload(run, runtime.now()));
+  reportGaps(runtime, {
+    begun: begun === null ? [] : [{ kind: 'overload', startMs: begun }],
+    ended: ended === null ? [] : [ended],
+  });
+}
+
+/** Logs and counts the gaps of the service that began and that ended. */
+function reportGaps(
+  { metrics, log }: Runtime,
+  { begun, ended }: { begun: readonly Omit<ServiceGap, 'endMs'>[]; ended: readonly ServiceGap[] },
+): void {
   for (const { kind, startMs } of begun) {
     metrics.serviceGapBegan(kind);
     log.error({ kind, started_at: startMs }, 'service.gap_began');
@@ -166,23 +181,6 @@ async function watchOurselves(
     if (kind === 'clock') metrics.serviceGapBegan(kind);
     metrics.serviceGapEnded(kind, endMs - startMs);
     log.warn({ kind, started_at: startMs, ended_at: endMs, duration_ms: endMs - startMs }, 'service.gap_ended');
-  }
-  return watchingSinceMs;
-}
-
-/** Begins and ends the gap of our overload, as the monitors that are not checked say. */
-async function watchOwnOverload({ database, metrics, log, now }: Runtime): Promise<void> {
-  const { begun, ended } = await inTransaction(database, (run) => watchOverload(run, now()));
-  if (begun !== null) {
-    metrics.serviceGapBegan('overload');
-    log.error({ kind: 'overload', started_at: begun }, 'service.gap_began');
-  }
-  if (ended !== null) {
-    metrics.serviceGapEnded('overload', ended.endMs - ended.startMs);
-    log.warn(
-      { kind: 'overload', started_at: ended.startMs, ended_at: ended.endMs, duration_ms: ended.endMs - ended.startMs },
-      'service.gap_ended',
-    );
   }
 }
 
