@@ -194,7 +194,7 @@ const AWAY_CODES = new Set([
 const AWAY_CLASSES = new Set(['08', '53', '58']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;
 
-/** What pg says without a code when a connection is lost or none can be had. */
+/** The messages of pg, which have no code, when a connection is lost or none can be had. */
 const AWAY_MESSAGES = new RegExp(
   [
     '^Connection terminated',

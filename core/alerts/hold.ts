@@ -4,7 +4,7 @@ export const MONITOR_HOLDS = ['maintenance', 'mute'] as const;
 /** Holds that last until a moment: one of a channel's rules, of the next reminder, or of an incident's snooze. */
 export const TIMED_HOLDS = ['delay', 'reminder', 'snooze', 'quiet_hours'] as const;
 
-/** What a delivery can wait for the end of: each is a value of `held_deliveries.reason`. */
+/** A reason for which a delivery waits, as it is stored in `held_deliveries.reason`. */
 export type HoldReason = (typeof MONITOR_HOLDS)[number] | (typeof TIMED_HOLDS)[number] | 'parent' | 'flapping';
 
 /** Reasons after which a delivery may have to wait once more, for maintenance or a mute that began meanwhile. */

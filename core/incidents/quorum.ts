@@ -2,7 +2,7 @@ import type { Verdict } from '../checks/verdict.ts';
 import type { SourceState, StreakRule } from './source-state.ts';
 import type { MonitorState } from './state.ts';
 
-/** What one source says: its vote (null = none) and whether its newest result is recent enough to count. */
+/** The vote of one source (null = none), and whether its newest result is recent enough to count. */
 export type SourceVote = { vote: Verdict | null; fresh: boolean };
 
 export type Decision = 'up' | 'degraded' | 'down' | 'unknown';
@@ -84,7 +84,7 @@ export type DecidedMonitor = StreakRule & {
   /** When its settings, its locations among them, last changed; absent = long ago. */
   updatedAtMs?: number;
   sources: readonly Source[];
-  /** What it was before it became unknown through our overload; null where it is not, or for another reason. */
+  /** Its state before it became unknown through our overload; null where it is not, or for another reason. */
   uncheckedFrom?: MonitorState | null;
 };
 

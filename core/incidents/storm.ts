@@ -14,13 +14,13 @@ const SUMMARY_GAP_MS = 30_000;
 /** Monitors that a summary names, over all states. */
 const MAX_NAMED = 10;
 
-/** What a summary says of one monitor: how it was last reported. */
+/** A monitor in a summary, in the state that was last reported. */
 export type SummarisedMonitor = { name: string; state: EventState };
 
 /**
- * What chats get instead of a flood, as it is stored with its delivery; webhooks never get one. `event_at` is when it
- * was opened, or of alerts that waited for the end of maintenance when the first became true (Unix seconds). `states`
- * come worst first and name at most ten monitors in all; they are empty until the first attempt reads what was
+ * A message about many changes: to chats in place of a flood, to any channel for a group of alerts. `event_at` is when
+ * it was opened, or of alerts that waited for the end of maintenance when the first became true (Unix seconds).
+ * `states` come worst first and name at most ten monitors in all; they are empty until the first attempt reads what was
  * gathered.
  */
 export type SummaryMessage = {
@@ -74,7 +74,7 @@ export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null
   return Math.max(nowMs, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
 }
 
-/** What a summary is opened with; `publicUrl` is the base of links, without a slash at its end. */
+/** The contents that a summary is opened with; `publicUrl` is the base of links, without a slash at its end. */
 export type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[]; reason?: string };
 
 /** Windows of maintenance that a summary names. */

@@ -111,7 +111,7 @@ export async function supersedeRetries(
   );
 }
 
-/** What a delivery waits for, as it is recorded. */
+/** A hold as it is recorded of its delivery. */
 export type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean };
 
 /** Records what deliveries wait for. */
@@ -311,7 +311,10 @@ async function listToClear(run: Run, beforeMs: number): Promise<string[]> {
     .map(({ id }) => id);
 }
 
-/** Those that are being reopened meanwhile stay: what a subquery found is not looked at again once it was waited for. */
+/**
+ * Deletes one chunk of a channel's deliveries, and returns how many. Those that another transaction is reopening are
+ * skipped: after a wait for their locks the subquery would not be evaluated again.
+ */
 async function deleteSome(run: Run, channelId: string, beforeMs: number): Promise<number> {
   const [row] = await run<{ deleted: number }>(
     `WITH last AS (SELECT created_at, id FROM deliveries WHERE channel_id = $1

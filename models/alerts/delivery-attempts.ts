@@ -26,8 +26,8 @@ export type ClaimedAttempt = {
   /** Null where there is none, or where its key is missing from the ring. */
   webhook: OpenedWebhook | null;
   /**
-   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook, of an email channel its
-   * address. Null for webhooks, and where nothing is connected.
+   * The way to the chat of a channel: of Telegram its id, of Slack its sealed webhook, of an email channel its address.
+   * Null for webhooks, and where nothing is connected.
    */
   connection: string | null;
   /** Why the channel no longer accepts deliveries; null = it does. */
@@ -40,7 +40,7 @@ export type ClaimedAttempt = {
   /** Of Telegram, the group of alerts that it belongs to, and the message of the chat that shows that; null = none. */
   groupId: string | null;
   chatMessageId: number | null;
-  /** What it waited for, such as the end of maintenance, where it was not released yet; null = nothing. */
+  /** The reason for which it waited, where it was not released yet; else null. */
   holdReason: HoldReason | null;
   /** Whether it was held and may still belong in the message of a parent monitor. */
   isBehind: boolean;
@@ -49,9 +49,9 @@ export type ClaimedAttempt = {
 };
 
 /**
- * What a request for an attempt got. `claimed` is null where everything that is due is claimed, or waits for an earlier
- * delivery. `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by
- * another's claim.
+ * The answer to a request for an attempt. `claimed` is null where everything that is due is claimed, or waits for an
+ * earlier delivery. `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been
+ * overtaken by another's claim.
  */
 export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
 
@@ -341,7 +341,7 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
   return channel.status === 'connected' ? null : 'The channel is not connected';
 }
 
-/** What an attempt that was only put off is known by: its status or its error. */
+/** The status or the error by which an attempt that was only put off is known. */
 export type PutOffMark = { statusCode: number } | { error: string };
 
 /** How many attempts beyond `attemptsBefore` were only put off, so soon after the first; and when that began. */
@@ -427,7 +427,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
   );
   const failed = made.filter(({ outcome }) => outcome === 'failed');
-  // What came in their messages while the statement waited for that is not seen by it.
+  // The statement does not find alerts that came in their messages while it waited for a lock.
   if (failed.length > 0)
     await runOn(database.pool)(`WITH ${releaseBehind(FAILED_AT_FIRST, '$2::bigint')} SELECT`, [
       failed.map(({ deliveryId }) => deliveryId),

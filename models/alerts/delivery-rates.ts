@@ -115,7 +115,7 @@ async function recordMerges(run: Run, merged: readonly { deliveryId: string; cha
   );
 }
 
-/** What superseded another uses up nothing of its own: else what flaps for long enough would wait for ever. */
+/** Refunds the rate of merged deliveries; otherwise a monitor that keeps flapping would wait forever. */
 async function giveBack(run: Run, merged: readonly ChangeDelivery[]): Promise<void> {
   if (merged.length === 0) return;
   const used = [...usedUpBy(merged)];

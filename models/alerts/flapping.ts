@@ -4,7 +4,7 @@ import { DAY_MS } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
 import { pairOf, type Pair } from './deliveries.ts';
 
-/** What a channel has been sent of a monitor, with the ids of the messages that wait. */
+/** The messages that a channel has been sent about a monitor, with the ids of those that wait. */
 export type SentOfPair = Pair & FlappingMessages & { unstableId: string | null; stableId: string | null };
 
 /** The most changes of a monitor that a message counts. */
@@ -16,8 +16,8 @@ const RATE_KEY = `'flapping ' || p."channelId" || ' ' || p."monitorId"`;
 const PAIRS = 'json_to_recordset($1::json) AS p ("channelId" text, "monitorId" text)';
 
 /**
- * What channels have been sent of monitors. The messages that wait are locked until the caller's transaction ends, so
- * that no claim takes them; one that is claimed already counts as sent.
+ * Lists the messages that channels have been sent about monitors. Those that wait are locked until the caller's
+ * transaction ends, so that no claim takes them; one that is claimed already counts as sent.
  */
 export async function listFlappingMessages(run: Run, pairs: readonly Pair[], nowMs: number): Promise<SentOfPair[]> {
   const waiting = await run<Pair & { id: string; dueAtMs: number; isStable: boolean }>(

@@ -76,7 +76,7 @@ const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
     AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND (c.type <> 'webhook' OR c.follows_maintenance))))`;
 
 /**
- * Has claimed alerts that waited wait again where their monitor is in maintenance or muted by now. Returns until when
+ * Holds claimed alerts that waited once more, where their monitor is in maintenance or muted by now. Returns until when
  * each waits, in Unix milliseconds; null = not at all.
  */
 export async function holdAgain(
@@ -104,7 +104,7 @@ export async function holdAgain(
   return claimed.map(({ deliveryId, attempt }) => until.get(`${deliveryId} ${attempt}`) ?? null);
 }
 
-/** What became of a claimed alert that waited; `open` where more than its own row decides. */
+/** The outcome of a claimed alert that waited; `open` where more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
 /**
@@ -147,7 +147,7 @@ export async function settleHeld(
   );
   const outcomes = new Map(settled.map(({ id, attempt, outcome }) => [`${id} ${attempt}`, outcome]));
   const dropped = settled.flatMap(({ id, outcome }) => (outcome === 'dropped' ? [id] : []));
-  // What came in their messages while the statement waited for that is not seen by it.
+  // The statement does not find alerts that came in their messages while it waited for a lock.
   if (dropped.length > 0)
     await run(`WITH ${releaseBehind('SELECT unnest($1::text[])', '$2::bigint', 'h.unless_acknowledged')} SELECT`, [
       dropped,

@@ -55,7 +55,7 @@ export async function releaseToParents(run: Run, parentNos: readonly number[], n
   );
 }
 
-/** What waits again for results of its own monitor: the channels that it waits for, and the monitors. */
+/** The alerts that wait again for results of their own monitors: their channels, and those monitors. */
 export type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
 
 /** How long what waits for a result of its own is left alone where nothing says that there is one, in milliseconds. */
@@ -68,9 +68,10 @@ export const FALLBACK_MS = 300_000;
 type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
 
 /**
- * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
- * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as
- * they are. One that a worker has claimed keeps its moment: the worker looks again after this commit.
+ * Re-queues alerts that were folded into a parent's message. Called when the parent is no longer down, or the
+ * dependency was removed; each alert then waits for a new result of its own monitor. Alerts of which there is a newer
+ * change are left as they are. One that a worker has claimed keeps its moment: the worker reads its parents again after
+ * this commit.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -113,13 +114,13 @@ export async function awaitOwnResults(
   };
 }
 
-/** What a claimed alert that waited finds of what its monitor depends on. */
+/** The facts by which the parents of its monitor decide on a claimed alert that waited. */
 export type ParentStatus = {
   /** The number of its monitor; null where that is gone. */
   monitorNo: number | null;
   /** A monitor that it depends on, which is down, and that the channel was sent, or is to be sent, as `rootId`. */
   parent: { no: number; id: string; rootId: string; rootNo: number } | null;
-  /** What the alert itself waits for; null where that is no parent. */
+  /** The hold of the alert itself: for a parent, or with `awaitsOwn` for a result of its own monitor; null = none. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
   isUpdate: boolean;

@@ -57,7 +57,7 @@ export type EvaluatedMonitor = {
   sequence: number;
   updatedAtMs: number;
   sources: ScheduledSource[];
-  /** What it was before it became unknown through our own overload; null where it is not, or for another reason. */
+  /** Its state before it became unknown through our own overload; null where it is not, or for another reason. */
   uncheckedFrom: MonitorState | null;
   /** Whether it depends on other monitors, and whether others depend on it (D-528). */
   hasParents: boolean;
@@ -177,7 +177,7 @@ export async function lockMonitors(
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.intervalSeconds)));
   const voters = await run<ScheduledSource & { monitorNo: number }>(
-    // What a region that was just retired has seen counts until its monitors have moved.
+    // The results of a region that was just retired count until its monitors have moved.
     `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, s.state,
             is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL) AS online,
             CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
@@ -197,8 +197,8 @@ export async function lockMonitors(
 }
 
 /**
- * What a source saw at the bad results that its gauges begin with, by gauge: those that began anew. Null: it has no bad
- * result any more.
+ * The evidence of the bad results that a source's gauges begin with, by gauge: of those that began anew. Null where it
+ * has no bad result any more.
  */
 export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & { atMs: number }) | null>> | null;
 

@@ -132,8 +132,8 @@ function isDownMessage(message: StoredMessage): message is MonitorMessage & { ev
 }
 
 /**
- * Has what waits behind the monitor of a claimed alert come in its message, and names it there. Null where the alert is
- * an update that has nothing left to say: then it is dropped.
+ * Adds the alerts that wait behind the monitor of a claimed alert to its message, by name. Null where the alert is an
+ * update that has nothing left to say: then it is dropped.
  */
 export async function fillBehind(
   claimed: ClaimedAttempt,

@@ -20,11 +20,11 @@ export type NotifiedChange = WithIncident & {
   monitor: Pick<EvaluatedMonitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'>;
   sequence: number;
   change: Change;
-  /** What channels were notified of before; null = nothing. */
+  /** The state that channels were notified of before; null = none. */
   lastNotified: EventState | null;
   /** The vendors and parent monitors that may have caused it. */
   culprits: readonly FailingDependency[];
-  /** What its alerts wait for, because its monitor depends on others, and what that is newer than; null = nothing. */
+  /** The hold of its alerts for parents, which wait for results newer than `sinceMs`; null = they do not wait. */
   parentHold: (Hold & { sinceMs: number }) | null;
 };
 
@@ -46,7 +46,7 @@ export type RoutedDelivery = ChangeDelivery &
     channelType: ChannelType;
     groupSeconds: number;
     summarizesFlapping: boolean;
-    /** What it waits for of the monitors that its own depends on is newer than this, in Unix milliseconds. */
+    /** The results of parents that it waits for are newer than this, in Unix milliseconds. */
     sinceMs: number;
   };
 
@@ -97,7 +97,7 @@ export function routeChange(
       const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, nowMs) : null;
       const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
       const behind = followsMaintenance && change.to !== 'up' ? parentHold : null;
-      // What waits longer than for a parent looks at that when it is claimed.
+      // A delivery that waits longer for something else is decided by its parents when it is claimed.
       const hold = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
       return {
         id: newId('dlv'),

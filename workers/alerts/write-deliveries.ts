@@ -103,8 +103,8 @@ async function writeChatDeliveries(
 }
 
 /**
- * Writes what waits, and returns it with the deliveries that are sent now, and both together as `known`. What waited is
- * over where its monitor has recovered before its channel was notified, and so is the recovery.
+ * Writes the deliveries that wait, and returns them with those that are sent now, and both together as `known`. If a
+ * monitor recovers before its channel was notified, both the waiting alert and the recovery are dropped.
  */
 async function writeWaiting(
   run: Run,
@@ -217,7 +217,7 @@ async function dropUnawaited(
   known: { nowMs: number; awaited: readonly string[] },
 ): Promise<readonly RoutedDelivery[]> {
   const handled = new Set<string>();
-  // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
+  // Earlier changes of the monitor in this very batch, which the chat is notified of, are not written yet.
   const changed = deliveries.filter((change) => {
     const isFirst = !handled.has(pairOf(change));
     handled.add(pairOf(change));

@@ -40,7 +40,7 @@ import { changedSources, hasFirstFailure, lateEvidence, stepMonitor, type Steppe
 export type EvaluatorParts = RecordingParts & { database: Database; now: () => number };
 
 /**
- * What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries
+ * The outcome of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries
  * and rechecks to be enqueued.
  */
 export type EvaluationOutcome = RecordedChanges & { stored: number };
@@ -313,7 +313,7 @@ function stepMonitors(
 async function recordSources(run: Run, stepped: readonly SteppedMonitor[], nowMs: number): Promise<void> {
   const changed = stepped.flatMap((monitor) => changedSources(monitor, nowMs));
   await storeSourceStates(run, changed);
-  // What turned while it did not count changes nothing once it does: the sweep then decides anew.
+  // A source that turned while it did not count changes nothing once it does: the sweep then decides anew.
   await updateNotCounted(
     run,
     changed.filter(({ isNotCounted }) => isNotCounted),

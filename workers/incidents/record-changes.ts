@@ -40,8 +40,8 @@ type RecordedTransition = {
 };
 
 /**
- * What was written: the transitions for the log, and the deliveries and rechecks whose jobs are to be added once the
- * transaction is committed.
+ * The changes as they were written. Their transitions are for the log; the jobs of their deliveries and rechecks are to
+ * be added once the transaction is committed.
  */
 export type RecordedChanges = {
   transitions: RecordedTransition[];
@@ -133,7 +133,7 @@ async function findRoutes(run: Run, moved: readonly ChangedMonitor[]): Promise<M
   return Map.groupBy(await listRoutes(run, monitorIds), ({ monitorId }) => monitorId);
 }
 
-/** What channels were last notified of a monitor: read only of those that come up from a state that has no event. */
+/** Reads the states last notified of monitors: only of those that come up from a state that has no event. */
 async function findLastNotified(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, EventState>> {
   const recovering = moved.filter(
     ({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up',
@@ -171,7 +171,7 @@ function decideChanges({ monitor, changes }: ChangedMonitor, given: Decision): D
   });
 }
 
-/** What alerts of a change wait for, because its monitor depends on others; its first failure says since when. */
+/** The hold of a change's alerts for the parents of its monitor; its first failure says since when. */
 function holdFor(change: Change, parents: readonly ParentFacts[]): DecidedChange['parentHold'] {
   if (change.to === 'up' || parents.length === 0) return null;
   const failures = change.failures.map(({ first }) => first.atMs);
@@ -216,7 +216,7 @@ function transitionOf({ monitor, sequence, change, incident }: DecidedChange & W
   return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
 }
 
-/** What the monitors that are in trouble depend on; those that changed in this very batch as they are after it. */
+/** Reads the parents of monitors in trouble; those that changed in this very batch as they are after it. */
 async function findParentsOf(
   run: Run,
   moved: readonly ChangedMonitor[],
@@ -235,8 +235,8 @@ async function findParentsOf(
 }
 
 /**
- * What the monitors that go down depend on, vendors that changed in this very batch as they are after it; most batches
- * ask nothing.
+ * Reads the vendors that the monitors going down depend on; those that changed in this very batch as they are after it.
+ * Most batches need no statement.
  */
 async function findDependenciesOf(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Dependency>> {
   const ids = moved
@@ -252,7 +252,7 @@ async function findDependenciesOf(run: Run, moved: readonly ChangedMonitor[]): P
   return dependencies;
 }
 
-/** What is announced of committed changes. */
+/** The parts of committed changes that are announced. */
 export type Announced = Pick<RecordedChanges, 'transitions' | 'deliveries'>;
 
 /** Logs committed transitions and adds the jobs of their deliveries. Never rejects. */

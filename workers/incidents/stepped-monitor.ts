@@ -105,7 +105,7 @@ export function changedSources({ monitor, after, results }: SteppedMonitor, nowM
     }));
 }
 
-/** What the results of a source, one monitor's, saw at the first failures that its state knows of. */
+/** Collects the evidence, among a source's results of one monitor, of the first failures in its state. */
 function collectFirstFailureEvidence(
   state: SourceState | null,
   results: readonly MeasuredResult[],

@@ -48,8 +48,8 @@ const PAGE = 5000;
 const CHUNK = 200;
 
 /**
- * What a process remembers from one sweep to the next. When it scanned all monitors (Unix milliseconds), and which may
- * be stale within `AHEAD_MS` of that.
+ * The memory of a process from one sweep to the next. It has when all monitors were scanned (Unix milliseconds), and
+ * which may be stale within `AHEAD_MS` of that.
  */
 export type SweepMemory = { scannedAtMs: number; suspects: readonly number[] };
 
@@ -91,7 +91,7 @@ export async function sweep(
   return { stale: stale.length, transitions };
 }
 
-/** What a process remembers that has not swept yet: nothing. */
+/** The memory of a process that has not swept yet, which is empty. */
 export function newSweepMemory(): SweepMemory {
   return { scannedAtMs: Number.NEGATIVE_INFINITY, suspects: [] };
 }
@@ -105,7 +105,7 @@ async function listStale({ database }: Runtime, nowMs: number, memory: SweepMemo
     Object.assign(memory, { scannedAtMs: nowMs, suspects });
   }
   const changed = await restingAfter(() => listChangedMonitors(run, asOf.editedSinceSeconds));
-  // What changed is a suspect until the next scan: a source may count again by a result that is old already.
+  // A changed monitor is a suspect until the next scan: a source may count again by a result that is old already.
   memory.suspects = [...new Set([...memory.suspects, ...changed])].toSorted((a, b) => a - b);
   const stale: number[] = [];
   for (let start = 0; start < memory.suspects.length; start += PAGE) {
@@ -138,7 +138,7 @@ async function restingAfter<Result>(read: () => Promise<Result>): Promise<Result
   return result;
 }
 
-/** What a silence is worth that a sweep finds. */
+/** The facts that say what a silence is worth to a sweep. */
 type Watching = { watchingSinceMs: number; isBehind: boolean };
 
 /** Undefined where the queue could not be read. */
@@ -193,7 +193,7 @@ function decideChunk(
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
     const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));
-    // What was not decided yet is decided again by the next sweep.
+    // A monitor that was not decided yet is decided again by the next sweep.
     const settled = changed
       .filter(({ monitor, changes }) => changes.length > 0 || !isOutOfVotes(monitor, nowMs))
       .map(({ monitor }) => monitor);
