@@ -161,7 +161,7 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
   };
 }
 
-/** Adds what differs by attempt to a stored message. The common fields come first, in whatever order they were stored. */
+/** Adds the fields that differ by attempt to a stored message. The common fields come first, however it was stored. */
 export function completeEnvelope<Message extends EventMessage | GroupMessage>(
   message: Message,
   attempt: { deliveryId: string; sentAtMs: number },

@@ -57,8 +57,8 @@ export type Occasion = {
 
 /**
  * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
- * stale. Only a sweep that knows that we were watching throughout (`silenceCounts`) may call a decided monitor better or
- * unknown for lack of results. Otherwise that takes agents that are gone or offline, or sources that report that they
+ * stale. Only a sweep that knows that we watched throughout (`silenceCounts`) may call a decided monitor better, or
+ * unknown, for lack of results. Otherwise that takes agents that are gone or offline, or sources that report that they
  * cannot tell. Where overloaded locations are silent, the monitor becomes unknown as our own fault, without an alert;
  * once the fault is no longer ours, channels are notified as of any other silence.
  */

@@ -29,7 +29,7 @@ export type SummarisedChange = {
 };
 
 /** Until the caller's transaction ends, no other one opens or closes summaries of these tenants. */
-export async function holdSummaries(run: Run, tenantIds: readonly string[]): Promise<void> {
+export async function lockSummaries(run: Run, tenantIds: readonly string[]): Promise<void> {
   await run('SELECT FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [tenantIds]);
 }
 
@@ -43,7 +43,7 @@ export async function countChangedMonitors(
   tenantIds: readonly string[],
   sinceMs: number,
 ): Promise<Map<string, number>> {
-  await holdSummaries(run, tenantIds);
+  await lockSummaries(run, tenantIds);
   const rows = await run<{ tenant_id: string; monitors: number }>(
     `SELECT tenant_id, count(DISTINCT monitor_id) AS monitors FROM transitions t
      WHERE tenant_id = ANY ($1::text[]) AND detected_at > $2 AND to_state IN ('down', 'degraded', 'unknown', 'up')
@@ -78,7 +78,7 @@ export async function listNewestSummaries(
 
 /**
  * Makes deliveries that were just written the newest summaries of their channels. The caller holds the tenants by
- * `holdSummaries`.
+ * `lockSummaries`.
  */
 export async function upsertSummaries(
   run: Run,

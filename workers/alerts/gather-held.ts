@@ -16,7 +16,7 @@ import {
   type DueHeld,
   type SettledHeld,
 } from '../../models/alerts/held-deliveries.ts';
-import { addToSummaries, holdSummaries, listNewestSummaries, upsertSummaries } from '../../models/alerts/summaries.ts';
+import { addToSummaries, lockSummaries, listNewestSummaries, upsertSummaries } from '../../models/alerts/summaries.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { createBatched, inTransaction, runOn, type Batched, type Run } from '../../models/sql.ts';
@@ -155,7 +155,7 @@ async function gatherHeld(
   if (claimed.channelType === 'webhook' || claimed.isOvertaken) return null;
   if (!(await hasOtherHeld(runOn(database.pool), claimed, nowMs))) return null;
   return await inTransaction(database, async (run) => {
-    await holdSummaries(run, [claimed.tenantId]);
+    await lockSummaries(run, [claimed.tenantId]);
     const held = await lockDueHeld(run, claimed, nowMs);
     if (held.length < 2 || !held.some(({ id }) => id === claimed.deliveryId)) return null;
     return await moveInto(run, { held, claimed, nowMs, ...parts });

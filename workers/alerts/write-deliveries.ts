@@ -15,7 +15,7 @@ import { insertAtRate, scheduleAtRate } from '../../models/alerts/delivery-rates
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import { insertParentHolds, type ParentHold } from '../../models/alerts/parent-holds.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/routes.ts';
-import { holdSummaries } from '../../models/alerts/summaries.ts';
+import { lockSummaries } from '../../models/alerts/summaries.ts';
 import { listAlertMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
@@ -69,7 +69,7 @@ async function writeWebhookDeliveries(
   );
   const written = await insertAtRate(run, single, nowMs);
   if (grouping.length > 0) {
-    await holdSummaries(run, unique(grouping.map(({ tenantId }) => tenantId)));
+    await lockSummaries(run, unique(grouping.map(({ tenantId }) => tenantId)));
     written.push(...(await writeGroups(run, grouping, parts)));
   }
   return [...held, ...written, ...(await writeReminders(run, known, parts))];
@@ -88,7 +88,7 @@ async function writeChatDeliveries(
   const { nowMs } = parts;
   const { held, current, known } = await writeWaiting(run, deliveries, nowMs);
   if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts))];
-  await holdSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
+  await lockSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
   await supersedeRetries(run, current, nowMs);
   const { sent, waiting } = await takeFlapping(run, current, parts);
   const { grouping = [], others = [] } = Object.groupBy(sent, ({ groupSeconds }) =>

@@ -22,7 +22,7 @@ type Planned<Delivery extends Change> = { pair: SentOfPair; plan: FlappingPlan; 
 
 /**
  * Takes from changes what the message of a monitor that flaps says instead (D-537), and writes that. Returns the rest,
- * which is sent, and the messages that are due at another moment now. The caller holds the tenants by `holdSummaries`.
+ * which is sent, and the messages that are due at another moment now. The caller holds the tenants by `lockSummaries`.
  */
 export async function takeFlapping<Delivery extends Change>(
   run: Run,

@@ -110,7 +110,7 @@ type GroupedChange = ChangeDelivery & {
 
 /**
  * Writes the alerts of channels that group them: the first of a state and cause at once, what follows closely in one
- * message. Returns the deliveries that are new. The caller holds the tenants by `holdSummaries`.
+ * message. Returns the deliveries that are new. The caller holds the tenants by `lockSummaries`.
  */
 export async function writeGroups(run: Run, changes: readonly GroupedChange[], parts: Parts): Promise<NewDelivery[]> {
   if (changes.length === 0) return [];
