@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { badRequest } from './api-error.ts';
 import { isId } from './request-context.ts';
@@ -46,13 +47,13 @@ export function requireDecimal({ originalUrl }: WrittenRequest, name: string): v
 }
 
 /**
- * Reads `limit` and `cursor`, which the validator has accepted. Throws 400 for a cursor that this API did not issue,
+ * Reads `limit` and `cursor`, which the validator has accepted. Throws 400 for a cursor that this list did not issue,
  * and for a number that is not written as a whole number.
  */
 export function readPage(request: WrittenRequest & { query: PageQuery }): PageRequest {
   requireWholeNumbers(request, WHOLE_NUMBERS);
   const { limit, cursor } = request.query;
-  const after = cursor === undefined ? null : decodeCursor(cursor);
+  const after = cursor === undefined ? null : decodeCursor(cursor, pathOf(request));
   if (cursor !== undefined && after === null)
     throw badRequest('cursor must come from the Link header of this list, got a different value');
   return { limit: limit ?? null, after };
@@ -93,16 +94,23 @@ function nextUrl(
 ): string {
   const url = new URL(request.originalUrl, 'http://unused');
   if (limit !== null) url.searchParams.set('limit', String(limit));
-  url.searchParams.set('cursor', encodeCursor(position));
+  url.searchParams.set('cursor', encodeCursor(position, url.pathname));
   return `${publicUrl}${url.pathname}${url.search}`;
 }
 
-function encodeCursor({ at, id }: Position): string {
-  return Buffer.from(`${at}.${id}`).toString('base64url');
+function pathOf({ originalUrl }: WrittenRequest): string {
+  return new URL(originalUrl, 'http://unused').pathname;
 }
 
-function decodeCursor(cursor: string): Position | null {
-  const [at = '', id = '', ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('.');
-  const isOurs = rest.length === 0 && /^\d{1,15}$/.test(at) && isId(id);
-  return isOurs ? { at: Number(at), id } : null;
+/** The checksum shows that a cursor is whole, and of this list: another's position would skip entries in silence. */
+function encodeCursor({ at, id }: Position, path: string): string {
+  const checksum = createHash('sha256').update(`${path} ${at}.${id}`).digest('base64url').slice(0, 6);
+  return Buffer.from(`${at}.${id}.${checksum}`).toString('base64url');
+}
+
+function decodeCursor(cursor: string, path: string): Position | null {
+  const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split('.');
+  if (!/^\d{1,15}$/.test(at) || !isId(id)) return null;
+  const position = { at: Number(at), id };
+  return cursor === encodeCursor(position, path) ? position : null;
 }

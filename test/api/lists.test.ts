@@ -116,6 +116,23 @@ test('monitors are filtered by the agent that watches them, and an agent of anot
   t.deepEqual(await names(stranger, `agent_id=${idOf('hanoi')}`), []);
 });
 
+test('a cursor of another list, and one that is not whole, is refused in place of skipping entries', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const name of ['one', 'two']) await owner('POST', '/v1/monitors', { name, target: `https://${name}.example` });
+  const { headers } = await owner('GET', '/v1/monitors?limit=1');
+  const cursor = /cursor=([^&>]+)/.exec(headers.get('link') ?? '')?.[1] ?? '';
+  t.is(entriesOf(await owner('GET', `/v1/monitors?limit=1&cursor=${cursor}`))[0]?.name, 'two');
+  for (const path of [
+    `/v1/channels?cursor=${cursor}`,
+    `/v1/monitors?cursor=${cursor.slice(0, -1)}`,
+    `/v1/monitors?cursor=${cursor}x`,
+    `/v1/monitors?cursor=${cursor.slice(0, 20)}${cursor[20] === 'A' ? 'B' : 'A'}${cursor.slice(21)}`,
+  ]) {
+    const error = 'cursor must come from the Link header of this list, got a different value';
+    isError(t, await owner('GET', path), { status: 400, error });
+  }
+});
+
 const BAD_QUERIES: [string, RegExp][] = [
   ['/v1/monitors?limit=0x10', /^limit must be a whole number in decimal digits, got "0x10"$/],
   ['/v1/incidents?since=1e2', /^since must be a whole number in decimal digits, got "1e2"$/],
