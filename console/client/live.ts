@@ -327,7 +327,7 @@ function isTooSoon(error: unknown): boolean {
 export function useReload(
   load: { reload: () => Promise<void>; error: ReadonlySignal<unknown> },
   kinds: readonly LiveKind[],
-  concerns: (id: string) => boolean = () => true,
+  concerns: (id: string, data: Change['data']) => boolean = () => true,
 ): void {
   const latest = useRef({ load, concerns });
   latest.current = { load, concerns };
@@ -341,7 +341,7 @@ export function useReload(
     };
     let isFirst = true;
     const endings = [
-      onChange((kind, { id }) => kinds.includes(kind) && latest.current.concerns(id) && soon()),
+      onChange((kind, data) => kinds.includes(kind) && latest.current.concerns(data.id, data) && soon()),
       resets.subscribe(() => {
         if (!isFirst) soon();
         isFirst = false;

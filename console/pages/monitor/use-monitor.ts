@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Monitor, type Schemas } from '../../client/api.ts';
-import { monitors, onChange, usePoll } from '../../client/live.ts';
+import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 
@@ -80,20 +80,14 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   const wasListed = useRef(false);
   wasListed.current ||= listed !== null;
   const row = listed ?? whole;
-  const version = listed === null ? null : `${listed.status} ${listed.updated_at} ${listed.enabled}`;
+  const version = listed === null ? null : versionOf(listed);
   useEffect(() => {
-    if (version === null || whole === null || version === `${whole.status} ${whole.updated_at} ${whole.enabled}`)
-      return;
+    if (version === null || whole === null || version === versionOf(whole)) return;
     for (const load of [detail, incidents, stats, uptime, locations]) void load.reload();
   }, [version]);
-  useEffect(
-    () =>
-      onChange((kind, data) => {
-        if (kind === 'incident' && (data as Partial<Schemas['Incident']>).monitor_id === id) void incidents.reload();
-        if (kind === 'agent') void locations.reload();
-      }),
-    [id],
-  );
+  useReload(detail, []);
+  useReload(incidents, ['incident'], (_, data) => (data as Partial<Schemas['Incident']>).monitor_id === id);
+  useReload(locations, ['agent']);
   useEffect(() => {
     const timer = setInterval(() => !document.hidden && void locations.reload(), LOCATIONS_EVERY_MS);
     return () => clearInterval(timer);
@@ -115,4 +109,9 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
     row,
     isDeleted: wasListed.current && monitors.value !== null && listed === null,
   };
+}
+
+/** What changes with the status and the settings; an outage that has ended meanwhile leaves its time. */
+function versionOf({ status, state_since: since, updated_at: updatedAt, enabled }: Monitor): string {
+  return [status, since, updatedAt, enabled].join();
 }
