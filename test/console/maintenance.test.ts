@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { watchMaintenance } from '../../workers/maintenance/plan.ts';
 import { addPerson, type Person } from '../api/person.ts';
-import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { findBarriers, findSideways, signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { until } from '../helpers/until.ts';
 
@@ -272,5 +272,50 @@ test('who may only read sees windows and no actions', async (t) => {
   await page.goto(`/monitors/${prepared.monitorId}`);
   await page.getByRole('status').filter({ hasText: 'In maintenance until' }).waitFor();
   t.is(await page.getByRole('button', { name: 'Maintenance' }).count(), 0);
+  t.deepEqual(complaints, []);
+});
+
+test('two people who edit one window undo nothing of each other, and a conflict is said first', async (t) => {
+  const prepared = await prepare(t);
+  const { account, monitorId } = prepared;
+  const { json: other } = await account.owner('POST', '/v1/monitors', { name: 'Search' });
+  const { json: third } = await account.owner('POST', '/v1/monitors', { name: 'Mail' });
+  const id = await plan(prepared, { starts_at: '2027-03-06T02:30', timezone: 'UTC' });
+  const path = `/v1/maintenance-windows/${id}` as const;
+  const { page, complaints } = await openAt(t, await prepared.person(), `/maintenance/${id}/edit`);
+  const name = page.getByLabel('Name', { exact: true });
+  await page.getByRole('checkbox', { name: /^Search/ }).check();
+  await account.owner('PATCH', path, { duration_seconds: 7200, monitor_ids: [monitorId, third.id] });
+  await press(page, 'Save changes');
+  await page.waitForURL((url) => url.pathname === `/maintenance/${id}`);
+  const { duration_seconds: seconds, monitor_ids: ids } = await windowOf(prepared, id);
+  t.deepEqual([seconds, ids.toSorted()], [7200, [monitorId, other.id, third.id].toSorted()]);
+
+  await page.goto(`/maintenance/${id}/edit`);
+  await name.fill('Ours');
+  await account.owner('PATCH', path, { name: 'Theirs' });
+  await press(page, 'Save changes');
+  await page.getByText('Someone else changed this window. Reload to see the changes, or save again').waitFor();
+  t.is((await windowOf(prepared, id)).name, 'Theirs');
+  await press(page, 'Save changes');
+  await page.getByRole('heading', { level: 1, name: 'Ours', exact: true }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('a window that is edited again after a sign-in keeps what others changed meanwhile', async (t) => {
+  const prepared = await prepare(t);
+  const id = await plan(prepared, { starts_at: '2027-03-06T02:30', timezone: 'UTC' });
+  const person = await prepared.person();
+  const { page, complaints } = await openAt(t, person, `/maintenance/${id}/edit`);
+  await page.getByLabel('Name', { exact: true }).fill('Night backups');
+  await person.call('DELETE', '/v1/session');
+  await page.getByText(/what you typed is kept/).waitFor();
+  await prepared.account.owner('PATCH', `/v1/maintenance-windows/${id}`, { duration_seconds: 7200, alerts: 'drop' });
+  await signIn(page, person);
+  await until(async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === 'Night backups');
+  await press(page, 'Save changes');
+  await page.waitForURL((url) => url.pathname === `/maintenance/${id}`);
+  const { duration_seconds: seconds, alerts } = await windowOf(prepared, id);
+  t.deepEqual([seconds, alerts], [7200, 'drop']);
   t.deepEqual(complaints, []);
 });

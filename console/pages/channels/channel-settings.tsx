@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { formatDuration } from '../../../core/time.ts';
 import { api, type Schemas } from '../../client/api.ts';
+import { changesOf, joinChanges, staleFailure } from '../../client/concurrent-edits.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -23,7 +24,7 @@ import { navigate } from '../../shell/router.ts';
 import { Routing, describeTags, judgeRoute, routeBody, routeOf, type Route } from './monitor-choice.tsx';
 import { Rules } from './rules-form.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { FOLLOWS, reportsHint, staleFailure, type Channel } from './words.tsx';
+import { FOLLOWS, reportsHint, type Channel } from './words.tsx';
 
 const CHANNEL_TEXTS = {
   name: 'At most 255 characters',
@@ -85,41 +86,6 @@ function fieldsOf(channel: Channel): ChannelFields {
   };
 }
 
-/** What a save sends: what differs from what the form began with, so that it undoes no other person's change. */
-function changesOf(before: ChannelFields, after: ChannelFields): ChannelFields {
-  const known = new Map(Object.entries(before));
-  return Object.fromEntries(Object.entries(after).filter(([name, value]) => !isSame(value, known.get(name))));
-}
-
-/** Whether two values of a field are the same; the order of monitors says nothing. */
-function isSame(one: unknown, other: unknown): boolean {
-  const [a, b] = [one, other].map((value) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value));
-  return a === b;
-}
-
-/**
- * Joins the changes of a form with the channel as it is now: monitors are added and removed one by one. `theirs` is
- * what another person changed of the fields that the form changes, unless to the same; null if nothing.
- */
-export function joinChanges(
-  before: ChannelFields,
-  after: ChannelFields,
-  present: Channel,
-): { changes: ChannelFields; theirs: ChannelFields | null } {
-  const changes = changesOf(before, after);
-  const { monitor_ids: _, ...others } = changesOf(before, fieldsOf(present));
-  const isTheirs = (name: string) => name in changes || (name === 'all_monitors' && 'monitor_ids' in changes);
-  const wanted = new Map(Object.entries(after));
-  const theirs = Object.entries(others).filter(([name, value]) => isTheirs(name) && !isSame(value, wanted.get(name)));
-  // A list that is chosen in the place of all monitors has none before it.
-  if (changes.monitor_ids !== undefined && changes.all_monitors === undefined) {
-    const [begun, chosen] = [new Set(before.monitor_ids), new Set(changes.monitor_ids)];
-    const remaining = present.monitor_ids.filter((id) => chosen.has(id) || !begun.has(id));
-    changes.monitor_ids = [...new Set([...remaining, ...[...chosen].filter((id) => !begun.has(id))])];
-  }
-  return { changes, theirs: theirs.length === 0 ? null : Object.fromEntries(theirs) };
-}
-
 /** The input of the form. */
 type Draft = {
   name: string;
@@ -179,7 +145,7 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
       // What is typed from here on is not saved.
       const sent = fields();
       const present = await api.get('/channels/{id}', { path });
-      const { changes, theirs } = joinChanges(saved.current, sent, present);
+      const { changes, theirs } = joinChanges(saved.current, sent, fieldsOf(present));
       if (theirs !== null) {
         // The next save goes ahead.
         saved.current = { ...saved.current, ...theirs };

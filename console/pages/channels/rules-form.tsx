@@ -5,6 +5,7 @@ import { MAX_RULES, describeRule, findRuleProblems, type ChannelRule } from '../
 import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api, type Schemas } from '../../client/api.ts';
+import { refuseStale } from '../../client/concurrent-edits.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -16,7 +17,7 @@ import { count } from '../../parts/figures.ts';
 import { judgeTags } from '../../parts/monitors.ts';
 import { Card } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
-import { refuseStale, type Channel } from './words.tsx';
+import type { Channel } from './words.tsx';
 
 const EVENTS = [
   ['monitor.down', 'Down'],

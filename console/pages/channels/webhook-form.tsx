@@ -8,6 +8,7 @@ import {
 } from '../../../core/alerts/webhook.ts';
 import { capitalize, type FieldTexts } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
+import { refuseStale } from '../../client/concurrent-edits.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';
 import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -19,7 +20,7 @@ import { Card } from '../../parts/page.tsx';
 import type { HeaderDraft } from '../monitor-form/draft.ts';
 import { headerField, judgeHeaders } from '../monitor-form/judge-spec.ts';
 import { HeaderList } from '../monitor-form/request-fields.tsx';
-import { refuseStale, testAlert, type Channel } from './words.tsx';
+import { testAlert, type Channel } from './words.tsx';
 
 /** Changes the URL, headers and format of a webhook: a test alert has to arrive before they are stored. */
 export function WebhookForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { matchesTags } from '../../../core/monitors/monitor.ts';
-import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { monitors, useReload } from '../../client/live.ts';
 import { Remembered, canWrite } from '../../client/session-state.ts';
@@ -201,24 +200,6 @@ export const FOLLOWS = {
   label: 'Wait during maintenance and mutes',
   hint: 'Also holds alerts while a parent monitor is down. If off, only the rules delay alerts.',
 } as const;
-
-/**
- * Stops a save that would replace what another person changed; `known` is what the form began with. Where the present
- * value is what the form sends, there is nothing to replace.
- */
-export function refuseStale<T>(known: { current: T }, { present, sent }: { present: T; sent: T }, what: string): void {
-  const [before, now] = [JSON.stringify(known.current), JSON.stringify(present)];
-  // The next save goes ahead.
-  known.current = present;
-  if (now !== before && now !== JSON.stringify(sent)) throw staleFailure(what);
-}
-
-/** What a form says where another person changed what it would replace. */
-export function staleFailure(what: string): Failure {
-  return new Failure(`someone else changed ${what}. Reload to see the changes, or save again to replace them`, {
-    status: 409,
-  });
-}
 
 /** Whether a channel that is not for all monitors gets the alerts of those with these tags. */
 export function isTagged({ monitor_tags: wanted }: Channel, tags: readonly string[]): boolean {

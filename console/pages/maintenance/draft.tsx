@@ -8,7 +8,8 @@ import { toWallTime } from '../../parts/wall-time.ts';
 import type { Route } from '../channels/monitor-choice.tsx';
 
 export type MaintenanceWindow = Schemas['MaintenanceWindow'];
-type Body = Schemas['MaintenanceWindowCreate'];
+/** The fields of the form as the API takes them. */
+export type Body = Schemas['MaintenanceWindowCreate'];
 
 /** How a window repeats; the first five are rules that the form makes. */
 export type Repeats = 'once' | 'daily' | 'weekly' | 'monthly' | 'monthly-weekday' | 'cron' | 'rrule';
@@ -196,15 +197,10 @@ export function startsNow({ startsNow: isChosen, repeats }: WindowDraft): boolea
   return isChosen && repeats === 'once';
 }
 
-/** What a PATCH sends: what differs from the window as it was. A start belongs to its zone. */
-export function changesOf(before: WindowDraft, after: WindowDraft): Schemas['MaintenanceWindowPatch'] {
-  const [old, fresh] = [bodyOf(before), bodyOf(after)];
-  const isChanged = (name: keyof Body) => JSON.stringify(old[name]) !== JSON.stringify(fresh[name]);
-  const isMoved = isChanged('starts_at') || isChanged('timezone');
-  const names = (Object.keys(fresh) as (keyof Body)[]).filter(
-    (name) => isChanged(name) || (isMoved && (name === 'starts_at' || name === 'timezone')),
-  );
-  return Object.fromEntries(names.map((name) => [name, fresh[name]]));
+/** What a PATCH sends of the changes to a window: a start belongs to its zone. */
+export function withZone(changes: Partial<Body>, { starts_at: start, timezone }: Body): Partial<Body> {
+  const isMoved = 'starts_at' in changes || 'timezone' in changes;
+  return { ...changes, ...(isMoved && start !== undefined && { starts_at: start, timezone }) };
 }
 
 const STATUSES = {

@@ -1,6 +1,7 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { capitalize, type FieldTexts } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
+import { changesOf, joinChanges, staleFailure } from '../../client/concurrent-edits.ts';
 import type { ApiRequest } from '../../client/curl.ts';
 import { loadAll } from '../../client/live.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
@@ -21,11 +22,12 @@ import {
   ALERTS,
   UNITS,
   bodyOf,
-  changesOf,
   draftOf,
   judgeWindow,
   newDraft,
   startsNow,
+  withZone,
+  type Body,
   type MaintenanceWindow,
   type WindowDraft,
 } from './draft.tsx';
@@ -80,34 +82,65 @@ const TEXTS: FieldTexts = {
   tags: 'At most 20 tags like env:prod',
 };
 
+/** What was typed, and the window that it began with. */
+type KeptDraft = { from: Body; draft: WindowDraft };
+
+/** Saves the changes of a window on top of what others changed meanwhile; `known` is what the form began with. */
+async function change({ id, known, sent }: { id: string; known: { current: Body }; sent: Body }) {
+  const path = { id };
+  const present = bodyOf(draftOf(await api.get('/maintenance-windows/{id}', { path })));
+  const { changes, theirs } = joinChanges(known.current, sent, present);
+  if (theirs !== null) {
+    // The next save goes ahead.
+    known.current = { ...known.current, ...theirs };
+    throw staleFailure('this window');
+  }
+  return await api.patch('/maintenance-windows/{id}', { path, body: withZone(changes, sent) });
+}
+
 function WindowForm({ window }: { window: MaintenanceWindow | null }) {
   const initial = useMemo(() => (window === null ? newDraft(clock.peek()) : draftOf(window)), []);
-  const value = useDraft<WindowDraft>(window === null ? 'new maintenance' : `maintenance ${window.id}`, initial);
+  const saved = useRef(bodyOf(initial));
+  const value = useDraft<WindowDraft, KeptDraft>(
+    window === null ? 'new maintenance' : `maintenance ${window.id}`,
+    initial,
+    {
+      store: (draft) => ({ from: saved.current, draft }),
+      restore: ({ from, draft }) => {
+        saved.current = from;
+        return draft;
+      },
+    },
+  );
   const form = useJudgedForm(TEXTS);
   const draft = value.value;
   const set = (part: Partial<WindowDraft>) => (value.value = { ...draft, ...part });
   const isNew = window === null;
   const isSaved = useRef(false);
   useLeaveGuard({
-    isNeeded: Object.keys(changesOf(initial, draft)).length > 0,
+    isNeeded: Object.keys(changesOf(saved.current, bodyOf(draft))).length > 0,
     ask: () => confirm({ title: 'Discard changes?', text: 'They have not been saved.', action: 'Discard' }),
     isFree: () => isSaved.current,
   });
   const save = () =>
     form.submit(judgeWindow(draft), async () => {
-      const saved =
+      const { id, name } =
         window === null
           ? await api.post('/maintenance-windows', { body: bodyOf(draft) })
-          : await api.patch('/maintenance-windows/{id}', { path: { id: window.id }, body: changesOf(initial, draft) });
+          : await change({ id: window.id, known: saved, sent: bodyOf(draft) });
       isSaved.current = true;
-      toast(isNew ? `${saved.name} planned` : 'Saved');
-      navigate(`/maintenance/${saved.id}`, { replace: true });
+      toast(isNew ? `${name} planned` : 'Saved');
+      navigate(`/maintenance/${id}`, { replace: true });
       await loadAll();
     });
   const request = (): ApiRequest =>
     window === null
       ? { method: 'POST', path: '/maintenance-windows', body: bodyOf(draft) }
-      : { method: 'PATCH', path: `/maintenance-windows/${window.id}`, body: changesOf(initial, draft) };
+      : {
+          method: 'PATCH',
+          path: `/maintenance-windows/${window.id}`,
+          body: withZone(changesOf(saved.current, bodyOf(draft)), bodyOf(draft)),
+        };
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,42rem)_minmax(0,1fr)]">
       <Card>

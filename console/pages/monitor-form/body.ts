@@ -1,6 +1,7 @@
 import { sortParents } from '../../../core/monitors/dependencies.ts';
 import { isAgentChecked, sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import type { Schemas } from '../../client/api.ts';
+import { isSame } from '../../client/concurrent-edits.ts';
 import { SECRET_PLACEHOLDER, type ApiRequest } from '../../client/curl.ts';
 import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, TransportDraft } from './draft.ts';
 import { defaultsOf, type Surroundings } from './problems.ts';
@@ -180,11 +181,6 @@ function filledText(written: string): string | undefined {
 
 function withoutUndefined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-/** Compares by JSON: drafts and bodies are built in one place each, so their keys have one order. */
-export function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 type Input = Schemas['CheckSpecInput'];

@@ -304,3 +304,21 @@ export function unlisted(watched: readonly string[], listed: readonly Component[
 function fold(text: string): string {
   return text.trim().toLowerCase();
 }
+
+/** Removes the values of secrets from a draft, and credentials from its URL. The user enters them again. */
+export function withoutSecrets(draft: Draft): Draft {
+  const { request, transport } = draft;
+  const withoutText = <Text extends { kind: string; text: string }>(secret: Text): Text =>
+    secret.kind === 'secret' ? { ...secret, text: '' } : secret;
+  return {
+    ...draft,
+    target: draft.target.replace(/\/\/[^/?#]*@/, '//'),
+    request: {
+      ...request,
+      headers: request.headers.map((header) => (header.kind === 'secret' ? { ...header, value: '' } : header)),
+      auth: { ...request.auth, token: '', username: '', password: '' },
+      body: withoutText(request.body),
+    },
+    transport: { ...transport, payload: withoutText(transport.payload) },
+  };
+}

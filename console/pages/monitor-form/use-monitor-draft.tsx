@@ -2,12 +2,13 @@ import { useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
+import { rebase, type Rebased } from '../../client/concurrent-edits.ts';
 import { onChange } from '../../client/live.ts';
 import { useDraft } from '../../client/session-state.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { draftOf, type Draft } from './draft.ts';
+import { draftOf, withoutSecrets, type Draft } from './draft.ts';
 import { withFollowing, type Surroundings } from './problems.ts';
-import { FIELD_LABELS, rebase, withoutSecrets, type Rebased } from './rebase.ts';
+import { FIELD_LABELS } from './words.ts';
 
 type Monitor = Schemas['MonitorDetail'];
 /** The settings that the draft was made from, and their version; null for a new monitor. */
@@ -18,7 +19,7 @@ export type MonitorDraft = {
   draft: Signal<Draft>;
   base: ReadonlySignal<Base>;
   /** What another person has changed since the form was opened; null if nothing. */
-  elsewhere: ReadonlySignal<Rebased | null>;
+  elsewhere: ReadonlySignal<Rebased<Draft> | null>;
   /** Saves by `send`. False if another person was faster: then their changes are in the draft, to be looked at. */
   save: (send: () => Promise<void>) => Promise<boolean>;
 };
@@ -29,9 +30,9 @@ type Options = { original: Draft; monitor: Monitor | null; surroundings: Surroun
 export function useMonitorDraft({ original, monitor, surroundings }: Options): MonitorDraft {
   const first = useMemo(() => baseOf(original, monitor), []);
   const base = useSignal<Base>(first);
-  const elsewhere = useSignal<Rebased | null>(null);
+  const elsewhere = useSignal<Rebased<Draft> | null>(null);
   const isSaving = useRef(false);
-  const take = (rebased: Rebased): Draft => {
+  const take = (rebased: Rebased<Draft>): Draft => {
     if (rebased.changed.length > 0) elsewhere.value = joined(elsewhere.peek(), rebased);
     return rebased.draft;
   };
@@ -82,7 +83,7 @@ function baseOf(draft: Draft, monitor: Monitor | null): Base {
 }
 
 /** Of several changes by others all fields are named. */
-function joined(before: Rebased | null, { draft, changed, kept }: Rebased): Rebased {
+function joined(before: Rebased<Draft> | null, { draft, changed, kept }: Rebased<Draft>): Rebased<Draft> {
   return {
     draft,
     changed: [...new Set([...(before?.changed ?? []), ...changed])],
@@ -91,7 +92,7 @@ function joined(before: Rebased | null, { draft, changed, kept }: Rebased): Reba
 }
 
 /** A notice of what another person has changed while the form was open. */
-export function ChangedElsewhere({ elsewhere }: { elsewhere: Rebased | null }) {
+export function ChangedElsewhere({ elsewhere }: { elsewhere: Rebased<Draft> | null }) {
   if (elsewhere === null) return null;
   const { changed, kept } = elsewhere;
   return (

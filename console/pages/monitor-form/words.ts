@@ -1,6 +1,7 @@
 import type { DnsMode, DnsRecordType } from '../../../core/checks/dns/records.ts';
 import { OPS_BY_SOURCE, type AssertionOp } from '../../../core/checks/http/assertions.ts';
 import type { AssertionSource, MonitorType } from '../../../core/monitors/monitor.ts';
+import type { Draft } from './draft.ts';
 
 /** The label and use of each type, and how its target is written; null if it has none. */
 export const TYPES = {
@@ -130,4 +131,38 @@ export const MODE_WORDS: Readonly<Record<DnsMode, string>> = {
   any: 'include any of',
   exists: 'exist',
   absent: 'don’t exist',
+};
+
+/** What people call the parts of a draft. */
+export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
+  type: 'type',
+  name: 'name',
+  target: 'target',
+  interval: 'interval',
+  timeout: 'timeout',
+  method: 'method',
+  expectedStatus: 'expected status',
+  bodyMatch: 'body text',
+  followRedirects: 'redirects',
+  failures: 'failures before alerting',
+  successes: 'successes before recovery',
+  quorum: 'locations to confirm',
+  sources: 'locations',
+  slaTarget: 'uptime target',
+  sla: 'service hours',
+  reopen: 'reopening',
+  monthlyDrill: 'monthly drill',
+  tags: 'tags',
+  grace: 'grace period',
+  warnDays: 'expiry warning',
+  components: 'components',
+  dependencies: 'dependencies',
+  parents: 'monitors that it is behind',
+  request: 'request',
+  assertions: 'assertions',
+  transport: 'payload and response',
+  ping: 'ping thresholds',
+  heartbeat: 'job options',
+  dns: 'DNS records',
+  channels: 'alert channels',
 };

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { emptyDraft, type Draft } from '../../console/pages/monitor-form/draft.ts';
-import { rebase, withoutSecrets } from '../../console/pages/monitor-form/rebase.ts';
+import { joinChanges, rebase } from '../../console/client/concurrent-edits.ts';
+import { emptyDraft, withoutSecrets, type Draft } from '../../console/pages/monitor-form/draft.ts';
 
 const START: Draft = { ...emptyDraft('http'), name: 'Shop', interval: '60' };
 
@@ -62,4 +62,33 @@ test('a draft is stored without any secret that it has', (t) => {
       ['Accept', '*/*'],
     ],
   );
+});
+
+test('monitors that two people add and remove are joined, and other fields that both changed are named', (t) => {
+  const before = { name: 'Shop', all_monitors: false, monitor_ids: ['a', 'b'], tags: ['x'] };
+  const present = { ...before, name: 'Theirs', monitor_ids: ['b', 'c'] };
+  t.deepEqual(joinChanges(before, { ...before, monitor_ids: ['b', 'a', 'd'] }, present), {
+    changes: { monitor_ids: ['b', 'c', 'd'] },
+    theirs: null,
+  });
+  t.deepEqual(joinChanges(before, { ...before, name: 'Ours' }, present).theirs, { name: 'Theirs' });
+  t.is(joinChanges(before, { ...before, name: 'Theirs' }, present).theirs, null);
+  t.is(joinChanges(before, { ...before, tags: ['y'] }, present).theirs, null);
+});
+
+test('a field that depends on one that another person changed is a conflict', (t) => {
+  const before = {
+    all_monitors: false,
+    monitor_ids: ['a'],
+    tags: ['x'],
+    starts_at: '2027-03-06T02:30',
+    timezone: 'UTC',
+  };
+  const conflictOf = (ours: Partial<typeof before>, theirs: Partial<typeof before>) =>
+    joinChanges(before, { ...before, ...ours }, { ...before, ...theirs }).theirs;
+  const all = { all_monitors: true, monitor_ids: [], tags: [] };
+  t.deepEqual(conflictOf({ monitor_ids: ['a', 'b'] }, all), { all_monitors: true });
+  t.deepEqual(conflictOf({ tags: ['x', 'y'] }, all), { all_monitors: true, tags: [] });
+  t.deepEqual(conflictOf({ starts_at: '2027-03-06T03:30' }, { timezone: 'Asia/Tokyo' }), { timezone: 'Asia/Tokyo' });
+  t.is(conflictOf({ starts_at: '2027-03-06T03:30' }, { tags: [] }), null);
 });

@@ -1,0 +1,106 @@
+import { Failure } from './answer.ts';
+
+/** Whether two values of a form are the same: each is built in one place, so their keys have one order. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** What a draft was made from, and what that has become meanwhile. */
+type Bases<Draft> = { from: Draft; to: Draft };
+
+/**
+ * A draft on top of what another person has saved meanwhile. `changed` has the fields that they changed, `kept` those
+ * among them that the draft changes as well, and in which it differs from theirs.
+ */
+export type Rebased<Draft> = { draft: Draft; changed: readonly (keyof Draft)[]; kept: readonly (keyof Draft)[] };
+
+/** Applies the changes between two bases to a draft, except where the draft has changes of its own. */
+export function rebase<Draft extends object>(draft: Draft, { from, to }: Bases<Draft>): Rebased<Draft> {
+  const fields = Object.keys(to) as (keyof Draft)[];
+  const changed = fields.filter((field) => !isSame(from[field], to[field]));
+  const merged = Object.fromEntries(
+    changed.map((field) => [field, merge(draft[field], { from: from[field], to: to[field] })]),
+  ) as Partial<Draft>;
+  return {
+    draft: { ...draft, ...merged },
+    changed,
+    kept: changed.filter((field) => !isSame(merged[field], to[field])),
+  };
+}
+
+/** Merges the parts of a group, such as headers and body of a request; any other value is one whole. */
+function merge(value: unknown, { from, to }: { from: unknown; to: unknown }): unknown {
+  if (!isGroup(value) || !isGroup(from) || !isGroup(to)) return isSame(value, from) ? to : value;
+  return Object.fromEntries(
+    Object.entries(value).map(([part, own]) => [part, isSame(own, from[part]) ? to[part] : own]),
+  );
+}
+
+function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Fields of a form as the API takes them. */
+type Fields = { all_monitors?: boolean; monitor_ids?: readonly string[] };
+
+/** What a save sends: what differs from what the form began with, so that it undoes no other person's change. */
+export function changesOf<T extends object>(before: T, after: T): Partial<T> {
+  const known = new Map(Object.entries(before));
+  const changed = Object.entries(after).filter(([name, value]) => !isSameUnordered(value, known.get(name)));
+  return Object.fromEntries(changed) as Partial<T>;
+}
+
+/** Whether two values of a field are the same; the order of monitors and tags says nothing. */
+function isSameUnordered(one: unknown, other: unknown): boolean {
+  const [a, b] = [one, other].map((value) => (Array.isArray(value) ? value.toSorted() : value));
+  return isSame(a, b);
+}
+
+/** The other fields that a change of a field conflicts with. */
+const CONFLICTS: Readonly<Record<string, readonly string[]>> = {
+  all_monitors: ['monitor_ids', 'monitor_tags', 'tags'],
+  starts_at: ['timezone'],
+  timezone: ['starts_at'],
+};
+
+/**
+ * Joins the changes of a form with what is stored by now: monitors are added and removed one by one. `theirs` is what
+ * another person changed of the fields that the form changes, unless to the same; null if nothing.
+ */
+export function joinChanges<T extends Fields>(
+  before: T,
+  after: T,
+  present: T,
+): { changes: Partial<T>; theirs: Partial<T> | null } {
+  const changes = changesOf(before, after);
+  const wanted = new Map(Object.entries(after));
+  const isOurs = (name: string) => [name, ...(CONFLICTS[name] ?? [])].some((each) => each in changes);
+  const theirs = Object.entries(changesOf(before, present)).filter(
+    ([name, value]) => name !== 'monitor_ids' && isOurs(name) && !isSameUnordered(value, wanted.get(name)),
+  );
+  // A list that is chosen in the place of all monitors has none before it.
+  if (changes.monitor_ids !== undefined && changes.all_monitors === undefined) {
+    const [begun, chosen] = [new Set(before.monitor_ids), new Set(changes.monitor_ids)];
+    const remaining = (present.monitor_ids ?? []).filter((id) => chosen.has(id) || !begun.has(id));
+    changes.monitor_ids = [...new Set([...remaining, ...[...chosen].filter((id) => !begun.has(id))])];
+  }
+  return { changes, theirs: theirs.length === 0 ? null : (Object.fromEntries(theirs) as Partial<T>) };
+}
+
+/**
+ * Stops a save that would replace what another person changed; `known` is what the form began with. Where the present
+ * value is what the form sends, there is nothing to replace.
+ */
+export function refuseStale<T>(known: { current: T }, { present, sent }: { present: T; sent: T }, what: string): void {
+  const isChanged = !isSame(known.current, present);
+  // The next save goes ahead.
+  known.current = present;
+  if (isChanged && !isSame(present, sent)) throw staleFailure(what);
+}
+
+/** What a form says where another person changed what it would replace. */
+export function staleFailure(what: string): Failure {
+  return new Failure(`someone else changed ${what}. Reload to see the changes, or save again to replace them`, {
+    status: 409,
+  });
+}
