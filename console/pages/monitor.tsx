@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/answer.ts';
 import { api, type Schemas } from '../client/api.ts';
+import { liveState } from '../client/live-stream.ts';
 import { monitors, openIncidents } from '../client/live.ts';
 import { Icon } from '../parts/icon.tsx';
-import { FailedLoad, PageSkeleton, useLoad } from '../parts/load.tsx';
+import { FailedLoad, Outdated, PageSkeleton, useLoad } from '../parts/load.tsx';
 import { STATUSES } from '../parts/monitors.ts';
 import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
@@ -105,6 +106,8 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         <Icon name="back" class="size-4" />
         Monitors
       </a>
+      {/* Without a connection the notice above the page says it. */}
+      {liveState.value !== 'away' && <Outdated load={[detail, incidents, stats, uptime, locations]} />}
       <MonitorStatus
         monitor={monitor}
         incident={openIncidents.value.get(id) ?? null}
@@ -138,7 +141,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           {hasLocations(monitor) && (
             <Locations
               detail={monitor}
-              locations={locations.value.value}
+              load={locations}
               checks={newest.checks.value ?? []}
               sources={answer?.sources ?? []}
               words={words}

@@ -4,8 +4,7 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import { serviceSeconds } from '../client/answer.ts';
 import { api, type Monitor } from '../client/api.ts';
 import { INSTALLATION_URL } from '../client/base-path.ts';
-import { liveState } from '../client/live-stream.ts';
-import { loadAll, monitors, monitorsError, monitorsLoad } from '../client/live.ts';
+import { loadAll, monitors, monitorsError } from '../client/live.ts';
 import { canWrite, signedIn, useDraft } from '../client/session-state.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button, ButtonLink } from '../parts/button.tsx';
@@ -13,13 +12,13 @@ import { SelectField } from '../parts/choice-fields.tsx';
 import { CopyText, LoopbackHint, ShownOnceDialog } from '../parts/copy.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
-import { FailedLoad, Outdated, PageSkeleton } from '../parts/load.tsx';
+import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { Empty, useTitle } from '../parts/page.tsx';
 import { PATHS, type PageProps } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
 import { FirstRun } from './overview/first-run.tsx';
-import { Listing, useFigures } from './overview/listing.tsx';
+import { Listing, OutdatedList, useFigures } from './overview/listing.tsx';
 import { countStatuses, needsFigures, summarize } from './overview/selection.ts';
 
 /** The page of all monitors. */
@@ -60,12 +59,6 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
           </div>
         )}
       </div>
-      {/* Without a connection the notice above the page says it. */}
-      {monitorsError.value !== null && liveState.value !== 'away' && (
-        <div class="px-4 pt-3 md:px-3">
-          <Outdated load={monitorsLoad} />
-        </div>
-      )}
       {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} />}
     </div>
   );
@@ -85,6 +78,7 @@ function NoMonitors() {
   const box = useRef<HTMLDivElement>(null);
   return (
     <>
+      <OutdatedList />
       <Empty icon="monitors" title="No monitors yet" action={<NewMonitor />}>
         A monitor checks a URL, port, host, domain, job or vendor, and alerts you when it fails.
       </Empty>

@@ -128,9 +128,16 @@ export function PageSkeleton() {
   );
 }
 
-/** A warning that the shown data could not be reloaded; nothing after a success or before the first data. */
-export function Outdated({ load }: { load: Pick<Load<unknown>, 'value' | 'error' | 'isBusy' | 'reload'> }) {
-  if (load.error.value === null || load.value.value === null) return null;
+type Reloaded = Pick<Load<unknown>, 'value' | 'error' | 'isBusy' | 'reload'>;
+
+/**
+ * A warning that the shown data could not be reloaded; nothing after a success or before the first data. Of several
+ * loads it has the first error, and tries all that failed again.
+ */
+export function Outdated({ load }: { load: Reloaded | readonly Reloaded[] }) {
+  const failed = [load].flat().filter(({ value, error }) => error.value !== null && value.value !== null);
+  const [first] = failed;
+  if (first === undefined) return null;
   return (
     <div
       role="alert"
@@ -140,9 +147,14 @@ export function Outdated({ load }: { load: Pick<Load<unknown>, 'value' | 'error'
     >
       <span class="flex min-w-0 flex-1 basis-60 gap-2">
         <Icon name="warning" class="mt-0.5 size-4" />
-        <span>This may be out of date. {sentenceOf(load.error.value)}.</span>
+        <span>This may be out of date. {sentenceOf(first.error.value)}.</span>
       </span>
-      <Button size="small" icon="retry" busy={load.isBusy.value} onClick={() => void load.reload()}>
+      <Button
+        size="small"
+        icon="retry"
+        busy={failed.some(({ isBusy }) => isBusy.value)}
+        onClick={() => failed.forEach(({ reload }) => void reload())}
+      >
         Try again
       </Button>
     </div>

@@ -50,3 +50,67 @@ test('an outage that came and went while the stream was lost is listed once the 
     .waitFor();
   t.deepEqual(complaints, []);
 });
+
+const FAILED = { status: 500, json: { error: 'internal error' } };
+
+test('a part of the page that cannot be loaded again says so, and is tried again', async (t) => {
+  const { page, complaints, path } = await prepare(t);
+  await page.goto(path);
+  await page.getByText('No incidents yet.').waitFor();
+  const warning = page.getByRole('alert').filter({ hasText: 'This may be out of date. Internal error.' });
+  t.is(await warning.count(), 0);
+  await page.route(`**/v1${path}/uptime*`, (route) => route.fulfill(FAILED));
+  await warning.waitFor();
+  await page.unroute(`**/v1${path}/uptime*`);
+  await warning.getByRole('button', { name: 'Try again' }).click();
+  await warning.waitFor({ state: 'detached' });
+  t.deepEqual(complaints, []);
+});
+
+test('older checks that cannot be loaded are said to be missing', async (t) => {
+  const { page, complaints, path } = await prepare(t);
+  const check = (at: number) => ({
+    at,
+    due_at: at,
+    source: { id: 'agt_one', name: 'frankfurt' },
+    verdict: 'up',
+    reason: null,
+    http_status: 200,
+    latency_ms: 80,
+    phases: null,
+    answer: null,
+  });
+  let fails = true;
+  await page.route(`**/v1${path}/checks*`, (route) => {
+    const isOlder = new URL(route.request().url()).searchParams.has('cursor');
+    if (isOlder && fails) return route.fulfill(FAILED);
+    const checks = [check(isOlder ? 1_763_720_000 : 1_763_721_000)];
+    return route.fulfill({
+      json: { checks },
+      headers: isOlder ? {} : { link: `</v1${path}/checks?cursor=a>; rel="next"` },
+    });
+  });
+  await page.goto(path);
+  await page.getByRole('button', { name: 'Load more' }).click();
+  const problem = page.getByRole('alert').filter({ hasText: 'Internal error' });
+  await problem.waitFor();
+  fails = false;
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await problem.waitFor({ state: 'detached' });
+  t.is(await page.getByRole('button', { name: /HTTP 200/ }).count(), 2);
+  t.deepEqual(complaints, []);
+});
+
+test('figures and histories of the overview that cannot be loaded are said to be out of date', async (t) => {
+  for (const part of ['figures', 'history']) {
+    const { page, complaints } = await prepare(t);
+    await page.route(`**/v1/overview/${part}*`, (route) => route.fulfill(FAILED));
+    await page.goto('/');
+    const warning = page.getByRole('alert').filter({ hasText: 'This may be out of date. Internal error.' });
+    await warning.waitFor();
+    await page.unroute(`**/v1/overview/${part}*`);
+    await warning.getByRole('button', { name: 'Try again' }).click();
+    await warning.waitFor({ state: 'detached' });
+    t.deepEqual(complaints, []);
+  }
+});

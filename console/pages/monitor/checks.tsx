@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
+import { sentenceOf } from '../../client/answer.ts';
 import type { Schemas } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
+import { FormError } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -175,6 +177,11 @@ function List({ monitor, list, choice }: Pick<ChecksProps, 'monitor' | 'list' | 
           );
         })}
       </ul>
+      {error.value !== null && (
+        <div class="mt-3">
+          <FormError text={sentenceOf(error.value)} />
+        </div>
+      )}
       {hasOlder.value && (
         <div class="mt-3 flex justify-center">
           <Button busy={isBusy.value} onClick={() => void loadOlder()}>

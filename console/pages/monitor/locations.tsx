@@ -1,6 +1,7 @@
 import { describeQuorum } from '../../../core/incidents/quorum.ts';
 import type { Schemas } from '../../client/api.ts';
 import { formatNumber } from '../../parts/figures.ts';
+import { FailedLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge, VerdictMark } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
@@ -21,16 +22,25 @@ const UNABLE: Readonly<Record<string, string>> = {
 
 type LocationsProps = {
   detail: Schemas['MonitorDetail'];
-  /** The locations as they are now; null until they are loaded. */
-  locations: Schemas['MonitorLocations'] | null;
+  /** The locations as they are now. */
+  load: Load<Schemas['MonitorLocations']>;
   checks: readonly Check[];
   sources: readonly Source[];
   words: string;
 };
 
 /** The status and the newest result of each location, and its statistics in the range. */
-export function Locations({ detail, locations, checks, sources, words }: LocationsProps) {
-  if (locations === null || locations.locations.length === 0) return null;
+export function Locations({ detail, load, checks, sources, words }: LocationsProps) {
+  const { value: locations } = load.value;
+  if (locations === null) {
+    if (load.error.value === null) return null;
+    return (
+      <Section title="Locations">
+        <FailedLoad error={load.error.value} onRetry={() => void load.reload()} />
+      </Section>
+    );
+  }
+  if (locations.locations.length === 0) return null;
   const rows = locations.locations.map((location): Row => {
     const reason = detail.agent_sources_unable?.find(({ id }) => id === location.id)?.reason;
     return {

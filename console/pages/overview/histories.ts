@@ -15,6 +15,8 @@ const BATCH = 50;
 
 /** The histories of visible monitors, loaded when they become visible and cached while the page is open. */
 export class Histories {
+  /** The last load of the visible rows: its failure, null after a success. */
+  readonly load = { error: signal<unknown>(null), isBusy: signal(false), reload: () => this.refresh() };
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wanted: readonly string[] = [];
@@ -43,9 +45,13 @@ export class Histories {
 
   async #ask(freshMs = FRESH_MS): Promise<void> {
     const nowMs = Date.now();
+    this.load.isBusy.value = true;
     const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs >= freshMs);
+    // What failed before is not visible any more.
+    if (stale.length === 0) this.load.error.value = null;
     for (let start = 0; start < stale.length; start += BATCH)
       await this.#askFor(stale.slice(start, start + BATCH), nowMs);
+    this.load.isBusy.value = false;
   }
 
   async #askFor(ids: readonly string[], nowMs: number): Promise<void> {
@@ -53,7 +59,9 @@ export class Histories {
     try {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
-    } catch {
+      this.load.error.value = null;
+    } catch (error) {
+      this.load.error.value = error;
       // Rows keep what they have; it is requested again when they become visible.
       for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
     }

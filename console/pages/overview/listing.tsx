@@ -2,10 +2,11 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/monitor.ts';
 import { api, type Monitor, type Schemas } from '../../client/api.ts';
-import { openIncidents, usePoll } from '../../client/live.ts';
+import { liveState } from '../../client/live-stream.ts';
+import { monitorsLoad, openIncidents, usePoll } from '../../client/live.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
 import { Button } from '../../parts/button.tsx';
-import { useLoad, type Load } from '../../parts/load.tsx';
+import { Outdated, useLoad, type Load } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { OverdueWarning } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
@@ -107,6 +108,7 @@ export function Listing({ all, selection, load }: ListingProps) {
   return (
     <>
       <div ref={box} data-layout={layout} data-selectable={isSelectable || undefined}>
+        <OutdatedList loads={[load, histories.load]} />
         <KeyFigures figures={figures} />
         <div
           ref={controls}
@@ -174,6 +176,23 @@ export function Listing({ all, selection, load }: ListingProps) {
       </div>
       <LowerEdge box={bottom} figures={figures} monitors={all} shown={shown} />
     </>
+  );
+}
+
+type Reloaded = Omit<Load<unknown>, 'value' | 'isLoading'>;
+
+/** A warning that the list, or what its rows and the figures say, could not be reloaded. */
+export function OutdatedList({ loads = [] }: { loads?: readonly Reloaded[] }) {
+  // Without a connection the notice above the page says it.
+  if (liveState.value === 'away') return null;
+  // The list is there, whatever else was loaded.
+  const { value } = monitorsLoad;
+  return (
+    <div class="px-4 pt-3 empty:hidden md:px-3">
+      <Outdated
+        load={[monitorsLoad, ...loads.map(({ error, isBusy, reload }) => ({ value, error, isBusy, reload }))]}
+      />
+    </div>
   );
 }
 
