@@ -44,6 +44,28 @@ test('nothing scrolls sideways at any width, however long names, URLs and reason
   t.deepEqual(complaints, []);
 });
 
+test('a row on a phone says first that a monitor is down, since when and why, however quiet it is', async (t) => {
+  const { api } = t.context;
+  const { account, ids } = await furnishAccount(api, 'quiet');
+  const [id = ''] = ids.monitor;
+  const mutedUntil = Math.floor(Date.now() / 1000) + 7200;
+  const { status } = await account.owner('POST', `/v1/monitors/${id}/mute`, { until: mutedUntil });
+  t.is(status, 200);
+  await account.owner('POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 7200 });
+  await api.database.pool.query(
+    `UPDATE incidents SET resolved_at = NULL, resolution = NULL, reason = 'HTTP 503' WHERE id = $1`,
+    [ids.incident[0]],
+  );
+  await api.database.pool.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [id]);
+  const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId), { size: 'phone' });
+  await page.goto('/');
+  const row = page.getByRole('link', { name: /Down for .* · HTTP 503 Maintenance until .* Muted until / });
+  const line = row.getByText(/^Down for .* · HTTP 503$/);
+  t.true(await line.evaluate((element) => element.scrollWidth <= element.clientWidth), 'it is not cut off');
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
 test('beside the navigation of a tablet all filters and names are in sight, and members can be removed', async (t) => {
   const { account } = await furnishAccount(t.context.api, 'tablet');
   const { page } = await openAs(t, await addPerson(t.context.api, account.tenantId));

@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Incident, Monitor } from '../../client/api.ts';
 import { count } from '../../parts/figures.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Icon, type IconName } from '../../parts/icon.tsx';
 import { STATUSES } from '../../parts/monitors.ts';
 import { MonitorMark, Unchecked } from '../../parts/status.tsx';
 import { Moment, Since, clock, formatLatency, formatUntil } from '../../parts/time.tsx';
@@ -152,15 +152,17 @@ export const MonitorRow = memo(function MonitorRow({
           <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
             {monitor.name}
           </span>
-          <span class="clipped block text-xs leading-4 text-soft">
-            {isOverdue && past !== null && (
-              <span class="font-medium text-degraded">
-                <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
-              </span>
-            )}
-            <InMaintenance maintenance={monitor.maintenance} />
-            <Muted until={monitor.muted_until} />
-            <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
+          <span class="flex min-w-0 gap-2 text-xs leading-4 text-soft">
+            <span class="clipped">
+              {isOverdue && past !== null && (
+                <span class="font-medium text-degraded">
+                  <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
+                </span>
+              )}
+              <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
+            </span>
+            <Notice what="Maintenance" icon="maintenance" until={monitor.maintenance?.ends_at} hasRoom={!isDense} />
+            <Notice what="Muted" icon="mute" until={monitor.muted_until} hasRoom={!isDense} />
           </span>
         </span>
         <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
@@ -181,24 +183,18 @@ export const MonitorRow = memo(function MonitorRow({
   );
 });
 
-/** That the monitor is in maintenance, and until when; the row may be older than its end. */
-function InMaintenance({ maintenance }: Pick<Monitor, 'maintenance'>) {
-  if (maintenance === null || maintenance.ends_at <= clock.value) return null;
-  return (
-    <span class="font-medium text-pending">
-      <Icon name="maintenance" class="mr-1 inline size-3.5 align-[-2px]" />
-      Maintenance until {formatUntil(maintenance.ends_at)} ·{' '}
-    </span>
-  );
-}
+type NoticeProps = { what: string; icon: IconName; until: number | undefined; hasRoom: boolean };
 
-/** That the monitor is muted, and until when. */
-function Muted({ until = 0 }: { until: number | undefined }) {
+/** That the monitor is in maintenance or muted, and until when; an icon where the list is not wide. */
+function Notice({ what, icon, until = 0, hasRoom }: NoticeProps) {
+  // The row may be older than its end.
   if (until <= clock.value) return null;
+  const text = `${what} until ${formatUntil(until)}`;
+  const shown = hasRoom ? 'in-data-[layout=wide]:not-sr-only in-data-[layout=widest]:not-sr-only' : '';
   return (
-    <span class="font-medium text-pending">
-      <Icon name="mute" class="mr-1 inline size-3.5 align-[-2px]" />
-      Muted until {formatUntil(until)} ·{' '}
+    <span class="shrink-0 font-medium text-pending" title={text}>
+      {' '}
+      <Icon name={icon} class="inline size-3.5 align-[-2px]" /> <span class={`sr-only ${shown}`}>{text}</span>
     </span>
   );
 }
