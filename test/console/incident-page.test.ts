@@ -369,3 +369,20 @@ test('an incident names the trace of a failed check, and links to it if the oper
   }
   t.deepEqual(complaints, []);
 });
+
+test('an incident says that its monitor is in maintenance, until when', async (t) => {
+  const { api } = t.context;
+  const { account, person, ids } = await furnishAccount(api, 'upkeep');
+  const [monitor = '', incident = ''] = [ids.monitor[0], ids.incident[0]];
+  await runOn(api.database.pool)(`UPDATE incidents SET resolved_at = NULL, resolution = NULL WHERE id = $1`, [
+    incident,
+  ]);
+  await account.owner('POST', `/v1/monitors/${monitor}/maintenance`, { duration_seconds: 7200 });
+  const { page, complaints } = await open(t, person);
+  await page.goto(`/incidents/${incident}`);
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^Monitor in maintenance until / })
+    .waitFor();
+  t.deepEqual(complaints, []);
+});

@@ -125,12 +125,13 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
   );
 }
 
-/** That alerts of the incident wait: its monitor is muted, or the incident is snoozed. */
+/** That alerts of the incident wait: its monitor is in maintenance or muted, or the incident is snoozed. */
 function Quiet({ incident }: { incident: IncidentDetail }) {
   if (incident.status === 'resolved') return null;
   const monitor = monitors.value?.find(({ id }) => id === incident.monitor_id);
   return (
     <>
+      <QuietUntil what="Monitor in maintenance" icon="maintenance" until={monitor?.maintenance?.ends_at} />
       <QuietUntil what="Monitor muted" icon="mute" until={monitor?.muted_until} />
       {/* The button of those who may end it says so, too. */}
       {!canWrite() && <QuietUntil what="Snoozed" icon="snooze" until={incident.snoozed_until} />}
