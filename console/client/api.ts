@@ -29,6 +29,7 @@ type Options<O> = {
   body?: Body<O>;
   signal?: AbortSignal;
   idempotencyKey?: string;
+  creates?: string;
 };
 
 /**
@@ -57,6 +58,7 @@ type Sent = {
   body?: unknown;
   signal?: AbortSignal;
   idempotencyKey?: string;
+  creates?: string;
 };
 
 function send<T>(method: string, path: string, options: Sent = {}): Promise<T> {
@@ -67,13 +69,14 @@ function fill(path: string, params: Readonly<Record<string, string>> = {}): stri
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-function sentOf({ query, body, signal, idempotencyKey }: Sent): RequestOptions {
+function sentOf({ query, body, signal, idempotencyKey, creates }: Sent): RequestOptions {
   // Queries in the description are objects of strings, numbers and booleans.
   return {
     ...(query !== undefined && { query: query as Query }),
     ...(body !== undefined && { body }),
     ...(signal !== undefined && { signal }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(creates !== undefined && { creates }),
   };
 }
 
@@ -81,7 +84,8 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 
 /**
  * `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. `token` is sent instead of the session,
- * as by the wallboard. `idempotencyKey`: the same request can be sent again, and is carried out once.
+ * as by the wallboard. `idempotencyKey`: the same request can be sent again, and is carried out once. `creates` names
+ * what a second request would create once more, such as `monitor`.
  */
 export type RequestOptions = {
   query?: Query;
@@ -90,6 +94,7 @@ export type RequestOptions = {
   answersOwn401?: boolean;
   token?: string;
   idempotencyKey?: string;
+  creates?: string;
 };
 
 /** The timeout of a request, longer than any documented operation takes. */
@@ -110,9 +115,10 @@ export async function request<T>(method: string, path: string, options: RequestO
 
 /** Sends a request, and returns the response with the cursor of the next page if it is a list. */
 export async function requestPage<T>(method: string, path: string, options: RequestOptions = {}): Promise<Page<T>> {
-  const { query, body, signal, answersOwn401 = false, token, idempotencyKey } = options;
+  const { query, body, signal, answersOwn401 = false, token, idempotencyKey, creates } = options;
+  const unanswered = unansweredText(creates);
   const csrf = csrfToken();
-  const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
+  const sent: RequestInit = {
     method,
     headers: {
       Accept: 'application/json',
@@ -123,7 +129,8 @@ export async function requestPage<T>(method: string, path: string, options: Requ
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
-  });
+  };
+  const { response, text } = await reach(`/v1${path}${queryText(query)}`, sent, unanswered);
   const json =
     response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
   if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
@@ -131,7 +138,7 @@ export async function requestPage<T>(method: string, path: string, options: Requ
     if (liveState.peek() === 'live') loseSessionAfter(REASON_MS);
     else loseSession();
   }
-  const failure = failureOf(response, json ?? {});
+  const failure = failureOf(response, json ?? {}, unanswered);
   if (csrf !== null && failure.status === 403 && failure.message.includes('X-CSRF-Token')) {
     // Another tab has signed in again. Nothing of this request was carried out.
     const isSameUser = adoptSession(await request<Session>('GET', '/session'));
@@ -142,7 +149,12 @@ export async function requestPage<T>(method: string, path: string, options: Requ
 }
 
 /** Returns a response with its whole body, because the connection can break in between. */
-async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
+async function reach(
+  url: string,
+  init: RequestInit,
+  unanswered: string,
+): Promise<{ response: Response; text: string }> {
+  const isOnline = navigator.onLine;
   try {
     const early = init.method === 'GET' ? takeEarlyAnswer(url) : undefined;
     const sentAtMs = Date.now();
@@ -151,13 +163,21 @@ async function reach(url: string, init: RequestInit): Promise<{ response: Respon
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Failure(navigator.onLine ? UNREACHABLE : 'you’re offline. Check your connection', { status: 0 });
+    const mayBeDone = isOnline && unanswered !== UNREACHABLE;
+    const message = navigator.onLine || mayBeDone ? unanswered : 'you’re offline. Check your connection';
+    throw new Failure(message, { status: 0 });
   }
 }
 
-function failureOf(response: Response, body: Record<string, unknown>): Failure {
+/** Says that no answer came to a request, which may have been carried out. */
+function unansweredText(created: string | undefined): string {
+  if (created === undefined) return UNREACHABLE;
+  return `the connection was lost. The ${created} may have been created: check the list before you try again`;
+}
+
+function failureOf(response: Response, body: Record<string, unknown>, unanswered: string): Failure {
   if (typeof body['error'] !== 'string' && PROXY_STATUSES.has(response.status))
-    return new Failure(UNREACHABLE, { status: 0 });
+    return new Failure(unanswered, { status: 0 });
   const message =
     typeof body['error'] === 'string' ? body['error'] : `the server responded with ${response.status}. Try again`;
   const requestId = response.headers.get('x-request-id');

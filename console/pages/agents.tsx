@@ -153,7 +153,7 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
   const body = () => ({ name: name.value.trim(), region: region.value.trim() === '' ? null : region.value.trim() });
   const create = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () =>
-      onCreated(await api.post('/agents', { body: body() })),
+      onCreated(await api.post('/agents', { body: body(), creates: 'agent' })),
     );
   return (
     <div class="max-w-2xl">

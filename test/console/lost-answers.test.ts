@@ -114,3 +114,27 @@ test('figures and histories of the overview that cannot be loaded are said to be
     t.deepEqual(complaints, []);
   }
 });
+
+test('a creation whose answer is lost is said to have happened, perhaps', async (t) => {
+  const { page, complaints, account } = await prepare(t);
+  const forms = [
+    { path: '/agents', button: 'Create agent', what: 'agent' },
+    { path: '/monitors', button: 'Create monitor', what: 'monitor' },
+  ] as const;
+  for (const { path, button, what } of forms) {
+    await page.goto(`${path}/new`);
+    await page.getByLabel('Name', { exact: true }).fill('Attic');
+    await page.route(`**/v1${path}`, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: button }).click();
+    await page
+      .getByText(`The connection was lost. The ${what} may have been created: check the list before you try again`)
+      .waitFor();
+  }
+  const { monitors } = (await account.owner('GET', '/v1/monitors?q=Attic')).json;
+  t.is(monitors.length, 1);
+  t.deepEqual(complaints, []);
+});

@@ -173,7 +173,10 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   });
   const create = () =>
     form.submit(judged(), async () => {
-      const result = await api.post('/channels', { body: body(sentHeaders(webhook.value.headers)) });
+      const result = await api.post('/channels', {
+        body: body(sentHeaders(webhook.value.headers)),
+        creates: 'channel',
+      });
       if (isWebhook) testAlert.set();
       onCreated(name.value.trim() === '' ? TYPES[type].label : name.value.trim(), result);
     });

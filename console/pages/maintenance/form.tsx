@@ -126,7 +126,7 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
     form.submit(judgeWindow(draft), async () => {
       const { id, name } =
         window === null
-          ? await api.post('/maintenance-windows', { body: bodyOf(draft) })
+          ? await api.post('/maintenance-windows', { body: bodyOf(draft), creates: 'window' })
           : await change({ id: window.id, known: saved, sent: bodyOf(draft) });
       isSaved.current = true;
       toast(isNew ? `${name} planned` : 'Saved');

@@ -72,7 +72,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       : { ...draft.value, name: suggestName(draft.value, vendors) };
   const create = async () => {
     const { name, type, target, channels: chosen } = named();
-    const { id } = await api.post('/monitors', { body: createBody(named()) });
+    const { id } = await api.post('/monitors', { body: createBody(named()), creates: 'monitor' });
     isSaved.value = true;
     await saveChannels(id, { before: [], after: chosen });
     // The monitor exists: a later failure must not look as if it did not.

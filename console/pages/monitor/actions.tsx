@@ -156,7 +156,7 @@ function MaintenanceDialog({ monitor: { id, name }, unheld, onClose }: Maintenan
   const start = () =>
     run(async () => {
       const body = { duration_seconds: Number(seconds.value) };
-      const { current } = await api.post('/monitors/{id}/maintenance', { path: { id }, body });
+      const { current } = await api.post('/monitors/{id}/maintenance', { path: { id }, body, creates: 'window' });
       onClose();
       toast(current === null ? 'Maintenance started' : `In maintenance until ${formatUntil(current.ends_at)}`);
       await loadAll();

@@ -110,7 +110,10 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
   const form = useJudgedForm({ email: NO_EMAIL, role: 'Choose a role' });
   const invite = () =>
     form.submit({ email: isEmail(email.value) ? null : NO_EMAIL }, async () => {
-      made.value = await api.post('/invitations', { body: { email: email.value.trim(), role: role.value } });
+      made.value = await api.post('/invitations', {
+        body: { email: email.value.trim(), role: role.value },
+        creates: 'invitation',
+      });
       // Nothing is left to restore.
       [email.value, role.value] = ['', 'editor'];
       onMade();

@@ -182,6 +182,7 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
     form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () => {
       const days = Number(expiry.value);
       const { token } = await api.post('/tokens', {
+        creates: 'token',
         body: {
           name: name.value.trim(),
           scopes: scope.value === 'write' ? ['read', 'write'] : ['read'],
