@@ -1,3 +1,5 @@
+import type { Schemas } from '../client/api.ts';
+
 /** One line of a plot, with a value for each of the plot's moments or null. `color` is a variable of the theme. */
 export type Line = {
   name: string;
@@ -102,4 +104,66 @@ const HALF_CHARACTER = 3;
 /** Leaves out labels that the right edge would cut off; `rooms` are the pixels from each tick to there. */
 export function fitLabels(labels: readonly string[], rooms: readonly number[]): string[] {
   return labels.map((label, index) => (label.length * HALF_CHARACTER > (rooms[index] ?? 0) ? '' : label));
+}
+
+/** The states of the band. */
+export type BandState = 'up' | 'none' | 'degraded' | 'down';
+/** A span of the band; later parts cover earlier ones. */
+export type BandPart = Span & { state: BandState; note?: string };
+
+type Incident = Schemas['Incident'];
+type Step = Pick<Schemas['StatsPoint'], 'at' | 'uptime_percent'>;
+
+type BandInput = {
+  monitor: Pick<Schemas['Monitor'], 'status' | 'state_since' | 'created_at'>;
+  steps: readonly Step[];
+  /** The service's own outages. */
+  gaps: readonly Span[];
+  maintenance: readonly (Span & { name: string })[];
+  incidents: readonly Incident[];
+  span: Span;
+  /** Older incidents are not listed: there the uptime of each step is used instead. */
+  knownFrom: number;
+};
+
+/** The parts of the band: known and unknown steps of the series, and over them the incidents to the second. */
+export function bandParts({ monitor, steps, gaps, maintenance, incidents, span, knownFrom }: BandInput): BandPart[] {
+  const { status, state_since: since, created_at: createdAt } = monitor;
+  const spans = steps.flatMap(({ at, uptime_percent: uptime }, index) => {
+    const [from, to] = [Math.max(at, createdAt), Math.min(span.to, steps[index + 1]?.at ?? span.to)];
+    return to > from ? [{ from, to, uptime }] : [];
+  });
+  const parts: BandPart[] = [];
+  for (const { from, to, uptime } of spans) {
+    // Where it was never up, what comes before an incident is not known.
+    const state = uptime === null || uptime === 0 ? 'none' : 'up';
+    const last = parts.at(-1);
+    if (last?.state === state) last.to = to;
+    else parts.push({ state, from, to });
+  }
+  const old = spans.flatMap(({ from, to, uptime }): BandPart[] =>
+    uptime !== null && uptime < 100 && to <= knownFrom
+      ? [{ state: 'down', from, to: from + Math.round((to - from) * (1 - uptime / 100)) }]
+      : [],
+  );
+  const exact = incidents
+    .map(({ state, reason, started_at: from, resolved_at: to }): BandPart => ({
+      state,
+      from,
+      to: to ?? span.to,
+      note: reason,
+    }))
+    .filter(({ from, to }) => to >= span.from && from <= span.to)
+    // Down is painted over degraded.
+    .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
+  const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'monitoring gap' }));
+  const windows = maintenance.map(({ name, from, to }): BandPart => ({
+    state: 'none',
+    from,
+    to: Math.min(to, span.to),
+    note: `maintenance: ${name}`,
+  }));
+  const isUndecided = (status === 'paused' || status === 'pending') && since < span.to;
+  const undecided: BandPart[] = isUndecided ? [{ state: 'none', from: since, to: span.to, note: status }] : [];
+  return [...parts, ...windows, ...still, ...undecided, ...old, ...exact];
 }

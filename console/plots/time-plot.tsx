@@ -11,7 +11,7 @@ import { usePrinting } from '../parts/page.tsx';
 import { formatDateTime, formatDuration } from '../parts/time.tsx';
 import { theme } from '../shell/theme.ts';
 import { plotOptions, type Painted } from './plot-options.ts';
-import { bridgeHoles, listLoners, type Line, type Span } from './series.ts';
+import { bridgeHoles, listLoners, type BandPart, type BandState, type Line, type Span } from './series.ts';
 
 type TimePlotProps = {
   /** The name of the plot for screen readers. */
@@ -205,11 +205,6 @@ function useScheme(): 'light' | 'dark' {
   return isSystemDark.value ? 'dark' : 'light';
 }
 
-/** The states of the band. */
-type BandState = 'up' | 'none' | 'degraded' | 'down';
-/** A span of the band; later parts cover earlier ones. */
-type BandPart = Span & { state: BandState; note?: string };
-
 const STYLES: Record<BandState, string> = {
   up: 'bg-up-fill inset-y-[3px]',
   none: 'hatched inset-y-[3px] min-w-px',
@@ -259,54 +254,6 @@ function titleOf({ state, from, to, note }: BandPart): string {
 }
 
 type Incident = Schemas['Incident'];
-type Step = Pick<Schemas['StatsPoint'], 'at' | 'uptime_percent'>;
-
-type BandInput = {
-  steps: readonly Step[];
-  /** The service's own outages. */
-  gaps: readonly Span[];
-  maintenance: readonly (Span & { name: string })[];
-  incidents: readonly Incident[];
-  span: Span;
-  /** Older incidents are not listed: there the uptime of each step is used instead. */
-  knownFrom: number;
-};
-
-/** The parts of the band: known and unknown steps of the series, and over them the incidents to the second. */
-export function bandParts({ steps, gaps, maintenance, incidents, span, knownFrom }: BandInput): BandPart[] {
-  const parts: BandPart[] = [];
-  steps.forEach(({ at, uptime_percent: uptime }, index) => {
-    const to = Math.min(span.to, steps[index + 1]?.at ?? span.to);
-    const state = uptime === null ? 'none' : 'up';
-    const last = parts.at(-1);
-    if (last?.state === state) last.to = to;
-    else parts.push({ state, from: at, to });
-  });
-  const old = steps.flatMap(({ at, uptime_percent: uptime }, index): BandPart[] => {
-    const to = Math.min(span.to, steps[index + 1]?.at ?? span.to);
-    return uptime !== null && uptime < 100 && to <= knownFrom
-      ? [{ state: 'down', from: at, to: at + Math.round((to - at) * (1 - uptime / 100)) }]
-      : [];
-  });
-  const exact = incidents
-    .map(({ state, reason, started_at: from, resolved_at: to }): BandPart => ({
-      state,
-      from,
-      to: to ?? span.to,
-      note: reason,
-    }))
-    .filter(({ from, to }) => to >= span.from && from <= span.to)
-    // Down is painted over degraded.
-    .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
-  const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'monitoring gap' }));
-  const windows = maintenance.map(({ name, from, to }): BandPart => ({
-    state: 'none',
-    from,
-    to: Math.min(to, span.to),
-    note: `maintenance: ${name}`,
-  }));
-  return [...parts, ...windows, ...still, ...old, ...exact];
-}
 
 /** Describes the band in a sentence. */
 export function describeBand(incidents: readonly Incident[], { from, to }: Span, words: string): string {

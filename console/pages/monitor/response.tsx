@@ -7,8 +7,8 @@ import { Card, Section, useWide } from '../../parts/page.tsx';
 import { StripLegend } from '../../parts/status.tsx';
 import { TimesIn, clock, formatAgo, formatDuration, formatMs, formatShort, labelStep } from '../../parts/time.tsx';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
-import { nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
-import { StatusBand, TimePlot, bandParts, describeBand } from '../../plots/time-plot.tsx';
+import { bandParts, nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
+import { StatusBand, TimePlot, describeBand } from '../../plots/time-plot.tsx';
 import { setQuery } from '../../shell/router.ts';
 import {
   KEPT_EVERY,
@@ -106,6 +106,7 @@ function Plots({
   const parts = useMemo(
     () =>
       bandParts({
+        monitor: { status: monitor.status, state_since: monitor.state_since, created_at: monitor.created_at },
         steps: answer.series,
         gaps: answer.service_gaps,
         maintenance: answer.maintenance,
@@ -113,7 +114,7 @@ function Plots({
         span,
         knownFrom: incidents.length < MAX_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),
       }),
-    [answer, incidents, span],
+    [answer, incidents, span, monitor.status, monitor.state_since, monitor.created_at],
   );
   const words = wordsOf(
     answer.shown,
