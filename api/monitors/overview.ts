@@ -187,12 +187,13 @@ export function getWallHandler({
     const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs: now() });
     const monitors = (await listAllMonitors(database, tenantId))
       .map((monitor) => presentMonitor(monitor, {}))
-      .map(({ id, name, status, state_since }) => ({
+      .map(({ id, name, type, target, status, state_since }) => ({
         name,
         status,
         state_since,
         last_check_at: secondsOf(checks.lastChecks.get(id)),
         overdue: checks.overdue.has(id),
+        draft: target === '' && type !== 'heartbeat',
         maintenance_until: maintenance.get(id)?.ends_at ?? null,
       }));
     const ofStatus = (status: MonitorStatus) => monitors.filter((monitor) => monitor.status === status);

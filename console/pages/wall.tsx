@@ -46,7 +46,7 @@ export function WallPage() {
   const rest = wall.total - wall.monitors.length;
   const isRoomy = wall.monitors.length <= MAX_ROOMY;
   return (
-    <main class="h-full overflow-y-auto px-4 py-4 md:px-8 md:py-6">
+    <main tabIndex={0} class="h-full overflow-y-auto focus-visible:-outline-offset-2 px-4 py-4 md:px-8 md:py-6">
       {error !== null && (
         <div role="alert" class="mb-4 flex items-center gap-3 rounded-md bg-down-tint px-4 py-2 text-sm text-down">
           <Icon name="warning" />
@@ -110,11 +110,13 @@ function Tile({ monitor }: { monitor: WallMonitor }) {
       <span class="min-w-0">
         <span class="clipped block font-medium">{name}</span>
         <span class={`clipped block text-[0.8em] ${isUnknown ? 'text-degraded' : text}`}>
-          {isUnknown || (
-            <>
-              {label} for <Since at={since} />
-            </>
-          )}
+          {monitor.draft === true && status === 'pending'
+            ? 'Draft'
+            : isUnknown || (
+                <>
+                  {label} for <Since at={since} />
+                </>
+              )}
           {isOverdue && !isUnknown && ' · '}
           {isOverdue && <Unchecked lastCheckAt={lastCheckAt} />}
         </span>

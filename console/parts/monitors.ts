@@ -59,6 +59,12 @@ export function isCheckable({ enabled, type, target }: Schemas['Monitor']): bool
   return enabled === 1 && type !== 'heartbeat' && target !== '';
 }
 
+/** What a draft lacks, which is never checked: `Draft (no URL)`; null for what is no draft. */
+export function nameDraft({ status, type, target }: Schemas['Monitor']): string | null {
+  if (status !== 'pending' || type === 'heartbeat' || target !== '') return null;
+  return `Draft (no ${type === 'http' ? 'URL' : 'target'})`;
+}
+
 /** Finds what is wrong with tags as they are entered. */
 export function judgeTags(text: string): string | undefined {
   const tags = splitTags(text);

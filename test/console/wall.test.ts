@@ -222,3 +222,18 @@ async function createLink(t: ExecutionContext<ConsolePages>, page: Page): Promis
 async function faviconOf(page: Page): Promise<string> {
   return (await page.locator('link[rel="icon"]').getAttribute('href')) ?? '';
 }
+
+test('the wall names a draft, and scrolls by keyboard', async (t) => {
+  const { account, person } = await furnishAccount(t.context.api, 'sketch');
+  await account.owner('POST', '/v1/monitors', { name: 'Idea' });
+  const { page, complaints } = await open(t, person);
+  await page.setViewportSize({ width: 1280, height: 160 });
+  await page.goto('/wall');
+  const tile = page.getByRole('listitem').filter({ hasText: 'Idea' });
+  await tile.getByText('Draft', { exact: true }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('main').focus();
+  await page.keyboard.press('End');
+  await until(async () => (await page.getByRole('main').evaluate(({ scrollTop }) => scrollTop)) > 0);
+  t.deepEqual(complaints, []);
+});

@@ -7,8 +7,9 @@ import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { ShownOnceDialog } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
+import { count } from '../../parts/figures.ts';
 import { Loaded, Outdated, useLoad, type Load } from '../../parts/load.tsx';
-import { STATUSES } from '../../parts/monitors.ts';
+import { STATUSES, nameDraft } from '../../parts/monitors.ts';
 import { Fact, ObjectPage } from '../../parts/object-page.tsx';
 import { Card, Empty, Page, Section } from '../../parts/page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
@@ -37,9 +38,10 @@ function Watched({ agent }: { agent: Agent }) {
     if (version.value !== null && load.value.peek() !== null) void load.reload();
   }, [version.value]);
   const live = new Map(monitors.value?.map((row) => [row.id, row]));
+  const shown = load.value.value?.map((row) => live.get(row.id) ?? row) ?? null;
   return (
     <div class="mt-8">
-      <Section title="Monitors" lead={leadOf(agent, load.value.value)}>
+      <Section title="Monitors" lead={leadOf(agent, shown)}>
         <Loaded load={load} height="h-32">
           {(rows) =>
             rows.length === 0 ? (
@@ -71,11 +73,13 @@ function Watched({ agent }: { agent: Agent }) {
 
 function leadOf({ kind }: Agent, rows: readonly Monitor[] | null): string | undefined {
   if (rows === null || rows.length === 0) return undefined;
-  const watched = rows.length === 1 ? '1 monitor' : `${rows.length} monitors`;
-  return `${watched}${kind === 'first_party' ? ' in this account' : ''}.`;
+  const drafts = rows.filter((row) => nameDraft(row) !== null).length;
+  const watched = count(rows.length - drafts, 'monitor') + (kind === 'first_party' ? ' in this account' : '');
+  return drafts === 0 ? `${watched}.` : `${watched}, and ${count(drafts, 'draft')}.`;
 }
 
-function Row({ monitor: { id, name, type, target, status, state_since: since } }: { monitor: Monitor }) {
+function Row({ monitor }: { monitor: Monitor }) {
+  const { id, name, type, target, status, state_since: since } = monitor;
   const { label, text } = STATUSES[status];
   return (
     <a
@@ -91,7 +95,11 @@ function Row({ monitor: { id, name, type, target, status, state_since: since } }
         <span class="clipped block text-xs leading-4 text-soft">{target === '' ? type : `${type} · ${target}`}</span>
       </span>
       <span class={`shrink-0 text-[0.8125rem] ${text}`}>
-        {label} for <Since at={since} />
+        {nameDraft(monitor) ?? (
+          <>
+            {label} for <Since at={since} />
+          </>
+        )}
       </span>
     </a>
   );

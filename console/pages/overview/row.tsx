@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Incident, Monitor } from '../../client/api.ts';
 import { count } from '../../parts/figures.ts';
 import { Icon, type IconName } from '../../parts/icon.tsx';
-import { STATUSES } from '../../parts/monitors.ts';
+import { STATUSES, nameDraft } from '../../parts/monitors.ts';
 import { MonitorMark, Unchecked } from '../../parts/status.tsx';
 import { Moment, Since, clock, formatLatency, formatUntil } from '../../parts/time.tsx';
 import { UptimeStrip, memo, type UptimeDays } from '../../parts/uptime-strip.tsx';
@@ -250,13 +250,10 @@ function RowStatus({ monitor, incident, lastCheckAt }: RowStatusProps) {
 }
 
 /** What a monitor lacks that has had no status yet; null for any other. */
-function nameStart(
-  { status, type, target, state_since: since, created_at: createdAt }: Monitor,
-  lastCheckAt: number | null,
-): string | null {
-  if (status !== 'pending') return null;
-  if (type === 'heartbeat') return since === createdAt && lastCheckAt === null ? 'Waiting for the first ping' : null;
-  return target === '' ? `Draft (no ${type === 'http' ? 'URL' : 'target'})` : null;
+function nameStart(monitor: Monitor, lastCheckAt: number | null): string | null {
+  const { status, type, state_since: since, created_at: createdAt } = monitor;
+  const isUnpinged = status === 'pending' && type === 'heartbeat' && since === createdAt && lastCheckAt === null;
+  return isUnpinged ? 'Waiting for the first ping' : nameDraft(monitor);
 }
 
 /** Formats a percentage that is never rounded up to 100, with as many decimals in each row. */

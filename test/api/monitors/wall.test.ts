@@ -34,7 +34,7 @@ test("a wallboard's token shows names and statuses, the worst first, and opens n
     wall.json['monitors'].map(({ name, status }) => `${name} ${status}`),
     ['Shop down', 'Blog up'],
   );
-  t.like(wall.json['monitors'][0], { state_since: 1_700_000_000, maintenance_until: null });
+  t.like(wall.json['monitors'][0], { state_since: 1_700_000_000, draft: false, maintenance_until: null });
   for (const inside of ['inside.example', 'secret-path', shop['id'], account.tenantId])
     t.false(wall.text.includes(inside), inside);
   t.true(Number(wall.headers.get('ratelimit-limit')) > 0, 'its requests are counted');
