@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/answer.ts';
 import { api, type Schemas } from '../client/api.ts';
 import { liveState } from '../client/live-stream.ts';
-import { monitors, openIncidents } from '../client/live.ts';
+import { loadAll, monitors, openIncidents } from '../client/live.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Outdated, PageSkeleton, useLoad } from '../parts/load.tsx';
 import { STATUSES } from '../parts/monitors.ts';
@@ -115,7 +115,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         checks={newest.checks.value}
         locations={locations.value.value?.locations ?? null}
         isOverdue={isOverdue}
-        onAcknowledged={() => void incidents.reload()}
+        onAcknowledged={() => void Promise.all([incidents.reload(), loadAll()])}
       />
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
         <Target target={monitor.target} type={monitor.type} />

@@ -14,7 +14,7 @@ test('a monitor is put behind another in the form, both pages show it, and a cyc
   const [router, shop] = [await add('Router'), await add('Shop')];
   const { page, complaints } = await open(t, await addPerson(api, account.tenantId));
   await page.goto(`/monitors/${shop}/edit`);
-  await page.getByText('Behind other monitors').click();
+  await page.getByText('Parent monitors').click();
   await page.getByRole('button', { name: 'Add a monitor' }).click();
   await page
     .getByRole('dialog')
@@ -23,18 +23,18 @@ test('a monitor is put behind another in the form, both pages show it, and a cyc
   await page.getByLabel('When Router is down').selectOption({ label: 'Mention it in alerts' });
   t.deepEqual(await findBarriers(page), []);
   await page.getByRole('button', { name: 'Save', exact: false }).first().click();
-  await page.getByRole('heading', { name: 'Dependencies' }).waitFor();
+  await page.getByRole('heading', { name: 'Parents', exact: true }).waitFor();
   t.deepEqual((await account.owner('GET', `/v1/monitors/${shop}`)).json['depends_on'], [
     { id: router, mode: 'annotate' },
   ]);
   await page.goto(`/monitors/${router}`);
-  await page.getByText('Monitors behind it').waitFor();
+  await page.getByRole('heading', { name: 'Children', exact: true }).waitFor();
   await page.getByRole('link', { name: 'Shop' }).waitFor();
   await page.setViewportSize({ width: 320, height: 800 });
   t.deepEqual(await findSideways(page), []);
 
   await page.goto(`/monitors/${router}/edit`);
-  await page.getByText('Behind other monitors').click();
+  await page.getByText('Parent monitors').click();
   await page.getByRole('button', { name: 'Add a monitor' }).click();
   await page.getByRole('dialog').getByRole('button', { name: /Shop/ }).click();
   await page.getByRole('button', { name: 'Save', exact: false }).first().click();
@@ -43,4 +43,18 @@ test('a monitor is put behind another in the form, both pages show it, and a cyc
     complaints.filter((text) => !text.includes('400')),
     [],
   );
+});
+
+test('the page of an agent counts no draft as a monitor that it checks', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const person = await addPerson(api, account.tenantId);
+  const { id } = (await person.call('POST', '/v1/agents', { name: 'home-lab' })).json;
+  await account.owner('POST', '/v1/monitors', { name: 'Idea', agent_sources: [id] });
+  await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://a.example/', agent_sources: [id] });
+  const { page, complaints } = await open(t, person);
+  await page.goto(`/agents/${id}`);
+  await page.getByText('1 monitor, and 1 draft.').waitFor();
+  await page.getByRole('link', { name: /^Idea.*Draft \(no URL\)$/ }).waitFor();
+  t.deepEqual(complaints, []);
 });

@@ -138,3 +138,20 @@ test('a creation whose answer is lost is said to have happened, perhaps', async 
   t.is(monitors.length, 1);
   t.deepEqual(complaints, []);
 });
+
+test('an acknowledgement shows at once where there is no stream', async (t) => {
+  const { api } = t.context;
+  const { page, complaints, account, id, path } = await prepare(t);
+  await page.route('**/v1/live', (route) => route.abort());
+  await api.database.pool.query(
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
+     VALUES ($1, $2, $3, 'Shop', 'down', 'answered 503', '{frankfurt}', $4, $4)`,
+    [api.makeId('inc'), account.tenantId, id, Date.now() - 2000],
+  );
+  await api.database.pool.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [id]);
+  await page.goto(path);
+  await page.getByRole('button', { name: 'Acknowledge' }).click();
+  await page.getByText('Acknowledged. Your team can see it.').waitFor();
+  await page.getByText(/^Acknowledged by person /).waitFor();
+  t.deepEqual(complaints, []);
+});

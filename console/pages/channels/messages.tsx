@@ -21,7 +21,7 @@ const KINDS: Record<Kind, { label: string; off?: string }> = {
   degraded: { label: 'Degraded' },
   unknown: { label: 'Unknown' },
   reminder: { label: 'Reminder', off: 'no rule of this channel repeats alerts.' },
-  behind: { label: 'With dependents' },
+  behind: { label: 'With children' },
   group: { label: 'Grouped', off: 'this channel does not group alerts.' },
   summary: { label: 'Digest' },
   unstable: { label: 'Unstable', off: 'this channel does not summarize flapping.' },

@@ -113,7 +113,7 @@ const MODES = [
   { value: 'annotate', label: 'Mention it in alerts' },
 ] as const satisfies readonly { value: DependencyMode; label: string }[];
 
-/** The monitors that this one is behind, each with what it means for alerts when it is down. */
+/** The parents of this monitor, each with what it means for alerts when it is down. */
 export function Parents({ form: { draft, change, channels, problem } }: { form: FormState }) {
   const isChoosing = useSignal(false);
   const { parents } = draft;
@@ -128,7 +128,7 @@ export function Parents({ form: { draft, change, channels, problem } }: { form: 
   };
   return (
     <Collapsible
-      title="Behind other monitors"
+      title="Parent monitors"
       note={parents.length === 0 ? 'none' : String(parents.length)}
       isOpen={parents.length > 0}
     >
@@ -138,7 +138,7 @@ export function Parents({ form: { draft, change, channels, problem } }: { form: 
         {namesUnheld(channels, isChosen)}
       </p>
       <FieldProblem text={problem('depends_on')} />
-      <ul class="mt-1" aria-label="Behind">
+      <ul class="mt-1" aria-label="Parent monitors">
         {parents.map(({ id, mode }) => (
           <li key={id} class="flex items-center gap-3 py-1.5 text-sm">
             <span class="clipped min-w-0 grow">{names.get(id) ?? id}</span>

@@ -196,12 +196,12 @@ export function Dependencies({ form: { draft, change, problem } }: { form: FormS
   const { length } = draft.dependencies;
   return (
     <Collapsible
-      title="Dependencies"
+      title="Vendor dependencies"
       note={length === 0 ? 'none' : `${length} ${length === 1 ? 'vendor' : 'vendors'}`}
       isOpen={length > 0}
     >
       <fieldset class="min-w-0">
-        <legend class="text-sm font-medium">Depends on</legend>
+        <legend class="text-sm font-medium">Vendors</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">
           {vendors.length === 0
             ? 'No vendor monitors yet. Create one for a service you depend on.'

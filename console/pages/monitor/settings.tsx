@@ -113,7 +113,7 @@ function listSettings(
     ...(tags.length === 0 ? [] : [['Tags', <Tags key="tags" tags={tags} />] as Setting]),
     ...(dependencies.length === 0
       ? []
-      : [['Depends on', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
+      : [['Vendor dependencies', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
     ['Created', formatDateTime(created)],
     ...(updated === created ? [] : [['Updated', formatDateTime(updated)] as Setting]),
   ];

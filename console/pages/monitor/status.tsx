@@ -1,6 +1,6 @@
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { useAction } from '../../parts/action.tsx';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -202,13 +202,20 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
   const acknowledge = () =>
     action.run(async () => {
       await api.post('/incidents/{id}/acknowledge', { path: { id: incident.id } });
+      toast('Acknowledged. Your team can see it.');
       onAcknowledged();
     });
   return (
     <div class="mt-2.5 flex flex-wrap items-center gap-x-3 gap-y-2 text-sm">
       {incident.acknowledged_at === null ? (
         canWrite() && (
-          <Button size="small" busy={action.isBusy.value} icon="check" onClick={() => void acknowledge()}>
+          <Button
+            tone="primary"
+            size="small"
+            busy={action.isBusy.value}
+            icon="check"
+            onClick={() => void acknowledge()}
+          >
             Acknowledge
           </Button>
         )
@@ -230,7 +237,7 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
 type Related = Schemas['RelatedMonitor'];
 
 /**
- * Both ends of a monitor's dependencies; nothing where there are none. `version` changes with its settings and status.
+ * The parents and children of a monitor; nothing where there are none. `version` changes with its settings and status.
  */
 export function Dependencies({ id, version }: { id: string; version: string }) {
   const load = useLoad((signal) => api.get('/monitors/{id}/dependencies', { path: { id }, signal }), [id, version]);
@@ -238,11 +245,11 @@ export function Dependencies({ id, version }: { id: string; version: string }) {
   if (value === null || value.depends_on.length + value.dependents.length === 0) return null;
   const { depends_on: parents, dependents, dependents_total: total } = value;
   return (
-    <Section title="Dependencies">
+    <Section title="Parents and children">
       <Card class="grid gap-4 px-4 py-3 text-sm md:grid-cols-2 md:px-5">
-        {parents.length > 0 && <RelatedList title="Behind" monitors={parents} more={0} />}
+        {parents.length > 0 && <RelatedList title="Parents" monitors={parents} more={0} />}
         {dependents.length > 0 && (
-          <RelatedList title="Monitors behind it" monitors={dependents} more={total - dependents.length} />
+          <RelatedList title="Children" monitors={dependents} more={total - dependents.length} />
         )}
       </Card>
     </Section>
