@@ -169,7 +169,7 @@ async function reach(
   }
 }
 
-/** Says that no answer came to a request, which may have been carried out. */
+/** Says that no answer came to a request, which may have been carried out (D-673). */
 function unansweredText(created: string | undefined): string {
   if (created === undefined) return UNREACHABLE;
   return `the connection was lost. The ${created} may have been created: check the list before you try again`;

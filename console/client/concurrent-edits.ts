@@ -65,7 +65,7 @@ const CONFLICTS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Joins the changes of a form with what is stored by now: monitors are added and removed one by one. `theirs` is what
- * another person changed of the fields that the form changes, unless to the same; null if nothing.
+ * another person changed of the fields that the form changes, unless to the same; null if nothing (D-674).
  */
 export function joinChanges<T extends Fields>(
   before: T,

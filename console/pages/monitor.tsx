@@ -87,8 +87,9 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
   // Its warning would move what is below it.
   if (channels.isLoading.value) return <PageSkeleton />;
-  // The row from the stream is newer than the loaded details.
-  const monitor = { ...whole, ...row, ...(isBeat && { next_expected: whole.next_expected ?? null }) };
+  // The row from the stream is newer than the loaded details; it has no `muted_until` once a mute has ended.
+  const { muted_until: _, ...details } = whole;
+  const monitor = { ...details, ...row, ...(isBeat && { next_expected: whole.next_expected ?? null }) };
   // A draft was never checked: there is nothing to show.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(
@@ -98,7 +99,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   );
   const list = incidents.value.value;
   return (
-    <div class="mx-auto w-full max-w-5xl 2xl:max-w-7xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
+    <div class="w-full max-w-5xl 2xl:max-w-7xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
       <a
         href={PATHS.monitors}
         class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
@@ -116,15 +117,16 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         locations={locations.value.value?.locations ?? null}
         isOverdue={isOverdue}
         onAcknowledged={() => void Promise.all([incidents.reload(), loadAll()])}
-      />
+      >
+        <InMaintenance maintenance={monitor.maintenance} />
+        <QuietUntil what="Muted" icon="mute" until={monitor.muted_until} class="" />
+      </MonitorStatus>
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
         <Target target={monitor.target} type={monitor.type} />
         <div class="flex flex-wrap gap-2 print:hidden">
           <Actions monitor={monitor} channels={channels.value.value ?? []} onRequested={pollNewest} />
         </div>
       </div>
-      <InMaintenance maintenance={monitor.maintenance} />
-      <QuietUntil what="Muted" icon="mute" until={monitor.muted_until} />
       {monitor.enabled === 1 && <UnnotifiedMonitor monitor={monitor} channels={channels.value.value} />}
       <Special detail={monitor} checks={newest.checks.value} />
       {!isDraft && (
@@ -178,7 +180,7 @@ function InMaintenance({ maintenance }: { maintenance: Schemas['CurrentMaintenan
   );
   if (maintenance === null || maintenance.ends_at <= clock.value) return null;
   return (
-    <p role="status" class="mb-4 flex gap-2 rounded-md bg-sunken px-3 py-2 text-sm">
+    <p role="status" class="flex gap-2 text-sm">
       <Icon name="maintenance" class="mt-0.5 size-4 text-pending" />
       <span class="min-w-0 wrap-anywhere">
         <span class="font-medium">In maintenance until {formatUntil(maintenance.ends_at)}</span>

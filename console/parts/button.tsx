@@ -1,4 +1,5 @@
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren } from 'preact';
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, TargetedToggleEvent } from 'preact';
+import { useId, useRef } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
 
 type Tone = 'primary' | 'plain' | 'quiet' | 'danger';
@@ -91,6 +92,59 @@ export function IconButton({
     >
       <Icon name={icon} class="size-[1.125rem]" />
     </button>
+  );
+}
+
+const MENU_ITEM =
+  'flex w-full items-center gap-2.5 rounded-md px-2.5 py-2 text-left text-sm hover:bg-hover ' +
+  'focus-visible:-outline-offset-2';
+
+/** The classes of a button or link in a menu; `isDanger`: of what cannot be undone. */
+export function menuItem(isDanger = false): string {
+  return `${MENU_ITEM} ${isDanger ? 'text-down' : ''}`;
+}
+
+/** The width of a menu, and the most height that one takes, in pixels. */
+const MENU = { width: 192, height: 160 } as const;
+
+/** A small button that opens a menu of further buttons and links; Escape closes it, and gives the focus back. */
+export function MenuButton({ label, children }: { label: string; children: ComponentChildren }) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const place = ({ newState, currentTarget: menu }: TargetedToggleEvent<HTMLDivElement>) => {
+    const box = button.current?.getBoundingClientRect();
+    if (newState !== 'open' || box === undefined) return;
+    const isAbove = box.bottom + MENU.height > window.innerHeight;
+    const left = box.right - MENU.width;
+    menu.style.left = `${left >= 8 ? left : Math.min(box.left, window.innerWidth - MENU.width - 8)}px`;
+    menu.style.top = isAbove ? 'auto' : `${box.bottom + 4}px`;
+    menu.style.bottom = isAbove ? `${window.innerHeight - box.top + 4}px` : 'auto';
+    // It stands still while the page below it moves.
+    const hide = () => menu.matches(':popover-open') && menu.hidePopover();
+    window.addEventListener('scroll', hide, { capture: true, once: true });
+  };
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        popovertarget={id}
+        class={`${SHAPE} ${SIZES.small} ${TONES.plain}`}
+        aria-label={label}
+      >
+        <Icon name="more" />
+        More
+      </button>
+      <div
+        id={id}
+        popover="auto"
+        class="fixed m-0 w-48 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
+        onBeforeToggle={place}
+        onClick={(event) => event.currentTarget.hidePopover()}
+      >
+        {children}
+      </div>
+    </>
   );
 }
 

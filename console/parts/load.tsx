@@ -115,7 +115,7 @@ function Bones() {
 /** A skeleton of a whole page: title, a card and rows, where those of the page will be. */
 export function PageSkeleton() {
   return (
-    <div class="late mx-auto w-full max-w-5xl px-4 pt-5 md:px-8 md:pt-8" role="status" aria-label="Loading">
+    <div class="late w-full max-w-5xl px-4 pt-5 md:px-8 md:pt-8" role="status" aria-label="Loading">
       <div class="pulsing" aria-hidden="true">
         <div class="h-7 w-48 max-w-full rounded bg-nothing md:h-8" />
         <div class="mt-2 h-4 w-72 max-w-full rounded bg-nothing" />

@@ -21,7 +21,7 @@ export function Page({ title, back, actions, lead, isWide = false, children }: P
   useTitle(title);
   const width = isWide ? 'max-w-[110rem]' : 'max-w-5xl 2xl:max-w-7xl';
   return (
-    <div class={`${width} mx-auto w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8`}>
+    <div class={`${width} w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8`}>
       {back !== undefined && (
         <a
           href={back.href}

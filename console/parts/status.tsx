@@ -69,11 +69,13 @@ export function OverdueWarning({
   );
 }
 
+type Quiet = { what: string; icon: IconName; until: number | undefined; class?: string };
+
 /** A notice that alerts wait until a moment, such as those of a muted monitor; nothing once it has passed. */
-export function QuietUntil({ what, icon, until = 0 }: { what: string; icon: IconName; until: number | undefined }) {
+export function QuietUntil({ what, icon, until = 0, class: className = 'mb-4 rounded-md bg-sunken px-3 py-2' }: Quiet) {
   if (until <= clock.value) return null;
   return (
-    <p role="status" class="mb-4 flex gap-2 rounded-md bg-sunken px-3 py-2 text-sm">
+    <p role="status" class={`flex gap-2 text-sm ${className}`}>
       <Icon name={icon} class="mt-0.5 size-4 text-pending" />
       <span class="min-w-0 font-medium wrap-anywhere">
         {what} until {formatUntil(until)}

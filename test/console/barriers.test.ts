@@ -132,11 +132,13 @@ async function visit(
 }
 
 /** By the keyboard: what opens has it, does not trap it, lets go at Escape, and gives it back to what opened it. */
-async function openAndClose(page: Page, { title, by, leads }: WalkedDialog): Promise<string[]> {
+async function openAndClose(page: Page, { title, by, within, leads }: WalkedDialog): Promise<string[]> {
   const problems: string[] = [];
-  const opener = by(page);
-  await opener.focus();
-  await page.keyboard.press('Enter');
+  const opener = (within ?? by)(page);
+  for (const pressed of within === undefined ? [opener] : [opener, by(page)]) {
+    await pressed.focus();
+    await page.keyboard.press('Enter');
+  }
   problems.push(...(await seeDialog(page, title)));
   if (leads === undefined) await page.keyboard.press('Escape');
   else {

@@ -265,6 +265,7 @@ test.serial('a monitor is cloned without its secrets, and a channel that was cho
   });
   const { page, complaints } = await openSignedIn(t, `/monitors/${json['id']}`);
   await page.getByText('No channel receives alerts from this monitor.').waitFor();
+  await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('link', { name: 'Clone' }).click();
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Till (copy)');
   t.is(await page.getByLabel('URL', { exact: true }).inputValue(), target);

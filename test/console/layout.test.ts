@@ -381,3 +381,41 @@ async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }
     url,
   ]);
 }
+
+test('the rarer actions of a monitor are in a menu, for the keyboard too', async (t) => {
+  const { account, ids } = await furnishAccount(t.context.api, 'menu');
+  const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
+  await page.goto(`/monitors/${ids.monitor[0]}`);
+  const more = page.getByRole('button', { name: 'More actions' });
+  await more.focus();
+  const clone = page.getByRole('link', { name: 'Clone' });
+  t.is(await clone.count(), 0);
+  await page.keyboard.press('Enter');
+  await clone.waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.keyboard.press('Tab');
+  t.is(await page.evaluate('document.activeElement.textContent'), 'Maintenance');
+  await page.keyboard.press('Escape');
+  await clone.waitFor({ state: 'detached' });
+  t.is(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'More actions');
+  t.deepEqual(complaints, []);
+});
+
+test('the overview and the pages of its monitors begin at the same left edge', async (t) => {
+  const { account, ids } = await furnishAccount(t.context.api, 'edge');
+  const { page } = await openAs(t, await addPerson(t.context.api, account.tenantId));
+  for (const width of [1440, 1920]) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    const edges: number[] = [];
+    for (const path of ['/', '/incidents']) {
+      await page.goto(path);
+      edges.push((await page.getByRole('heading', { level: 1 }).boundingBox())?.x ?? 0);
+    }
+    await page.goto(`/monitors/${ids.monitor[0]}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    edges.push(
+      await page.locator('main h1').evaluate((title) => title.closest('.rounded-xl')?.getBoundingClientRect().x ?? 0),
+    );
+    t.is(new Set(edges).size, 1, `${edges.join()} at ${width}`);
+  }
+});

@@ -193,6 +193,7 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'owner'`));
 
   await page.reload();
+  await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog', { name: 'Delete Shop?' }).getByRole('button', { name: 'Delete monitor' }).click();
   await page.waitForURL(/\/monitors$/);

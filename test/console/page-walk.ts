@@ -2,10 +2,11 @@ import type { Locator, Page } from 'playwright-core';
 import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
-/** A dialog of a page: `by` opens it, and `leads` to content that is shown once and `asks` before it closes. */
+/** A dialog of a page: `by`, in the menu of the button `within`, opens it, and `leads` to content that is shown once and `asks` before it closes. */
 export type WalkedDialog = {
   title: RegExp;
   by: (page: Page) => Locator;
+  within?: (page: Page) => Locator;
   leads?: { press: string; title: RegExp; asks: RegExp };
 };
 
@@ -36,9 +37,9 @@ export const WALK: Record<PageName, WalkedPage> = {
         path: `/monitors/${monitor}`,
         shows: 'Secret headers',
         dialogs: [
-          { title: /^Delete http/, by: button('Delete') },
+          { title: /^Delete http/, by: button('Delete'), within: button('More actions') },
           { title: /^Custom range$/, by: button('Custom') },
-          { title: /^Maintenance of http/, by: button('Maintenance') },
+          { title: /^Maintenance of http/, by: button('Maintenance'), within: button('More actions') },
           { title: /^Start a drill/, by: button('Start a drill') },
         ],
       },

@@ -25,6 +25,7 @@ test('a monitor is tagged in its form, found by its tag, and routed to a channel
   const path = new URL(page.url()).pathname;
   t.deepEqual((await service.call('GET', path)).json['tags'], ['env:prod', 'payments']);
 
+  await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('link', { name: 'Clone' }).click();
   await page.waitForURL(/\?from=/);
   const tags = page.getByLabel('Tags', { exact: true });

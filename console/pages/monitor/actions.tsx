@@ -4,10 +4,11 @@ import { api, type Schemas } from '../../client/api.ts';
 import { loadAll, putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { toast, useAction, useFormAction } from '../../parts/action.tsx';
-import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Button, ButtonLink, MenuButton, menuItem } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog, UntilDialog, confirm } from '../../parts/dialog.tsx';
 import { count } from '../../parts/figures.ts';
+import { Icon } from '../../parts/icon.tsx';
 import { isCheckable } from '../../parts/monitors.ts';
 import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
@@ -104,11 +105,6 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
         {isPaused ? 'Resume' : 'Pause'}
       </Button>
       {!isPaused && (
-        <Button size="small" icon="maintenance" onClick={() => (isPlanning.value = true)}>
-          Maintenance
-        </Button>
-      )}
-      {!isPaused && (
         <Button
           size="small"
           icon={isMuted ? 'channels' : 'mute'}
@@ -121,12 +117,22 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
       <ButtonLink size="small" icon="edit" href={edit}>
         Edit
       </ButtonLink>
-      <ButtonLink size="small" icon="copy" href={`${PATHS.monitorNew}?from=${id}`}>
-        Clone
-      </ButtonLink>
-      <Button size="small" tone="danger" icon="trash" busy={busy === 'delete'} onClick={() => void remove()}>
-        <span class="max-md:sr-only">Delete</span>
-      </Button>
+      <MenuButton label="More actions">
+        {!isPaused && (
+          <button type="button" class={menuItem()} onClick={() => (isPlanning.value = true)}>
+            <Icon name="maintenance" class="size-4 text-soft" />
+            Maintenance
+          </button>
+        )}
+        <a class={menuItem()} href={`${PATHS.monitorNew}?from=${id}`}>
+          <Icon name="copy" class="size-4 text-soft" />
+          Clone
+        </a>
+        <button type="button" class={menuItem(true)} onClick={() => void remove()}>
+          <Icon name="trash" class="size-4" />
+          Delete
+        </button>
+      </MenuButton>
       {isPlanning.value && (
         <MaintenanceDialog monitor={monitor} unheld={unheld} onClose={() => (isPlanning.value = false)} />
       )}

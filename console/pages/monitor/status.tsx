@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { toast, useAction } from '../../parts/action.tsx';
@@ -39,6 +40,8 @@ type MonitorStatusProps = {
   /** Whether its last check is overdue. */
   isOverdue: boolean;
   onAcknowledged: () => void;
+  /** What else to know of it, such as that it is muted. */
+  children: ComponentChildren;
 };
 
 const TINTS: Partial<Record<Monitor['status'], string>> = {
@@ -102,6 +105,7 @@ export function MonitorStatus(props: MonitorStatusProps) {
             <Freshness monitor={monitor} checks={isOverdue ? checks : counted} isOverdue={isOverdue} />
             {status !== 'paused' && locations !== null && <Missing locations={locations} />}
           </p>
+          <div class="mt-1.5 flex flex-wrap gap-x-5 gap-y-1 empty:hidden">{props.children}</div>
           {isBad && incident !== null && <Response incident={incident} onAcknowledged={onAcknowledged} />}
         </div>
       </div>
