@@ -144,7 +144,8 @@ test('an acknowledgement shows at once where there is no stream', async (t) => {
   const { page, complaints, account, id, path } = await prepare(t);
   await page.route('**/v1/live', (route) => route.abort());
   await api.database.pool.query(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at)
      VALUES ($1, $2, $3, 'Shop', 'down', 'answered 503', '{frankfurt}', $4, $4)`,
     [api.makeId('inc'), account.tenantId, id, Date.now() - 2000],
   );

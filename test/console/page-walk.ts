@@ -2,7 +2,10 @@ import type { Locator, Page } from 'playwright-core';
 import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
-/** A dialog of a page: `by`, in the menu of the button `within`, opens it, and `leads` to content that is shown once and `asks` before it closes. */
+/**
+ * A dialog of a page: `by` opens it, in the menu of the button `within` where there is one. `leads` is to content that
+ * is shown once, and `asks` before it closes.
+ */
 export type WalkedDialog = {
   title: RegExp;
   by: (page: Page) => Locator;
