@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import tls, { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import type { Failure } from './failure.ts';
 
 /**
@@ -21,26 +21,20 @@ export function readCertificate(socket: TLSSocket): Certificate | null {
   return certificate === undefined ? null : describe(certificate);
 }
 
+/** What Node verifies certificates by; it has no public name. */
+type Verifying = TLSSocket & { ssl?: { verifyError?: () => Error | null } };
+
 /**
- * Asks a server for its certificate without verifying it, so that a failed verification can be explained; null when
- * none comes. Nothing is sent beyond the handshake. Destroying the socket, which `onSocket` is given at once, ends it
- * early.
+ * Keeps the certificate with which a handshake that is still to come fails; null if it does not. Node closes the
+ * connection before it reports such a failure.
  */
-export function fetchCertificate(
-  options: tls.ConnectionOptions,
-  onSocket: (socket: TLSSocket) => void,
-): Promise<Certificate | null> {
-  return new Promise((resolve) => {
-    // Safe only because this connection carries no request and is closed right after the handshake.
-    const socket = tls.connect({ ...options, rejectUnauthorized: false });
-    onSocket(socket);
-    socket.once('secureConnect', () => {
-      resolve(readCertificate(socket));
-      socket.destroy();
-    });
-    socket.on('error', () => resolve(null));
-    socket.once('close', () => resolve(null));
+export function watchRefusedCertificate(socket: TLSSocket): () => Certificate | null {
+  let refused: X509Certificate | undefined;
+  // Before Node's own listener. Of a good certificate nothing is read: Node could not compare the names any more.
+  socket.prependOnceListener('secure', () => {
+    if ((socket as Verifying).ssl?.verifyError?.()) refused = socket.getPeerX509Certificate();
   });
+  return () => (refused === undefined ? null : describe(refused));
 }
 
 /**

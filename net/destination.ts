@@ -1,5 +1,6 @@
+import { constants } from 'node:crypto';
 import net, { type LookupFunction, type Socket } from 'node:net';
-import tls, { type SecureContext } from 'node:tls';
+import tls, { type SecureContext, type SecureContextOptions } from 'node:tls';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { ADDRESS_ATTEMPT_MS, createGuardedLookup } from './host-address.ts';
 
@@ -39,7 +40,7 @@ export function createDestinations(guard: Guard): FindDestination {
     const patience = { noDelay: true, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS } as const;
     const destination: Destination = { host, port, isNamed, isSecure, ...patience, lookup };
     if (isSecure) {
-      secureContext ??= tls.createSecureContext();
+      secureContext ??= createClientContext();
       destination.secureContext = secureContext;
       destination.ALPNProtocols = ['http/1.1'];
       // An address is no server name (RFC 6066); the certificate is held against the host then.
@@ -47,6 +48,15 @@ export function createDestinations(guard: Guard): FindDestination {
     }
     return destination;
   };
+}
+
+/**
+ * Makes a context for connections to servers that others name. By DHE a server may choose a group of 10,000 bits, which
+ * takes a second to compute, and by renegotiation it repeats the handshake as often as it likes: neither is offered.
+ */
+export function createClientContext(options: SecureContextOptions = {}): SecureContext {
+  const ciphers = `${tls.DEFAULT_CIPHERS}:!DHE`;
+  return tls.createSecureContext({ ...options, ciphers, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
 }
 
 /** Begins a fresh connection. */

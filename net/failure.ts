@@ -80,6 +80,11 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
 
 const DNS_FAILED: Failure = { cause: 'dns_error', reason: 'The DNS lookup failed' };
 const TLS_FAILED: Failure = { cause: 'tls_error', reason: 'The TLS handshake failed' };
+/** In TLS 1.2 the same alert says that a client certificate is missing. */
+const TLS_REFUSED: Failure = {
+  cause: 'tls_error',
+  reason: 'The server refused the TLS handshake: no cipher in common, or a client certificate is required',
+};
 const INVALID_ANSWER: Failure = { cause: 'conn_error', reason: 'The response is not valid HTTP' };
 
 const LOST: Record<Step, Failure> = {
@@ -119,6 +124,7 @@ export function failureOf(error: Error, step: Step): Failure | null {
   const known = BY_CODE[code];
   if (known !== undefined) return known;
   if (code.startsWith('HPE_')) return INVALID_ANSWER;
+  if (code.endsWith('_ALERT_HANDSHAKE_FAILURE')) return TLS_REFUSED;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO' || (step === 'tls' && code !== 'ECONNRESET')) return TLS_FAILED;
   return LOST[step];
 }

@@ -5,9 +5,9 @@ import { TLSSocket } from 'node:tls';
 import { bodyBudget, bodyScope, OutOfBodyMemory, type BodyScope } from './body-budget.ts';
 import {
   explainVerification,
-  fetchCertificate,
   isVerificationError,
   readCertificate,
+  watchRefusedCertificate,
   type Certificate,
 } from './certificate.ts';
 import { connect, createDestinations, type Destination } from './destination.ts';
@@ -196,10 +196,8 @@ class RunningExchange {
   #abandon: () => void = () => {};
   /** State of a response whose body is being read. */
   #begun: () => BegunAnswer | null = () => null;
-  /**
-   * Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only.
-   */
-  #failure: Failure | null = null;
+  /** The certificate with which verification failed. */
+  #refusedCertificate: () => Certificate | null = () => null;
 
   constructor({ request, open, scope, account, resolve, reject }: ExchangeStart) {
     this.#request = request;
@@ -216,10 +214,10 @@ class RunningExchange {
     let opened: OpenedRequest;
     try {
       opened = this.#open(destination, this.#request, {
-        onSocket: (socket) => this.#timeline.watch(socket, destination.isNamed),
+        onSocket: (socket) => this.#watch(socket, destination),
         onInformational: () => this.#passInformational(),
         onAnswer: (answer) => this.#receive(answer),
-        onError: (error) => this.#lose(error, { socket: opened.socket, destination }),
+        onError: (error) => this.#lose(error, opened.socket),
       });
     } catch (error) {
       if (!isUnsendable(error)) throw error;
@@ -227,6 +225,11 @@ class RunningExchange {
     }
     this.#abandon = () => opened.destroy();
     this.#callOffDeadline = startDeadline(this.#request.deadlineMs, () => this.#passDeadline());
+  }
+
+  #watch(socket: Socket, { isNamed }: Destination): void {
+    this.#timeline.watch(socket, isNamed);
+    if (socket.connecting && socket instanceof TLSSocket) this.#refusedCertificate = watchRefusedCertificate(socket);
   }
 
   #passInformational(): void {
@@ -284,26 +287,17 @@ class RunningExchange {
     if (socket instanceof TLSSocket) this.#certificate = readCertificate(socket);
   }
 
-  #lose(error: Error, { socket, destination }: { socket: Socket | null; destination: Destination }): void {
-    if (this.#isSettled || this.#failure !== null) return;
+  #lose(error: Error, socket: Socket | null): void {
     // What no socket or parser has raised is a bug of ours.
     const failure = 'code' in error ? failureOf(error, this.#timeline.step()) : null;
     if (failure === null) {
       this.#rejectWith(error);
     } else if (isVerificationError(socket)) {
-      void this.#explain(failure, destination);
+      this.#certificate = this.#refusedCertificate();
+      this.#fail(explainVerification(failure, this.#certificate));
     } else {
       this.#fail(failure);
     }
-  }
-
-  /** Fetches the certificate once more, since a failed verification leaves none behind. */
-  async #explain(failure: Failure, destination: Destination): Promise<void> {
-    this.#failure = failure;
-    this.#certificate = await fetchCertificate(destination, (socket) => {
-      this.#abandon = () => socket.destroy();
-    });
-    this.#fail(explainVerification(failure, this.#certificate));
   }
 
   #giveUp(failure: Failure): void {
@@ -312,7 +306,7 @@ class RunningExchange {
   }
 
   #passDeadline(): void {
-    if (this.#failure === null) this.#fail(timeoutFailure(this.#timeline.step()));
+    this.#fail(timeoutFailure(this.#timeline.step()));
     this.#abandon();
   }
 

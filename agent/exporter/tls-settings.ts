@@ -7,6 +7,7 @@ import tls, {
   type SecureVersion,
   type TLSSocket,
 } from 'node:tls';
+import { createClientContext } from '../../net/destination.ts';
 import type { Fields } from './fields.ts';
 import type { Gauges } from './run.ts';
 
@@ -51,7 +52,7 @@ export function readTlsSettings(fields: Fields, readFile: ReadFile): TlsSettings
   try {
     // An authority that is no certificate would be passed over in silence: this throws.
     const authority = ca === null ? null : new X509Certificate(ca);
-    const context = tls.createSecureContext({
+    const context = createClientContext({
       ...(authority !== null && ca !== null && { ca }),
       ...(cert !== null && { cert }),
       ...(key !== null && { key }),
@@ -61,7 +62,7 @@ export function readTlsSettings(fields: Fields, readFile: ReadFile): TlsSettings
     return { ...settings, context };
   } catch {
     fields.problem(null, 'must have certificates and a key in PEM form that belong together, and versions in order');
-    return { ...settings, context: tls.createSecureContext() };
+    return { ...settings, context: createClientContext() };
   }
 }
 

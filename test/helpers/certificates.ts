@@ -2,6 +2,9 @@ import { isIP } from 'node:net';
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
 
+/** The kind of the keys of an authority and of its certificates. */
+export type KeyType = 'ec' | 'rsa';
+
 /** A key and its certificate as PEM texts, by the names of `https.createServer`. */
 export type KeyPair = { key: string; cert: string };
 
@@ -26,16 +29,18 @@ const MS_PER_DAY = 86_400_000;
 export class TestAuthority {
   readonly pem: string;
   readonly #keys: KeyPair;
+  readonly #keyType: KeyType;
 
-  private constructor(keys: KeyPair) {
+  private constructor(keys: KeyPair, keyType: KeyType) {
     this.pem = keys.cert;
     this.#keys = keys;
+    this.#keyType = keyType;
   }
 
   /** Makes a new authority that nothing trusts yet. */
-  static async create(): Promise<TestAuthority> {
+  static async create(keyType: KeyType = 'ec'): Promise<TestAuthority> {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'Test Authority' }], {
-      keyType: 'ec',
+      keyType,
       algorithm: 'sha256',
       ...validity({ validFromDays: -100, validForDays: 100 }),
       extensions: [
@@ -43,7 +48,7 @@ export class TestAuthority {
         { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
       ],
     });
-    return new TestAuthority({ key, cert });
+    return new TestAuthority({ key, cert }, keyType);
   }
 
   /** Makes this process trust the authority, beside the usual ones, in all TLS contexts made from now on. */
@@ -63,7 +68,7 @@ export class TestAuthority {
     hasSubject = true,
   }: CertificateOrder): Promise<KeyPair> {
     const { private: key, cert } = await generate(hasSubject ? [{ name: 'commonName', value: hosts[0] ?? '' }] : [], {
-      keyType: 'ec',
+      keyType: this.#keyType,
       algorithm: 'sha256',
       ca: this.#keys,
       ...validity({ validFromDays, validForDays }),

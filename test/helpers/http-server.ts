@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
-import type { KeyPair } from './certificates.ts';
+import type { TlsOptions } from 'node:tls';
 import type { Harness } from './harness.ts';
 
 /** A server of a test: closed, with all of its connections, when the test ends. */
 export type TestServer = { port: number; connections: () => number };
 
-/** Starts an http server on a free port of 127.0.0.1, or an https one where there is a key pair. */
-export function startHttpServer(t: Harness, listener: RequestListener, keys?: KeyPair): Promise<TestServer> {
-  return start(t, keys === undefined ? http.createServer(listener) : https.createServer(keys, listener));
+/** Starts an http server on a free port of 127.0.0.1, or an https one where there are options of TLS. */
+export function startHttpServer(t: Harness, listener: RequestListener, secured?: TlsOptions): Promise<TestServer> {
+  return start(t, secured === undefined ? http.createServer(listener) : https.createServer(secured, listener));
 }
 
 /** Starts a server that speaks whatever the test makes it speak, for answers that no http server would give. */

@@ -1,4 +1,3 @@
-import net from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import test from 'ava';
 import { readCertificate } from '../../net/certificate.ts';
@@ -11,6 +10,8 @@ const HOSTS = ['localhost', '127.0.0.1'];
 
 const authority = await TestAuthority.create();
 authority.trust();
+const rsaAuthority = await TestAuthority.create('rsa');
+rsaAuthority.trust();
 const stranger = await TestAuthority.create();
 const send = createProbeClient({ allowPrivateNetwork: true });
 
@@ -31,11 +32,12 @@ test('a verified certificate is reported with its names and dates, over a name a
 
 test('an expired certificate is reported with its age, and the server sees no request', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS, validFromDays: -30, validForDays: -3 });
-  const { port } = await startHttpServer(t, () => t.fail('a request was sent'), keys);
+  const { port, connections } = await startHttpServer(t, () => t.fail('a request was sent'), keys);
   const exchange = await send(
     requestTo(0, { href: `https://127.0.0.1:${port}/`, headers: { Authorization: 'secret' } }),
   );
   expectFailure(t, exchange, { cause: 'cert_expired', reason: /expired 3 days ago/ });
+  t.is(connections(), 1, 'a chain that is slow to verify is verified once');
   t.is(exchange.certificate?.subject, 'localhost');
 });
 
@@ -66,21 +68,52 @@ test('a connection closed during the TLS handshake is a TLS error', async (t) =>
   expectFailure(t, exchange, { cause: 'tls_error', reason: /closed during the TLS handshake/ });
 });
 
-test('a certificate that cannot be fetched again is explained without it, within the deadline', async (t) => {
-  const keys = await authority.issue({ hosts: HOSTS, validFromDays: -30, validForDays: -3 });
-  const tls = await startHttpServer(t, () => t.fail('a request was sent'), keys);
-  let first = true;
-  const { port } = await startRawServer(t, (socket) => {
-    // Only the first connection gets through to the TLS server; the one that asks again is left waiting.
-    if (!first) return;
-    first = false;
-    const upstream = net.connect({ host: '127.0.0.1', port: tls.port });
-    upstream.on('error', () => {});
-    socket.pipe(upstream).pipe(socket);
+test('a server that speaks DHE only is refused, for its group may be of any size', async (t) => {
+  const { port } = await startHttpServer(t, () => t.fail('a request was sent'), {
+    ...(await rsaAuthority.issue({ hosts: HOSTS })),
+    maxVersion: 'TLSv1.2',
+    ciphers: 'DHE-RSA-AES128-GCM-SHA256',
+    dhparam: 'auto',
   });
-  const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/`, deadlineMs: 1_000 }));
-  expectFailure(t, exchange, { cause: 'cert_expired', reason: /has expired/ });
-  t.true(exchange.durationMs < 30_000);
+  const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/` }));
+  expectFailure(t, exchange, { cause: 'tls_error', reason: /no cipher in common/ });
+});
+
+test('TLS 1.3 and ECDHE, with keys of both kinds, are spoken as before', async (t) => {
+  for (const issuer of [authority, rsaAuthority]) {
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const keys = await issuer.issue({ hosts: HOSTS });
+      const { port } = await startHttpServer(
+        t,
+        ({ socket }, response) => {
+          const { standardName } = (socket as TLSSocket).getCipher();
+          response.end(`${(socket as TLSSocket).getProtocol()} ${standardName}`);
+        },
+        { ...keys, maxVersion },
+      );
+      const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/` }));
+      t.regex(bodyOf(exchange), maxVersion === 'TLSv1.3' ? /^TLSv1\.3 TLS_AES/ : /^TLSv1\.2 TLS_ECDHE_(ECDSA|RSA)_/);
+    }
+  }
+});
+
+test('a server cannot renegotiate', async (t) => {
+  const renegotiated = Promise.withResolvers<Error | null>();
+  const keys = await authority.issue({ hosts: HOSTS });
+  const { port } = await startHttpServer(
+    t,
+    ({ socket }, response) => {
+      socket.on('error', renegotiated.resolve);
+      (socket as TLSSocket).renegotiate({}, (error) => {
+        renegotiated.resolve(error);
+        response.end('again');
+      });
+    },
+    { ...keys, maxVersion: 'TLSv1.2' },
+  );
+  const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/` }));
+  t.like(await renegotiated.promise, { code: 'ERR_SSL_NO_RENEGOTIATION' });
+  expectFailure(t, exchange, { cause: 'tls_error', reason: /handshake/ });
 });
 
 test('a certificate whose dates cannot be read is none', (t) => {

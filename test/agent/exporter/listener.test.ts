@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ProbeListener, type ListenerOptions } from '../../../agent/exporter/listener.ts';
 import { readModules } from '../../../agent/exporter/modules.ts';
 import { createLogger } from '../../../config/logger.ts';
+import { TestAuthority } from '../../helpers/certificates.ts';
 import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';
 import { HOSTILE_BODY } from '../../helpers/long-judging.ts';
 
@@ -18,12 +19,15 @@ const MODULES = {
       fail_if_body_matches_regexp: ['found'],
     },
   },
+  trusting: { prober: 'http', http: { tls_config: { insecure_skip_verify: true } } },
   bearer: { prober: 'http', http: { authorization: { credentials: 'secret four' } } },
   slow_pattern: { prober: 'http', http: { fail_if_body_matches_regexp: ['a[ab]{300}[cd]'] } },
   mail: { prober: 'tcp', tcp: { query_response: [{ send: 'secret five' }] } },
   lines: { prober: 'tcp', tcp: { query_response: [{ expect: 'a[ab]{300}[cd]' }] } },
   remote: { prober: 'grpc' },
 };
+
+const log = createLogger({ process: 'agent', level: 'silent' });
 
 async function start(t: ExecutionContext, options: Partial<ListenerOptions> = {}) {
   const listener = new ProbeListener({
@@ -33,7 +37,7 @@ async function start(t: ExecutionContext, options: Partial<ListenerOptions> = {}
     allowPrivateNetwork: true,
     token: null,
     concurrency: 10,
-    log: createLogger({ process: 'agent', level: 'silent' }),
+    log,
     ...options,
   });
   const port = await listener.start();
@@ -98,6 +102,20 @@ test('addresses that checks may not reach are not probed, directly, by name or a
   const trusting = await start(t);
   const { text } = await trusting.probe({ target: `127.0.0.1:${redirecting.port}`, debug: 'true' });
   t.regex(text, /Probe failed: The address may not be contacted/);
+});
+
+test('no key exchange is offered whose size the server chooses', async (t) => {
+  const keys = await (await TestAuthority.create('rsa')).issue({ hosts: ['localhost'] });
+  const { probe } = await start(t);
+  for (const [ciphers, success] of [
+    ['DHE-RSA-AES128-GCM-SHA256', 0],
+    ['ECDHE-RSA-AES128-GCM-SHA256', 1],
+  ]) {
+    const secured = { ...keys, ciphers: String(ciphers), maxVersion: 'TLSv1.2', dhparam: 'auto' } as const;
+    const target = await startHttpServer(t, (_request, response) => response.end(), secured);
+    const { text } = await probe({ module: 'trusting', target: `https://127.0.0.1:${target.port}` });
+    t.regex(text, new RegExp(`^probe_success ${success}$`, 'm'));
+  }
 });
 
 test('debug=true says why a probe failed, and shows no secret', async (t) => {
