@@ -7,7 +7,7 @@ import { findOwnersDomain } from './registrable-domain.ts';
 import { startDeadline } from './timeline.ts';
 
 /**
- * The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for
+ * The addresses of a host, one to eight, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for
  * an address, which nothing looks up.
  */
 export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };
@@ -37,7 +37,7 @@ export function resolveHost(
     lookups.lookUp(host, {}, (error, addresses) => {
       callOff();
       const failure = error && failureOf(error, 'lookup');
-      const allowed = addresses.filter(({ address }) => !isRefusedAddress(address, guard));
+      const allowed = chooseAddresses(addresses, guard);
       if (failure) resolve({ outcome: 'failed', ...failure });
       else if (error) reject(error);
       else if (allowed.length === 0) resolve({ outcome: 'failed', ...BLOCKED });
@@ -57,13 +57,39 @@ export function createGuardedLookup(guard: Guard): LookupFunction {
         callback(error, []);
         return;
       }
-      const allowed = addresses.filter(({ address }) => !isRefusedAddress(address, guard));
+      const allowed = chooseAddresses(addresses, guard);
       const [first] = allowed;
       if (first === undefined) callback(blockedError(hostname, addresses), []);
-      else if (options.all) callback(null, allowed);
+      else if (options.all) callback(null, [...allowed]);
       else callback(null, first.address, first.family);
     });
   };
+}
+
+/** So many of a name's addresses are judged by the guard, and so many are handed on. */
+const MAX_JUDGED = 64;
+const MAX_HANDED_ON = 8;
+
+/**
+ * Those of a name's addresses that may be contacted, in their order. Few of many, and of both families where it has
+ * both: a stranger's name may have thousands of addresses, each of which would get packets of ours.
+ */
+function chooseAddresses(addresses: readonly LookupAddress[], guard: Guard): readonly LookupAddress[] {
+  const judged = new Set<string>();
+  const allowed = firstOf(addresses, MAX_JUDGED).filter(({ address }) => {
+    if (judged.has(address)) return false;
+    judged.add(address);
+    return !isRefusedAddress(address, guard);
+  });
+  return firstOf(allowed, MAX_HANDED_ON);
+}
+
+/** The first addresses, the last of them of the other family where all were of one. */
+function firstOf(addresses: readonly LookupAddress[], most: number): readonly LookupAddress[] {
+  if (addresses.length <= most) return addresses;
+  const first = addresses.slice(0, most);
+  const other = addresses.find(({ family }) => family !== first[0]?.family);
+  return other === undefined || first.includes(other) ? first : [...first.slice(0, -1), other];
 }
 
 function blockedError(hostname: string, addresses: readonly LookupAddress[]): NodeJS.ErrnoException {

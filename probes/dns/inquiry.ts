@@ -16,10 +16,13 @@ type DnsInquiry = DnsQuestion & { servers: readonly string[]; resolvers: Resolve
 /** The first repetition comes after a quarter of the time, at most after this; each further pause is twice as long. */
 const MAX_FIRST_PAUSE_MS = 1000;
 
+/** After failures so many further servers are asked at once, without a pause. */
+const MAX_FURTHER_SERVERS = 4;
+
 /**
  * Puts questions until each is answered or the deadline passes. Packets get lost: rounds follow one another, each to
  * the next server, and an answer to an earlier round counts for as long as it may still come. A server's failure is
- * final once each has been asked.
+ * final once each has been asked, or four after the first.
  */
 export function inquire(inquiry: DnsInquiry): Promise<DnsAnswers> {
   return new Promise((resolve, reject) => new RunningInquiry(inquiry, { resolve, reject }).start());
@@ -82,7 +85,8 @@ class RunningInquiry {
     if (answer.outcome === 'failed') {
       this.#open.set(type, waiting - 1);
       if (waiting > 1) return;
-      if (this.#resolvers.length < this.#inquiry.servers.length) return this.#askNext();
+      if (this.#resolvers.length < Math.min(this.#inquiry.servers.length, 1 + MAX_FURTHER_SERVERS))
+        return this.#askNext();
     }
     this.#open.delete(type);
     if (this.#open.size === 0) this.#finish();

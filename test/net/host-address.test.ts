@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import dgram from 'node:dgram';
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
 import { closeSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -11,7 +13,10 @@ import { isRefusedAddress } from '../../net/address-guard.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import { BLOCKED_CODE } from '../../net/failure.ts';
 import { NameLookups, createGuardedLookup, parseHostPort, resolveHost } from '../../net/host-address.ts';
+import { createProbeClient } from '../../net/http-client.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
+import { createUdpClient } from '../../net/udp-exchange.ts';
+import { requestTo } from '../helpers/exchange.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
@@ -114,6 +119,54 @@ function replaceLookup(t: ExecutionContext) {
   Object.assign(dns, { lookup });
   return { asked, letGo: () => held.splice(0).forEach((answer) => answer()) };
 }
+
+/** Has the system's lookup find the same addresses for every name. */
+function replaceAddresses(t: ExecutionContext, addresses: readonly LookupAddress[]) {
+  const original = dns.lookup;
+  t.teardown(() => void Object.assign(dns, { lookup: original }));
+  const lookup = (_name: string, _options: object, found: (error: null, addresses: readonly LookupAddress[]) => void) =>
+    void setImmediate(() => found(null, addresses));
+  Object.assign(dns, { lookup });
+}
+
+test.serial('of a name with thousands of addresses a few are contacted, of both families', async (t) => {
+  const v4 = Array.from({ length: 4000 }, (_, n) => ({ address: `127.7.${n >> 8}.${n & 255}`, family: 4 }));
+  const v6 = Array.from({ length: 4000 }, (_, n) => ({ address: `fd00::${n.toString(16)}`, family: 6 }));
+  replaceAddresses(t, [...v6.slice(0, 3), ...v6.slice(0, 3), ...v6, ...v4]);
+  const host = await resolveHost('many.test', OPEN);
+  t.deepEqual(host.outcome === 'found' && host.addresses, [...v6.slice(0, 7), v4[0]]);
+  for (const family of [4, 6]) {
+    replaceAddresses(t, family === 4 ? v4 : v6);
+    const one = await resolveHost('many.test', OPEN);
+    t.deepEqual(one.outcome === 'found' && one.addresses, (family === 4 ? v4 : v6).slice(0, 8));
+  }
+  t.like(await resolveHost('many.test', GUARDED), { outcome: 'failed', cause: 'blocked_target' });
+
+  // No service listens at any of them, so that each is tried in turn.
+  replaceAddresses(t, v4);
+  let attempts = 0;
+  const { emit } = Socket.prototype;
+  t.teardown(() => void Object.assign(Socket.prototype, { emit }));
+  Object.assign(Socket.prototype, {
+    emit(this: Socket, event: string, ...details: unknown[]) {
+      if (event === 'connectionAttempt') attempts += 1;
+      return Reflect.apply(emit, this, [event, ...details]);
+    },
+  });
+  const http = createProbeClient(OPEN);
+  const request = { ...OPEN, host: 'many.test', port: 9, payload: Buffer.alloc(1) };
+  t.like(await createTcpClient(OPEN)({ ...request, receive: null }), { cause: 'conn_refused' });
+  t.is(attempts, 8);
+  t.like(await http(requestTo(0, { href: 'http://many.test:9/' })), { cause: 'conn_refused' });
+  t.is(attempts, 16);
+
+  // The ninth address would reply.
+  const ninth = dgram.createSocket('udp4', (_datagram, from) => ninth.send('here', from.port, from.address));
+  t.teardown(() => void ninth.close());
+  await new Promise<void>((bound) => void ninth.bind(0, v4[8]?.address, bound));
+  const silent = { outcome: 'silent', isRefused: true };
+  t.like(await createUdpClient(OPEN)({ ...request, port: ninth.address().port }), silent);
+});
 
 const outcomeOf = (lookups: NameLookups, name: string): Promise<string> =>
   new Promise((resolve) => lookups.lookUp(name, {}, (error) => resolve(error?.code ?? 'found')));

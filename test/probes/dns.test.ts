@@ -279,6 +279,16 @@ test('of several resolvers of the system the next is asked when one fails', asyn
   t.is(server.received.length, 1);
 });
 
+test('of many servers that fail five are asked', async (t) => {
+  const servers = await Promise.all(
+    Array.from({ length: 8 }, () => startDnsServer(t, { 'A name.example': { rcode: RCODES.REFUSED } })),
+  );
+  const addresses = servers.map(({ address }) => address);
+  const observation = await openWithOwn(t, ...addresses)(dnsTarget('name.example', ['A'], { timeoutMs: 10_000 }));
+  t.deepEqual(answersOf(observation), { A: { outcome: 'failed', failure: 'refused' } });
+  t.is(servers.flatMap(({ received }) => received).length, 5);
+});
+
 for (const [what, reply, cause] of [
   ['fails', { rcode: RCODES.SERVFAIL }, 'dns_error'],
   ['is silent', { isSilent: true }, 'timeout'],
