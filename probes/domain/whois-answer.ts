@@ -13,11 +13,12 @@ type WhoisField = { key: string; value: string };
 const MAX_LINE = 500;
 
 const COMMENT = /^(?:[%#;]|>>>|--)/;
-// `key: value`, `key......: value`, `** key: value`, `[key]   value`
-const COLON = /^(?:\*\*\s*)?(?<key>[^:[\]]{1,50}?)[\s.]*:(?!\/\/)\s*(?<value>.*)$/;
+// `key: value`, `key......: value`, `** key: value`, `[key]   value`. Where one part may end with blanks the next
+// begins with none: the blanks of a line that is no field could be divided between them in thousands of ways.
+const COLON = /^(?:\*\*\s*)?(?<key>[^\s:[\]][^:[\]]{0,49}?)[\s.]*:(?!\/\/)\s*(?<value>.*)$/;
 const BRACKETS = /^(?:[a-z]\.\s*)?\[(?<key>[^\]]{1,50})\]\s*(?<value>.*)$/;
 // Record expires on 2026-12-31 (YYYY-MM-DD)
-const PROSE = /^(?<key>(?:record|domain)? ?(?:expires|expired|will expire) on)\s+(?<value>.*\d{4}.*)$/i;
+const PROSE = /^(?<key>(?:record|domain)? ?(?:expires|expired|will expire) on)\s+(?=\S)(?<value>.*\d{4}.*)$/i;
 
 type Line = { text: string; indent: number };
 

@@ -408,3 +408,20 @@ test('answers made to keep a pattern busy are read at once', (t) => {
   for (const answer of answers) t.not(readWhoisAnswer(answer, 'example.org').outcome, 'registered');
   t.true(performance.now() - startedAt < 20_000);
 });
+
+test('the work on an answer grows with its length, not with that of its lines', (t) => {
+  const BYTES = 128 * 1024;
+  const workMs = (line: string): number => {
+    const answer = `${line}\n`.repeat(BYTES / (line.length + 1));
+    const triesMs = Array.from({ length: 3 }, () => {
+      const startedAt = performance.now();
+      t.is(readWhoisAnswer(answer, 'example.org').outcome, 'unreadable');
+      return performance.now() - startedAt;
+    });
+    return Math.min(...triesMs);
+  };
+  for (const start of ['**', 'expires on', 'k', '[k]', 'expires: 2026-01-01', 'expires: jan']) {
+    const [short, long] = [100, 480].map((blanks) => workMs(`${start}${' '.repeat(blanks)}x`));
+    t.true(Number(long) < 5 * Number(short) + 20, `${start}: ${short} ms, in long lines ${long} ms`);
+  }
+});
