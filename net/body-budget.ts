@@ -13,6 +13,8 @@ const PART_OF_AN_ACCOUNT = 1 / 4;
 export type BodyCharge = {
   /** Takes more bytes; false where none are left, even after others were given up. */
   take: (bytes: number) => boolean;
+  /** Gives back some of what was taken. */
+  giveBack: (bytes: number) => void;
   /** The body is complete: it is not given up any more, and holds what it has until it is released. */
   complete: () => void;
   release: () => void;
@@ -58,6 +60,8 @@ export class BodyBudget {
     this.#coming.add(holder);
     return {
       take: (bytes) => this.#take(holder, bytes),
+      // Of a body that was given up nothing is left.
+      giveBack: (bytes) => this.#hold(holder, -Math.min(bytes, holder.bytes)),
       complete: () => void this.#coming.delete(holder),
       release: () => this.#release(holder),
     };

@@ -12,8 +12,8 @@ export type ResponseBody = { bytes: Buffer; truncated: boolean };
  */
 export type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
 
-/** The content codings that are undone, as an Accept-Encoding value. */
-export const ACCEPTED_ENCODINGS = 'gzip, deflate, br, zstd';
+/** The content codings that are offered, as an Accept-Encoding value; those whose decoders hold much memory are not. */
+export const OFFERED_ENCODINGS = 'gzip, deflate';
 
 // A compressed body that outgrows the decoded limit carries next to nothing: empty blocks, sent to keep a decoder busy.
 const WIRE_SLACK = 64 * 1024;
@@ -22,19 +22,44 @@ const ZSTD_WINDOW_LOG = 23;
 // Some servers leave out the checksum at the end; browsers read their bodies all the same.
 const TOLERANT = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
 
-type CreateDecoder = (firstByte: number) => Transform;
+/** The tables of a brotli decoder, 3 x 256 of them, which a stream can have made before it gives out a byte. */
+const BROTLI_TABLES_BYTES = 3.5 * 1024 * 1024;
+/** The tables and buffers of a zstd decoder. */
+const ZSTD_BYTES = 512 * 1024;
 
-const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecoder>([
-  ['gzip', () => zlib.createGunzip(TOLERANT)],
-  ['x-gzip', () => zlib.createGunzip(TOLERANT)],
-  // Some servers send bare deflate under this name, without zlib's header, whose first byte ends in 8.
-  [
-    'deflate',
-    (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)),
-  ],
-  ['br', () => zlib.createBrotliDecompress()],
-  ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
+/** What undoes a content coding; `held`: the bytes that it may hold before it gives out any, where that is much. */
+type Decoder = { create: (firstByte: number) => Transform; held?: (firstByte: number) => number };
+
+const GZIP: Decoder = { create: () => zlib.createGunzip(TOLERANT) };
+// Some servers send bare deflate under this name, without zlib's header, whose first byte ends in 8.
+const DEFLATE: Decoder = {
+  create: (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)),
+};
+const BROTLI: Decoder = {
+  create: () => zlib.createBrotliDecompress(),
+  held: (firstByte) => BROTLI_TABLES_BYTES + windowOf(firstByte),
+};
+const ZSTD: Decoder = {
+  create: () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
+  held: () => ZSTD_BYTES,
+};
+
+const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+  ['gzip', GZIP],
+  ['x-gzip', GZIP],
+  ['deflate', DEFLATE],
+  ['br', BROTLI],
+  ['zstd', ZSTD],
 ]);
+
+/** The window of a brotli stream (RFC 7932, 9.1), which fourteen bytes can fill before any byte of it is given out. */
+function windowOf(firstByte: number): number {
+  if ((firstByte & 1) === 0) return 2 ** 16;
+  const high = (firstByte >> 1) & 7;
+  const low = (firstByte >> 4) & 7;
+  if (high !== 0) return 2 ** (17 + high);
+  return 2 ** (low === 0 ? 17 : 8 + low);
+}
 
 /**
  * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. The end never
@@ -57,13 +82,15 @@ export function readBody(response: ComingAnswer, options: Reading): ComingBody {
 
 /**
  * The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now. Whether it ends,
- * breaks off or goes on for ever by then is all the same. Never rejects. The caller closes the connection.
+ * breaks off or goes on for ever by then is all the same. Never rejects. The caller closes the connection. Nothing is
+ * charged for it: a body whose decoder holds much memory stays unread.
  */
 export function glimpseBody(
   response: ComingAnswer,
   { limit, withinMs }: { limit: number; withinMs: number },
 ): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
+  if (decoderOf(response)?.held !== undefined) return Promise.resolve(Buffer.alloc(0));
   const end = (): void => {
     clearTimeout(timer);
     reading.stop();
@@ -74,29 +101,35 @@ export function glimpseBody(
   return promise;
 }
 
+function decoderOf({ headers }: ComingAnswer): Decoder | undefined {
+  return DECODERS.get(headers['content-encoding']?.trim().toLowerCase() ?? '');
+}
+
 /** Reads a body and reports once how that ended, unless it is stopped before. */
 class BodyReader {
   readonly buffer: BodyBuffer;
   readonly #response: ComingAnswer;
   readonly #limit: number;
-  readonly #createDecoder: CreateDecoder | undefined;
+  readonly #coding: Decoder | undefined;
+  readonly #charge: Reading['charge'];
   readonly #onEnd: (outcome: BodyOutcome) => void;
   readonly #receive = (chunk: Buffer) => this.#take(chunk);
   #decoder: Transform | null = null;
+  #heldByDecoder = 0;
   #wireBytes = 0;
   #isOver = false;
 
   constructor(response: ComingAnswer, { limit, decodes, charge }: Reading, onEnd: (outcome: BodyOutcome) => void) {
-    const coding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
-    const createDecoder = decodes ? DECODERS.get(coding) : undefined;
+    const coding = decodes ? decoderOf(response) : undefined;
     this.#response = response;
     this.#limit = limit;
-    this.#createDecoder = createDecoder;
+    this.#coding = coding;
+    this.#charge = charge;
     this.#onEnd = onEnd;
     // What undoes a content coding remembers about as much as it has given out.
     this.buffer = new BodyBuffer(
       limit,
-      (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes),
+      (bytes) => charge === undefined || charge().take(coding === undefined ? bytes : 2 * bytes),
     );
     response.on('data', this.#receive);
     response.on('end', () => (this.#decoder === null ? this.#finishBody() : this.#decoder.end()));
@@ -108,6 +141,8 @@ class BodyReader {
     this.#isOver = true;
     this.#response.off('data', this.#receive);
     this.#decoder?.destroy();
+    this.#charge?.().giveBack(this.#heldByDecoder);
+    this.#heldByDecoder = 0;
   }
 
   finish(outcome: BodyOutcome): void {
@@ -122,9 +157,11 @@ class BodyReader {
 
   #take(chunk: Buffer): void {
     this.#wireBytes += chunk.length;
-    if (this.#createDecoder === undefined) this.#keep(chunk);
-    else if (this.#wireBytes > this.#limit + WIRE_SLACK) this.#breakOff(this.#createDecoder, chunk);
-    else this.#decode(this.#createDecoder, chunk);
+    if (this.#coding === undefined) return this.#keep(chunk);
+    this.#decoder ??= this.#createDecoder(this.#coding, chunk[0] ?? 0);
+    if (this.#decoder === null) this.finish('out_of_memory');
+    else if (this.#wireBytes > this.#limit + WIRE_SLACK) this.#breakOff(this.#decoder, chunk);
+    else this.#decode(this.#decoder, chunk);
   }
 
   #keep(chunk: Buffer): void {
@@ -134,21 +171,28 @@ class BodyReader {
     else if (added === 'full') this.#finishBody();
   }
 
-  #decode(create: CreateDecoder, chunk: Buffer, onDecoded?: () => void): void {
-    this.#decoder ??= create(chunk[0] ?? 0)
+  /** Null where memory lacks. */
+  #createDecoder({ create, held }: Decoder, firstByte: number): Transform | null {
+    const bytes = held?.(firstByte) ?? 0;
+    if (bytes > 0 && this.#charge?.().take(bytes) === false) return null;
+    this.#heldByDecoder = bytes;
+    return create(firstByte)
       .on('data', (decoded: Buffer) => this.#keep(decoded))
       .on('drain', () => this.#response.resume())
       .on('end', () => this.#finishBody())
       .on('error', () => this.finish('undecodable'));
+  }
+
+  #decode(decoder: Transform, chunk: Buffer, onDecoded?: () => void): void {
     // A copy, for it is decoded after the next chunk has come into the same memory.
-    if (!this.#decoder.write(Buffer.from(chunk), onDecoded)) this.#response.pause();
+    if (!decoder.write(Buffer.from(chunk), onDecoded)) this.#response.pause();
   }
 
   /** The decoder may still be at what came before: what that holds counts. */
-  #breakOff(create: CreateDecoder, chunk: Buffer): void {
+  #breakOff(decoder: Transform, chunk: Buffer): void {
     this.#response.off('data', this.#receive);
     this.#response.pause();
-    this.#decode(create, chunk, () => this.finish({ ...this.buffer.body(), truncated: true }));
+    this.#decode(decoder, chunk, () => this.finish({ ...this.buffer.body(), truncated: true }));
   }
 }
 

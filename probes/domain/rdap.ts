@@ -4,7 +4,7 @@ import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { parseJson } from '../../core/foreign-text.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
-import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
 import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQueue } from './registry-queue.ts';
@@ -28,7 +28,7 @@ const MAX_BODY_BYTES = 512 * 1024;
 const HEADERS = {
   'User-Agent': 'Spotcheck/1.0 (domain expiry check)',
   Accept: 'application/rdap+json, application/json;q=0.9',
-  'Accept-Encoding': ACCEPTED_ENCODINGS,
+  'Accept-Encoding': OFFERED_ENCODINGS,
 };
 
 /**

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
-import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 
 /**
  * A header as it is sent. A secret one is for the target's own host and its subdomains, and its port, only (D-21,
@@ -21,7 +21,7 @@ export type Hop = {
 const DEFAULT_HEADERS: readonly RequestHeader[] = [
   { name: 'User-Agent', value: 'Spotcheck/1.0 (uptime check)', isSecret: false },
   { name: 'Accept', value: '*/*', isSecret: false },
-  { name: 'Accept-Encoding', value: ACCEPTED_ENCODINGS, isSecret: false },
+  { name: 'Accept-Encoding', value: OFFERED_ENCODINGS, isSecret: false },
 ];
 const DEFAULTS: ReadonlyMap<string, RequestHeader> = new Map(
   DEFAULT_HEADERS.map((header) => [header.name.toLowerCase(), header]),

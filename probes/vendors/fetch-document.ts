@@ -1,7 +1,7 @@
 import type { VendorFailure } from '../../core/checks/vendor/document.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { createHttpClient, readRetryAfter, type HttpAnswer } from '../../net/http-client.ts';
-import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/request.ts';
 
 /** What the server said of the content that we have, for asking whether it has changed (RFC 9110, 13). */
@@ -63,7 +63,7 @@ function headersFor({ etag, lastModified }: Validators): Record<string, string> 
   return {
     'User-Agent': 'Spotcheck/1.0 (status page reader)',
     Accept: 'application/json, application/rss+xml, application/xml;q=0.9, */*;q=0.5',
-    'Accept-Encoding': ACCEPTED_ENCODINGS,
+    'Accept-Encoding': OFFERED_ENCODINGS,
     ...(etag !== null && { 'If-None-Match': etag }),
     ...(lastModified !== null && { 'If-Modified-Since': lastModified }),
   };

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import zlib from 'node:zlib';
 import test from 'ava';
 import { BodyBudget, bodyBudget, FREE_BODY_BYTES, holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
 import { createHttpClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
@@ -122,6 +124,55 @@ test.serial(
     t.is(bodyBudget.heldBytes, 0);
   },
 );
+
+/** Sends the start of a compressed body, and then nothing more until it is given up. */
+async function startDecoders(t: Parameters<typeof startHttpServer>[0], coding: string, start: Buffer) {
+  const responses: ServerResponse[] = [];
+  const { port } = await startHttpServer(t, (_request, response) => {
+    responses.push(response.writeHead(200, { 'Content-Encoding': coding }));
+    response.write(start);
+  });
+  const url = new URL(`http://127.0.0.1:${port}/`);
+  const send = createHttpClient({ allowPrivateNetwork: true });
+  return {
+    ask: () => send({ url, method: 'GET', headers: {}, deadlineMs: 200_000, bodyLimit: () => MIB }),
+    giveUp: () => responses.forEach((response) => response.destroy()),
+  };
+}
+
+test.serial('what a decoder may hold is counted before it gives out a byte, until it ends', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const countOne = async (coding: string, start: Buffer): Promise<number> => {
+    const { ask, giveUp } = await startDecoders(t, coding, start);
+    const asked = ask();
+    const held = await until(() => bodyBudget.heldBytes);
+    giveUp();
+    t.is((await asked).outcome, 'failed');
+    t.is(bodyBudget.heldBytes, 0);
+    return held;
+  };
+  for (const windowLog of [10, 11, 15, 16, 17, 18, 22, 24]) {
+    const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: windowLog, [zlib.constants.BROTLI_PARAM_QUALITY]: 4 };
+    const body = zlib.brotliCompressSync(Buffer.alloc(MIB), { params });
+    t.is(await countOne('br', body.subarray(0, 2)), 3.5 * MIB + 2 ** windowLog);
+  }
+  t.is(await countOne('zstd', zlib.zstdCompressSync('x').subarray(0, 5)), MIB / 2);
+});
+
+test.serial('of decoders that hold much memory an account has a few at a time', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const body = zlib.brotliCompressSync(Buffer.alloc(MIB));
+  const { ask, giveUp } = await startDecoders(t, 'br', body.subarray(0, 2));
+  const asked = await holdingBodies('greedy', async () =>
+    Array.from({ length: 20 }, () => ask().catch((error: unknown) => error)),
+  );
+  t.true((await Promise.race(asked)) instanceof OutOfBodyMemory);
+  t.true(bodyBudget.heldBytes > 0 && bodyBudget.heldBytes <= MOST / 4);
+  await until(async () => {
+    giveUp();
+    return bodyBudget.heldBytes === 0;
+  });
+});
 
 test.serial(
   'an account whose bodies wait to be judged leaves room for those of others, and is reported why',

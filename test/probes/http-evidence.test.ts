@@ -50,12 +50,25 @@ test('a compressed body is read as text', async (t) => {
   t.is((await check(port)).answer?.body, 'squeezed');
 });
 
+test('a body whose decoder holds much memory is not read for evidence', async (t) => {
+  for (const [coding, squeeze] of [
+    ['br', zlib.brotliCompressSync],
+    ['zstd', zlib.zstdCompressSync],
+  ] as const) {
+    const { port } = await answering(t, (response) =>
+      response.writeHead(500, { 'Content-Encoding': coding }).end(squeeze('squeezed')),
+    );
+    const { judgement, observation } = await check(port);
+    t.is(judgement.cause, 'status_500');
+    t.like(observation, { outcome: 'answered', bodyStart: null });
+  }
+});
+
 test('of a compressed page far longer than is looked at the start is read', async (t) => {
   // Random text hardly shrinks: a hundred kilobytes on the wire.
   const page = `<h1>Oops</h1>${randomBytes(100_000).toString('base64')}`;
   for (const [coding, squeeze] of [
     ['gzip', zlib.gzipSync],
-    ['br', zlib.brotliCompressSync],
     ['deflate', zlib.deflateSync],
   ] as const) {
     const { port } = await answering(t, (response) =>

@@ -13,7 +13,7 @@ import {
 } from '../../models/checks/lookups.ts';
 import type { Database } from '../../models/database.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
-import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { parseBootstrap } from '../../probes/domain/rdap.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import type { Runtime } from '../runtime.ts';
@@ -62,7 +62,7 @@ function headersFor(state: BootstrapState | null): Record<string, string> {
   return {
     'User-Agent': 'Spotcheck/1.0 (domain expiry check)',
     Accept: 'application/json',
-    'Accept-Encoding': ACCEPTED_ENCODINGS,
+    'Accept-Encoding': OFFERED_ENCODINGS,
     ...(state?.etag && { 'If-None-Match': state.etag }),
     ...(state?.lastModified && { 'If-Modified-Since': state.lastModified }),
   };
