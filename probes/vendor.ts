@@ -222,7 +222,7 @@ async function ask(
     fetchedAtMs: before?.fetchedAtMs ?? null,
   };
   const fetched = await fetchDocument(
-    url,
+    document,
     DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known,
   );
   const requestedAtMs = now();

@@ -1,4 +1,4 @@
-import type { VendorFailure } from '../../core/checks/vendor/document.ts';
+import type { VendorDocument, VendorFailure } from '../../core/checks/vendor/document.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { createHttpClient, readRetryAfter, type HttpAnswer } from '../../net/http-client.ts';
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
@@ -13,8 +13,11 @@ export type FetchedDocument =
   | { outcome: 'unchanged' }
   | { outcome: 'failed'; failure: VendorFailure; retryAfterMs?: number };
 
-/** Asks for the document at a URL. It rejects only where our own machine lacks something. */
-export type FetchDocument = (url: string, known: Validators) => Promise<FetchedDocument>;
+/** Asks for a document. It rejects only where our own machine lacks something. */
+export type FetchDocument = (
+  document: Pick<VendorDocument, 'url' | 'isInCatalog'>,
+  known: Validators,
+) => Promise<FetchedDocument>;
 
 /** For one document, redirects included, in milliseconds. */
 const DEADLINE_MS = 7000;
@@ -32,10 +35,15 @@ const MAX_RETRY_AFTER_MS = HOUR_MS;
 const SAYS_NOTHING = new Set([401, 403, 407, 408, 425, 429]);
 const SENDS_AWAY = new Set([429, 503]);
 
-/** Makes the function that asks for documents, through the guard unless private networks are allowed (D-30). */
+/**
+ * Makes the function that asks for documents, through the guard unless private networks are allowed (D-30). Those of
+ * the catalog have a share of memory to themselves; any other counts as its account's.
+ */
 export function createDocumentFetch(environment: { allowPrivateNetwork: boolean }): FetchDocument {
-  const send = createHttpClient({ ...environment, purpose: 'vendors' });
-  return async (url, known) => {
+  const sendToCatalog = createHttpClient({ ...environment, purpose: 'vendors' });
+  const sendToOthers = createHttpClient(environment);
+  return async ({ url, isInCatalog }, known) => {
+    const send = isInCatalog ? sendToCatalog : sendToOthers;
     const startedAtMs = performance.now();
     let hop = new URL(url);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {

@@ -3,6 +3,7 @@ import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/check
 import type { Vote } from '../../core/checks/verdict.ts';
 import { extractAnswerEvidence } from '../../core/incidents/evidence.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
+import { holdingBodies } from '../../net/body-budget.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import { openServiceProbe } from '../../probes/index.ts';
@@ -99,7 +100,10 @@ async function run(order: ProbingOrder): Promise<ProbingReport> {
   };
   const timer = setInterval(takeSample, SAMPLE_EVERY_MS);
   const probe = openProbes(order);
-  const checks = await Promise.all(order.targets.map((target) => check(target, probe)));
+  // Each as another account's: of one account the memory for bodies has room for few that hold much.
+  const checks = await Promise.all(
+    order.targets.map((target, index) => holdingBodies(`ten_${index}`, () => check(target, probe))),
+  );
   await turn();
   takeSample();
   clearInterval(timer);
