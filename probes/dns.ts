@@ -9,6 +9,9 @@ import { ResolverPool, inquire } from './dns/inquiry.ts';
 import {
   OwnResolvers,
   createPanel,
+  hidePrivateAddresses,
+  isPrivateName,
+  readSearchDomains,
   readSystemServers,
   type OwnResolversWatch,
   type Panel,
@@ -16,7 +19,8 @@ import {
 
 /**
  * What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The
- * guard is for servers that targets name; these resolvers and the system's are the operator's own choice.
+ * guard is for servers that targets name, and for what the system's resolvers know of private networks; they themselves
+ * and those of the cross check are the operator's own choice.
  */
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
 
@@ -26,22 +30,30 @@ export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservat
 /**
  * Opens the dns probe, which measures and does not judge (D-26). It asks the system's resolvers, or the server that the
  * target names, for one name's records under one deadline. `ownServers` are the resolvers of a target that names no
- * server. The probe rejects only where our own machine lacks something.
+ * server, and `searchDomains` those of this machine. The probe rejects only where our own machine lacks something.
  */
 export function openDnsProbe(
   { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,
   ownServers = readSystemServers,
+  searchDomains = readSearchDomains,
 ): OpenDnsProbe {
   const resolvers = new ResolverPool();
   const ownResolvers = new OwnResolvers(ownServers, resolvers);
   const panel = createPanel(dnsResolvers);
   return {
-    probe: (target) => new DnsCheck(target, { allowPrivateNetwork, resolvers, ownResolvers, panel }).run(),
+    probe: (target) =>
+      new DnsCheck(target, { allowPrivateNetwork, resolvers, ownResolvers, searchDomains, panel }).run(),
     close: async () => panel.close(),
   };
 }
 
-type Means = { allowPrivateNetwork: boolean; resolvers: ResolverPool; ownResolvers: OwnResolvers; panel: Panel };
+type Means = {
+  allowPrivateNetwork: boolean;
+  resolvers: ResolverPool;
+  ownResolvers: OwnResolvers;
+  searchDomains: () => Promise<readonly string[]>;
+  panel: Panel;
+};
 
 class DnsCheck {
   readonly #target: CheckTarget;
@@ -64,9 +76,21 @@ class DnsCheck {
         reason: 'The target is not a name that can be looked up',
       };
 
+    const isGuarded = parts.server === null && !this.#means.allowPrivateNetwork;
+    // As it is queried: judged in another form, a name could pass for another.
+    const asked = { ...parts, name: URL.parse(`http://${parts.name}/`)?.hostname ?? parts.name };
+    if (isGuarded && isPrivateName(asked.name, await this.#means.searchDomains()))
+      return {
+        ...this.#measured(),
+        outcome: 'not_queried',
+        cause: 'blocked_target',
+        reason: "The name is one of a private network, which the machine's resolvers are not queried for",
+      };
+
     const watch = this.#means.ownResolvers.watch(this.#target.timeoutMs);
     try {
-      return await this.#ask(parts, watch);
+      const observation = await this.#ask(isGuarded ? asked : parts, watch);
+      return isGuarded ? hideIn(observation) : observation;
     } finally {
       watch.end();
     }
@@ -135,6 +159,15 @@ class DnsCheck {
       ownResolversWork: null,
     } as const;
   }
+}
+
+function hideIn(observation: DnsObservation): DnsObservation {
+  if (observation.outcome !== 'queried') return observation;
+  const opinions = observation.opinions.map((opinion) => ({
+    ...opinion,
+    answers: hidePrivateAddresses(opinion.answers),
+  }));
+  return { ...observation, answers: hidePrivateAddresses(observation.answers), opinions };
 }
 
 function hasFailed(answers: DnsAnswers, failure: DnsFailure): boolean {

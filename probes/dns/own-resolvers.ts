@@ -1,6 +1,8 @@
 import { Resolver } from 'node:dns/promises';
-import type { DnsAnswer, DnsOpinion } from '../../core/checks/dns/observation.ts';
+import { readFile } from 'node:fs/promises';
+import type { DnsAnswer, DnsAnswers, DnsOpinion } from '../../core/checks/dns/observation.ts';
 import { within } from '../../core/time.ts';
+import { isPublicAddress } from '../../net/address-guard.ts';
 import { startDeadline } from '../../net/timeline.ts';
 import { ask, inquire, type DnsQuestion, type ResolverPool } from './inquiry.ts';
 
@@ -72,6 +74,72 @@ const KEEP_MS = 3000;
  */
 export function readSystemServers(): string[] {
   return new Resolver().getServers();
+}
+
+/** The domains below which the system completes names; none where its configuration has no such file. */
+export async function readSearchDomains(): Promise<string[]> {
+  const text = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
+  return [...text.matchAll(/^[ \t]*(?:search|domain)[ \t]+(.*)$/gm)].flatMap(([, domains = '']) =>
+    domains.split(/\s+/).filter((domain) => domain !== '' && domain !== '.'),
+  );
+}
+
+/** Domains of private networks: RFC 6761, RFC 6762 (appendix G too), RFC 8375, and ICANN's `.internal`. */
+const PRIVATE_DOMAINS = ['localhost', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
+
+/**
+ * Whether the machine's resolvers may know a name of which the public does not. A name of one label, one below a domain
+ * of private networks or of these `searchDomains`, and the reverse name of an address that is not public. The name is
+ * in its ASCII form.
+ */
+export function isPrivateName(name: string, searchDomains: readonly string[]): boolean {
+  const bare = withoutFinalDot(name).toLowerCase();
+  if (!bare.includes('.')) return true;
+  const domains = [...PRIVATE_DOMAINS, ...searchDomains.map((domain) => withoutFinalDot(domain).toLowerCase())];
+  if (domains.some((domain) => bare === domain || bare.endsWith(`.${domain}`))) return true;
+  const address = addressOf(bare);
+  return address !== null && !isPublicAddress(address);
+}
+
+const ADDRESS_LABELS = {
+  'in-addr.arpa': { label: /^\d{1,3}$/, most: 4, write: (labels: string[]) => labels.join('.') },
+  'ip6.arpa': {
+    label: /^[\da-f]$/,
+    most: 32,
+    write: (labels: string[]) => labels.join('').replaceAll(/.{4}(?=.)/g, '$&:'),
+  },
+};
+
+/** The address that a reverse name stands for, of a zone the first one; null for any other name. */
+function addressOf(name: string): string | null {
+  for (const [zone, { label, most, write }] of Object.entries(ADDRESS_LABELS)) {
+    if (!name.endsWith(`.${zone}`)) continue;
+    const labels = name
+      .slice(0, -zone.length - 1)
+      .split('.')
+      .toReversed();
+    const end = labels.findIndex((one) => !label.test(one));
+    const digits = labels.slice(0, end === -1 ? most : Math.min(end, most));
+    return write([...digits, ...Array.from({ length: most - digits.length }, () => '0')]);
+  }
+  return null;
+}
+
+function withoutFinalDot(name: string): string {
+  return name.replace(/\.$/, '');
+}
+
+/** What is shown in the place of addresses that are not public; no expected record can be equal to it. */
+const HIDDEN_ADDRESS = 'a private address';
+
+/** Answers with words in the place of addresses that are not public. */
+export function hidePrivateAddresses(answers: DnsAnswers): DnsAnswers {
+  const hidden = Object.entries(answers).map(([type, answer]) => {
+    if ((type !== 'A' && type !== 'AAAA') || answer.outcome !== 'records') return [type, answer] as const;
+    const records = answer.records.map((record) => (isPublicAddress(record) ? record : HIDDEN_ADDRESS));
+    return [type, { ...answer, records: [...new Set(records)].toSorted() }] as const;
+  });
+  return Object.fromEntries(hidden);
 }
 
 /** The resolvers that this machine is set up with, as all checks share the view of them. */

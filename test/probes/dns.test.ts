@@ -257,10 +257,79 @@ test('the guard refuses a private server, by address and by name, and asks it no
 
 /** A probe whose own resolvers are these servers, behind the guard as on a shared agent. */
 function openWithOwn(t: ExecutionContext, ...servers: string[]) {
-  const opened = openDnsProbe({ allowPrivateNetwork: false, dnsResolvers: [] }, () => servers);
+  const opened = openDnsProbe(
+    { allowPrivateNetwork: false, dnsResolvers: [] },
+    () => servers,
+    async () => ['office.example'],
+  );
   t.teardown(opened.close);
   return opened.probe;
 }
+
+test("names of private networks are not asked of the system's resolvers behind the guard", async (t) => {
+  const server = await startNameServer(t);
+  const guarded = openWithOwn(t, server.address);
+  const names = [
+    'postgres.default.svc.cluster.local',
+    'POSTGRES.default.svc.cluster.LOCAL.',
+    'postgres.default.svc.cluster\u3002\uFF4Cocal',
+    'metadata.google.internal',
+    'router.home.arpa',
+    'nas.lan',
+    'postgres',
+    'db.office.example',
+    'office.example.',
+    '10.96.0.17',
+    '17.0.96.10.in-addr.arpa.',
+    '10.in-addr.arpa',
+    'x.1.0.0.127.in-addr.arpa',
+    'fd00::1',
+    'D.F.ip6.arpa',
+    '::ffff:10.0.0.1',
+  ];
+  for (const name of names)
+    t.like(await verdictOf(dnsTarget(name, ['PTR', 'A']), guarded), { verdict: 'none', cause: 'blocked_target' }, name);
+  t.deepEqual(server.received, []);
+
+  const others = ['name.example', 'my-office.example', '93.184.216.34', '2a00:1450:4001:81b::200e', 'a.local.example'];
+  for (const name of others) await guarded(dnsTarget(name));
+  t.deepEqual(new Set(server.received.map(({ name }) => name)).size, others.length);
+});
+
+test("a private address that the system's resolvers know is neither shown nor confirmed", async (t) => {
+  const server = await startDnsServer(t, {
+    'A name.example': { answers: [a('10.96.0.17'), a('10.96.0.18'), a('93.184.216.34')] },
+    'AAAA name.example': { answers: [{ type: 'AAAA', name: 'name.example', data: 'fd00::1' }] },
+  });
+  const expecting = (target: string, expected: string[]) => ({
+    ...dnsTarget(target),
+    checkSpec: { dns: { records: [{ type: 'A', mode: 'contains', expected } satisfies DnsRecordSpec] } },
+  });
+  const guarded = openWithOwn(t, server.address);
+  const observation = await guarded(dnsTarget('name.example', ['A', 'AAAA']));
+  t.deepEqual(answersOf(observation), {
+    A: { outcome: 'records', records: ['93.184.216.34', 'a private address'] },
+    AAAA: { outcome: 'records', records: ['a private address'] },
+  });
+  const guesses = ['10.96.0.17', '10.96.0.19'];
+  const reasons = await Promise.all(guesses.map((guess) => verdictOf(expecting('name.example', [guess]), guarded)));
+  t.deepEqual(
+    reasons.map(({ cause, reason }) => [cause, reason]),
+    guesses.map((guess) => [
+      'dns_mismatch',
+      `A: expected at least "${guess}", got "93.184.216.34", "a private address"`,
+    ]),
+  );
+  t.is((await verdictOf(expecting('name.example', ['93.184.216.34']), guarded)).verdict, 'up');
+
+  // A server that the target names is asked as it is, and so are all where private networks are allowed.
+  t.is((await verdictOf(expecting(`dns://${server.address}/name.example`, ['10.96.0.17']))).verdict, 'up');
+  const open = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] }, () => [server.address]);
+  t.teardown(open.close);
+  t.is((await verdictOf(expecting('name.example', ['10.96.0.17']), open.probe)).verdict, 'up');
+  await verdictOf(dnsTarget('db.local'), open.probe);
+  t.is(server.received.at(-1)?.name, 'db.local');
+});
 
 const ROOT: Answer = { type: 'NS', name: '.', data: 'a.root.example' };
 
