@@ -1,3 +1,4 @@
+import zlib from 'node:zlib';
 import type { HttpObservation } from '../../../core/checks/http/observation.ts';
 import { listVendorDocuments } from '../../../core/checks/vendor/document.ts';
 import { findVendorPage } from '../../../core/checks/vendor/page.ts';
@@ -332,15 +333,19 @@ const news: Walker = async (t) => {
 const MIB = 1024 * 1024;
 
 const probes: Walker = async (t) => {
+  const startOfBrotli = zlib.brotliCompressSync(Buffer.alloc(MIB)).subarray(0, 2);
   const { port } = await startHttpServer(
     t,
-    (_request, response) => void response.writeHead(200).write(Buffer.alloc(MIB - 1, 'x')),
+    ({ url }, response) =>
+      void (url === '/br'
+        ? response.writeHead(200, { 'Content-Encoding': 'br' }).write(startOfBrotli)
+        : response.writeHead(200).write(Buffer.alloc(MIB - 1, 'x'))),
   );
   const send = createHttpClient({ allowPrivateNetwork: true });
-  const ask = (account: string) =>
+  const ask = (account: string, path = '') =>
     holdingBodies(account, () =>
       send({
-        url: new URL(`http://127.0.0.1:${port}/`),
+        url: new URL(`http://127.0.0.1:${port}/${path}`),
         method: 'GET',
         headers: {},
         deadlineMs: 60_000,
@@ -355,6 +360,9 @@ const probes: Walker = async (t) => {
   t.true(bodyBudget.heldBytes <= 32 * MIB);
   const ofMany = Array.from({ length: 160 }, (_, no) => ask(`ten_${no}`));
   t.true((await Promise.race(ofMany)) instanceof OutOfBodyMemory);
+  t.true(bodyBudget.heldBytes <= 128 * MIB);
+  const decoding = Array.from({ length: 20 }, () => ask('ten_decoding', 'br'));
+  t.true((await Promise.race(decoding)) instanceof OutOfBodyMemory);
   t.true(bodyBudget.heldBytes <= 128 * MIB);
 };
 
