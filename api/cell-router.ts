@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
-import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -32,8 +31,6 @@ export type CellRouterLimits = {
   requestsOfCell: number;
   /** Of these, those of one client network; more are answered with 429: it cannot take the cell from others. */
   requestsOfNetwork: number;
-  /** Requests under way on one connection, as of a client that pipelines; more are answered with 429. */
-  requestsOfConnection: number;
   /** Bytes of a request's body. */
   bodyBytes: number;
   /** Until a cell accepts a connection, in milliseconds. */
@@ -64,7 +61,6 @@ const LIMITS: CellRouterLimits = {
   connections: 10_000,
   requestsOfCell: 2000,
   requestsOfNetwork: 500,
-  requestsOfConnection: 4,
   bodyBytes: 16 * 1_048_576,
   connectMs: 3000,
   silenceMs: 60_000,
@@ -172,7 +168,6 @@ class CellRouter {
   readonly #upstreams: ReadonlyMap<string, Upstream>;
   readonly #first: Upstream;
   readonly #proxy = new ProxyServer<Request, Response>();
-  readonly #ofConnections = new WeakMap<Socket, number>();
 
   constructor({ cells, publicUrl, limits }: Pick<Required<CellRouterOptions>, 'cells' | 'publicUrl' | 'limits'>) {
     const upstreams = cells.map((cell): Upstream => ({
@@ -215,7 +210,7 @@ class CellRouter {
     // Its connection is gone.
     if (address === null) return;
     if (Number(request.headers['content-length'] ?? 0) > this.#limits.bodyBytes) throw tooLong(this.#limits);
-    this.#count(upstream, networkOf(address), { request, response });
+    this.#count(upstream, networkOf(address), response);
     for (const header of NOT_PASSED_ON) delete request.headers[header];
     const { body, refused } = limitedBody(request, this.#limits);
     request.headers.host ??= new URL(this.#publicUrl).host;
@@ -238,24 +233,19 @@ class CellRouter {
   }
 
   /** Counts a request as under way until its response is over, or throws. */
-  #count(upstream: Upstream, network: string, { request, response }: { request: Request; response: Response }): void {
-    const { requestsOfCell, requestsOfNetwork, requestsOfConnection } = this.#limits;
+  #count(upstream: Upstream, network: string, response: Response): void {
+    const { requestsOfCell, requestsOfNetwork } = this.#limits;
     const { ofNetworks } = upstream;
-    const ofConnections = this.#ofConnections;
-    const { socket } = request;
     const ofNetwork = ofNetworks.get(network) ?? 0;
-    const ofConnection = ofConnections.get(socket) ?? 0;
-    if (ofNetwork >= requestsOfNetwork || ofConnection >= requestsOfConnection) throw tooMany();
+    if (ofNetwork >= requestsOfNetwork) throw tooMany();
     if (upstream.underWay >= requestsOfCell) throw unavailable(upstream, new Error(`${requestsOfCell} are under way`));
     upstream.underWay += 1;
     ofNetworks.set(network, ofNetwork + 1);
-    ofConnections.set(socket, ofConnection + 1);
     response.once('close', () => {
       upstream.underWay -= 1;
       const left = (ofNetworks.get(network) ?? 1) - 1;
       if (left === 0) ofNetworks.delete(network);
       else ofNetworks.set(network, left);
-      ofConnections.set(socket, (ofConnections.get(socket) ?? 1) - 1);
     });
   }
 

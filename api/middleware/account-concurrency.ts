@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { ApiError } from '../api-error.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
@@ -49,7 +49,7 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
         return false;
       }
       account.underWay += 1;
-      onEnd(request, response, () => {
+      onEnd(response, () => {
         countUnread(response, account, () => forget(id, account));
         leave(id, account);
       });
@@ -70,18 +70,13 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
 
 /** Counts what is written of an answer but not sent, until all of it is, or its connection is closed. */
 function countUnread(response: Response, account: Account, onRead: () => void): void {
-  const { socket } = response.req;
   const bytes = response.writableLength;
-  if (bytes === 0 || socket.destroyed) return;
+  if (bytes === 0 || response.req.socket.destroyed) return;
   account.unreadBytes += bytes;
-  const end = () => {
-    response.off('finish', end);
-    socket.off('close', end);
+  response.once('close', () => {
     account.unreadBytes -= bytes;
     onRead();
-  };
-  response.once('finish', end);
-  socket.once('close', end);
+  });
 }
 
 function tooMuchUnread(): ApiError {
@@ -118,16 +113,11 @@ export function createAnswerSlots(): (tenantId: string) => () => void {
   };
 }
 
-/**
- * Calls `onEnded` once, when the answer is written, however slowly it is read, or when its client has gone. It also
- * watches the socket: of pipelined requests only the first is notified that the connection is closed.
- */
-function onEnd({ socket }: Request, response: Response, onEnded: () => void): void {
+/** Calls `onEnded` once, when the answer is written, however slowly it is read, or when its client has gone. */
+function onEnd(response: Response, onEnded: () => void): void {
   const end = () => {
     response.off('prefinish', end).off('close', end);
-    socket.off('close', end);
     onEnded();
   };
   response.once('prefinish', end).once('close', end);
-  socket.once('close', end);
 }

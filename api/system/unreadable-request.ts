@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { STATUS_CODES, type Server, type ServerResponse, createServer, type RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 
@@ -33,8 +34,8 @@ const LIMITS: ConnectionLimits = {
 };
 
 /**
- * Makes an http server that cuts off slow clients. A request without a Host header reaches the listener, which has a
- * better answer than the server's bare one.
+ * Makes an http server that cuts off slow clients and handles the requests of a connection one after the other. A
+ * request without a Host header reaches the listener, which has a better answer than the server's bare one.
  */
 export function createLimitedServer(listener: RequestListener, limits = LIMITS): Server {
   const { headersMs, requestMs, idleMs, connectionCheckMs } = limits;
@@ -45,9 +46,34 @@ export function createLimitedServer(listener: RequestListener, limits = LIMITS):
     connectionsCheckingInterval: connectionCheckMs,
     requireHostHeader: false,
   };
-  const server = createServer(options, listener);
+  const server = createServer(options, inOrder(listener));
   server.setTimeout(limits.silenceMs);
   return server;
+}
+
+/** Requests of a connection that wait for the answers before theirs; with one more the connection is closed (D-709). */
+const MAX_PIPELINED = 16;
+
+const pipelined = new WeakMap<Socket, number>();
+
+/**
+ * Has a request handled once the answers before its own on the connection are sent. Handled before, its answer would
+ * hold memory, and its account's turn, for as long as the client does not read the others.
+ */
+function inOrder(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    const { socket } = request;
+    const waiting = pipelined.get(socket) ?? 0;
+    if (response.socket !== null) listener(request, response);
+    else if (waiting === MAX_PIPELINED) socket.destroy();
+    else {
+      pipelined.set(socket, waiting + 1);
+      response.once('socket', () => {
+        pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
+        listener(request, response);
+      });
+    }
+  };
 }
 
 /** How long requests under way have to end when the process stops, in milliseconds. */
@@ -94,7 +120,10 @@ export function answerUnreadable(server: Server, makeId: MakeId): void {
     else refuse(socket, REFUSALS[error.code ?? ''] ?? NO_HTTP, makeId);
   });
   server.on('connect', (_request, socket) => refuse(socket, NO_PROXY, makeId));
-  server.on('checkExpectation', (_request, response) => answer(response, NO_SUCH_EXPECTATION, makeId));
+  server.on(
+    'checkExpectation',
+    inOrder((_request, response) => answer(response, NO_SUCH_EXPECTATION, makeId)),
+  );
 }
 
 /**

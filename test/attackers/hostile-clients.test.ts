@@ -428,6 +428,26 @@ test.serial(
   },
 );
 
+test.serial('a client that sends requests behind a stream holds up no other of its account', async (t) => {
+  const socket = service.open();
+  t.teardown(() => socket.destroy());
+  socket.write(get('/v1/live') + get('/v1/usage').repeat(4));
+  const [start]: Buffer[] = await once(socket, 'data');
+  t.regex(String(start), /^HTTP\/1\.1 200 /);
+  await neighbourIsAnswered(t);
+});
+
+test.serial('a client that requests large answers and reads none of them gets one of them at a time', async (t) => {
+  const unread = service.open().pause();
+  t.teardown(() => unread.destroy());
+  unread.write(get('/openapi.json').repeat(2000));
+  await neighbourIsAnswered(t);
+  await new Promise((resolve) => void unread.once('close', resolve).resume());
+  const { length } = await (await fetch(`${service.url}/openapi.json`)).text();
+  // What stood in the buffers of the system counts as sent.
+  t.true(unread.bytesRead < 17 * (length + 2000), `${unread.bytesRead} bytes came`);
+});
+
 const CHECKED_HOSTS = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost'];
 
 test.serial(

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
@@ -7,6 +8,7 @@ import {
   type ConnectionLimits,
   answerUnreadable,
 } from '../../../api/system/unreadable-request.ts';
+import { until } from '../../helpers/until.ts';
 
 const PATIENT: ConnectionLimits = {
   headersMs: 60_000,
@@ -19,14 +21,17 @@ const PATIENT: ConnectionLimits = {
 /** What fills every buffer on the way. */
 const LONG = Buffer.alloc(32 * 1024 * 1024);
 
+const answerAll: RequestListener = (request, response) => {
+  request.resume().once('end', () => response.end(request.url === '/long' ? LONG : 'ok'));
+};
+
 /** With the given limits and none besides; with those of the service where there are none. */
-async function open(t: ExecutionContext, limits?: Partial<ConnectionLimits>): Promise<Socket> {
-  const server = createLimitedServer(
-    (request, response) => {
-      request.resume().once('end', () => response.end(request.url === '/long' ? LONG : 'ok'));
-    },
-    limits && { ...PATIENT, ...limits },
-  );
+async function open(
+  t: ExecutionContext,
+  limits?: Partial<ConnectionLimits>,
+  listener: RequestListener = answerAll,
+): Promise<Socket> {
+  const server = createLimitedServer(listener, limits && { ...PATIENT, ...limits });
   answerUnreadable(server, (prefix) => `${prefix}_1`);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -106,4 +111,68 @@ test('idle connections are kept for longer than load balancers keep theirs', asy
   const [answer]: Buffer[] = await once(socket, 'data');
   const [, seconds] = /^Keep-Alive: timeout=(\d+)\r$/m.exec(String(answer)) ?? [];
   t.true(Number(seconds) > 60, String(answer));
+});
+
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+
+/** Holds the answers to `/held`, and gives others at once; `begun` are the paths whose requests have begun. */
+async function openHolding(t: ExecutionContext, limits: Partial<ConnectionLimits> = {}) {
+  const begun: string[] = [];
+  const held: ServerResponse[] = [];
+  const socket = await open(t, limits, async (request, response) => {
+    begun.push(String(request.url));
+    if (request.url === '/held') held.push(response);
+    else response.end(`${request.url} ${(await text(request)).length};`);
+  });
+  return { socket, begun, held };
+}
+
+test('a request that was sent behind others begins once their answers are sent', async (t) => {
+  const { socket, begun, held } = await openHolding(t);
+  // More than is read of a body that waits.
+  const body = 'x'.repeat(2 ** 20);
+  const long = `POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const expecting = 'POST /expecting HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc';
+  const answers = text(socket);
+  socket.write(get('/held') + get('/short').repeat(3) + long + expecting + get('/last', 'Connection: close\r\n'));
+  await until(() => held.length === 1);
+  const other = connect(socket.remotePort ?? 0, '127.0.0.1');
+  const [answer]: Buffer[] = await once(other.end(get('/other')), 'data');
+  t.regex(String(answer), /\/other 0;/);
+  t.deepEqual(begun, ['/held', '/other']);
+  held[0]?.end('held;');
+  const bodies = [...(await answers).matchAll(/(\S+ ?\d*);/g)].map(([, one]) => one);
+  t.deepEqual(bodies, ['held', ...Array(3).fill('/short 0'), `/body ${body.length}`, '/expecting 3', '/last 0']);
+  t.is(begun.length, 1 + bodies.length);
+});
+
+test('a connection on which more than sixteen requests wait is closed, and none of them begins', async (t) => {
+  const { socket, begun } = await openHolding(t);
+  socket.write(get('/held') + get('/x', 'Expect: nothing\r\n').repeat(8) + get('/x').repeat(8));
+  await until(() => begun.length === 1);
+  const closed = closing(socket.resume().once('end', () => socket.end()));
+  socket.write(get('/x').repeat(1000));
+  await closed;
+  t.deepEqual(begun, ['/held']);
+});
+
+test('of a client that has gone nothing begins that waited', async (t) => {
+  const { socket, begun, held } = await openHolding(t);
+  socket.write(get('/held') + get('/x').repeat(3));
+  await until(() => held.length === 1);
+  const port = socket.remotePort ?? 0;
+  const gone = once(held[0] ?? socket, 'close');
+  socket.destroy();
+  await gone;
+  held[0]?.end();
+  const other = connect(port, '127.0.0.1');
+  await once(other.end(get('/other')), 'data');
+  t.deepEqual(begun, ['/held', '/other']);
+});
+
+test('a body that waits is part of the time that a request may take', async (t) => {
+  const { socket, begun } = await openHolding(t, { headersMs: 100, requestMs: 200 });
+  socket.write(`${get('/held')}POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc`);
+  t.regex(await text(socket), /^HTTP\/1\.1 408 /);
+  t.deepEqual(begun, ['/held']);
 });

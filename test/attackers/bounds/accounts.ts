@@ -70,7 +70,6 @@ const routedRequests: Walker = async (t) => {
     connections: 1000,
     requestsOfCell: most,
     requestsOfNetwork: 1000,
-    requestsOfConnection: 4,
     bodyBytes: 1000,
     connectMs: 60_000,
     silenceMs: 120_000,
