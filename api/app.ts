@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import { SharedCalls } from '../core/shared-calls.ts';
 import { CANARY_PATH } from '../core/system/canary.ts';
 import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
@@ -132,9 +133,10 @@ function getReadinessHandler({
   };
 }
 
-/** `GET /metrics`: Prometheus text. */
+/** `GET /metrics`: Prometheus text, which scrapes that come together share. */
 function getMetricsHandler({ metrics }: Parts<'metrics'>): RequestHandler {
+  const renderings = new SharedCalls(async () => Buffer.from(await metrics.metrics()));
   return async (_request, response) => {
-    response.type(metrics.contentType).send(await metrics.metrics());
+    response.type(metrics.contentType).send(await renderings.run());
   };
 }

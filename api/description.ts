@@ -190,11 +190,16 @@ export async function descriptionJson(yaml: string): Promise<string> {
   return `${JSON.stringify(load(yaml, { schema: CORE_SCHEMA.withTags(mergeTag) }), null, 1)}\n`;
 }
 
-/** `GET /openapi.json`: written once, because it never changes while the process runs. */
+/** `GET /openapi.json`: its bytes and their tag are made once, because they never change while the process runs. */
 export function getDescriptionHandler(description: Description): RequestHandler {
-  let json: string | undefined;
+  let made: { bytes: Buffer; tag: string } | undefined;
   return (_request, response) => {
-    json ??= JSON.stringify(description);
-    response.type('application/json').send(json);
+    made ??= makeBytes(description);
+    response.type('application/json').set('ETag', made.tag).send(made.bytes);
   };
+}
+
+function makeBytes(description: Description): { bytes: Buffer; tag: string } {
+  const bytes = Buffer.from(JSON.stringify(description));
+  return { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }

@@ -1,4 +1,6 @@
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { get, request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
 import anyTest, { type TestFn } from 'ava';
 import { METHODS, readDescription } from '../../api/description.ts';
 import { ROUTES } from '../../api/routes.ts';
@@ -63,6 +65,18 @@ test('it is served without a token at the root and below /v1, with the addresses
   t.deepEqual(Object.keys(root.json['webhooks'] as object), EVENTS);
   const { paths } = root.json as { paths: Record<string, { servers?: { url: string }[] }> };
   t.is(paths['/ping/{token}']?.servers?.[0]?.url, url);
+});
+
+test('who has it already gets no more than a 304', async (t) => {
+  const { anonymous, url } = t.context.api;
+  const tag = String((await anonymous('GET', '/openapi.json')).headers.get('etag'));
+  // Not by `fetch`, which asks for the whole then.
+  const ask = async (path: string, named: string) => {
+    const [answer] = await once(get(`${url}${path}`, { headers: { 'If-None-Match': named } }), 'response');
+    return [answer.statusCode, (await text(answer)).length > 0];
+  };
+  t.deepEqual(await ask('/v1/openapi.json', tag), [304, false]);
+  t.deepEqual(await ask('/openapi.json', '"other"'), [200, true]);
 });
 
 test('every operation has an example of its success, if that has a body, and every write of its request', async (t) => {

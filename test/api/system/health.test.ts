@@ -1,10 +1,12 @@
 import anyTest, { type TestFn } from 'ava';
+import { Gauge, Registry } from 'prom-client';
 import { until } from '../../helpers/until.ts';
 import { withApiServer, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const queue = { isReachable: true };
-withApiServer(test, { findAwayQueues: async () => (queue.isReachable ? [] : ['deliver']) });
+const metrics = new Registry();
+withApiServer(test, { metrics, findAwayQueues: async () => (queue.isReachable ? [] : ['deliver']) });
 
 test('health, readiness and metrics need no token', async (t) => {
   const { anonymous } = t.context.api;
@@ -15,9 +17,37 @@ test('health, readiness and metrics need no token', async (t) => {
     return answer.status === 200 && answer;
   });
   t.like(ready, { json: { status: 'ready', database: true, queue: true } });
-  const metrics = await anonymous('GET', '/metrics');
-  t.is(metrics.status, 200);
-  t.regex(metrics.headers.get('content-type') ?? '', /^text\/plain/);
+  const scrape = await anonymous('GET', '/metrics');
+  t.is(scrape.status, 200);
+  t.regex(scrape.headers.get('content-type') ?? '', /^text\/plain/);
+});
+
+test.serial('scrapes that come together are rendered once', async (t) => {
+  const { anonymous, server } = t.context.api;
+  const { promise: allCame, resolve } = Promise.withResolvers<void>();
+  let [came, rendered] = [0, 0];
+  const count = () => {
+    came += 1;
+    if (came === 10) resolve();
+  };
+  const slow = new Gauge({
+    name: 'slow',
+    help: 'Waits for all scrapes',
+    registers: [],
+    async collect() {
+      rendered += 1;
+      await allCame;
+    },
+  });
+  metrics.registerMetric(slow);
+  server.on('request', count);
+  t.teardown(() => {
+    server.off('request', count);
+    metrics.removeSingleMetric('slow');
+  });
+  const scrapes = await Promise.all(Array.from({ length: 10 }, () => anonymous('GET', '/metrics')));
+  t.deepEqual([...new Set(scrapes.map(({ status, text }) => status === 200 && text.includes('slow 0')))], [true]);
+  t.is(rendered, 1);
 });
 
 test('what is only read answers other methods with 405', async (t) => {
