@@ -18,7 +18,7 @@ import { BASE_PATH, getDescriptionHandler, publishDescription, readDescription }
 import type { ApiDependencies, Parts } from './handler.ts';
 import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
 import { LiveStreams } from './live/live.ts';
-import { limitAccountConcurrency } from './middleware/account-concurrency.ts';
+import { createAnswerSlots, limitAccountConcurrency } from './middleware/account-concurrency.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { rateLimit } from './middleware/limits.ts';
@@ -73,7 +73,8 @@ export async function createApp(
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // One for the API and agents: both are the account's.
   const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
-  app.use(AGENT_PATH, createAgentRouter({ ...dependencies, rateLimits }, concurrency));
+  const takeAnswerSlot = createAnswerSlots();
+  app.use(AGENT_PATH, createAgentRouter({ ...dependencies, rateLimits, takeAnswerSlot }, concurrency));
 
   const {
     database,
@@ -95,6 +96,7 @@ export async function createApp(
         throttle,
         live: new LiveStreams(dependencies),
         rateLimits,
+        takeAnswerSlot,
         bulkChanges: bulkJobs,
         accountChecks: keepAccountChecks(dependencies),
       },

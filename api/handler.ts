@@ -157,6 +157,8 @@ export type HandlerDependencies = ApiDependencies & {
   throttle: Throttle;
   live: Live;
   rateLimits: RateLimits;
+  /** One for all that is made while it is read: it counts together. */
+  takeAnswerSlot: (tenantId: string) => () => void;
   bulkChanges: BulkChanges;
   /** The overview and the wallboard show the same checks. */
   accountChecks: KeptCalls<AccountChecks>;

@@ -44,7 +44,8 @@ export function getMonitorMetricsHandler({
   logger,
   stopping,
   rateLimits,
-}: Parts<'database' | 'now' | 'logger' | 'stopping' | 'rateLimits'>): Handler<'getMonitorMetrics'> {
+  takeAnswerSlot,
+}: Parts<'database' | 'now' | 'logger' | 'stopping' | 'rateLimits' | 'takeAnswerSlot'>): Handler<'getMonitorMetrics'> {
   const snapshots = new MetricsSnapshots({ database, now, logger, stopping });
   return async (request, response) => {
     const { tag: tags = [] } = request.query;
@@ -53,6 +54,7 @@ export function getMonitorMetricsHandler({
     const monitors = (await snapshots.read(tenantId)).filter((monitor) =>
       tags.every((tag) => monitor.tags.includes(tag)),
     );
+    const giveBack = takeAnswerSlot(tenantId);
     response.vary('Accept-Encoding').setHeader('Content-Type', EXPOSITION_TYPE);
     const text = Readable.from(writeMetrics(monitors, now()));
     const isZipped = request.acceptsEncodings('gzip') === 'gzip';
@@ -64,6 +66,8 @@ export function getMonitorMetricsHandler({
     } catch (error) {
       // The reader has gone, or is too slow: there is nobody to answer.
       if (!response.destroyed) throw error;
+    } finally {
+      giveBack();
     }
   };
 }

@@ -23,7 +23,6 @@ import {
 import type { Database } from '../../../models/database.ts';
 import { accept, badRequest } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
-import { createAnswerSlots } from '../../middleware/account-concurrency.ts';
 import { MAX_WORK_MONITORS } from '../../rate-limits.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
 
@@ -52,7 +51,8 @@ export function pullHandler({
   metrics,
   now,
   rateLimits,
-}: Parts<'database' | 'logger' | 'metrics' | 'now' | 'rateLimits'>): RequestHandler {
+  takeAnswerSlot,
+}: Parts<'database' | 'logger' | 'metrics' | 'now' | 'rateLimits' | 'takeAnswerSlot'>): RequestHandler {
   const count = new Counter({
     name: 'spotcheck_agent_pulls_total',
     help: 'Check-ins of private agents, by outcome',
@@ -60,7 +60,6 @@ export function pullHandler({
     registers: [metrics],
   });
   const keyTags = keyTagsOf(database);
-  const takeSlot = createAnswerSlots();
   return async (request, response) => {
     const agent = agentOf(response);
     const checkIn = accept(readPull(request.body));
@@ -104,7 +103,7 @@ export function pullHandler({
     });
     const pieces = answer.pieces();
     const start = await readStart(pieces);
-    const giveBack = start.isWhole ? null : takeSlot(agent.tenantId);
+    const giveBack = start.isWhole ? null : takeAnswerSlot(agent.tenantId);
     const hasAll = recipient.withheld !== null || assigned.every((work) => isOpenable(work, keyTags));
     // Without a tag where something was left out, so that it is offered again once it can be.
     if (hasAll && !answer.isIncomplete) response.set('ETag', tag);

@@ -28,7 +28,15 @@ const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
 /** What the routes of agents use, all together. */
 type AgentParts = Parts<
-  'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck' | 'rateLimitStore' | 'rateLimits'
+  | 'database'
+  | 'logger'
+  | 'metrics'
+  | 'now'
+  | 'submitResults'
+  | 'recordFailedCheck'
+  | 'rateLimitStore'
+  | 'rateLimits'
+  | 'takeAnswerSlot'
 >;
 
 /**

@@ -446,6 +446,8 @@ test(
     });
     t.is((await agents[0].post('pull', { capabilities: [] }, {}, base)).status, 200, 'what is small is answered');
     t.is((await account.reader('GET', '/v1/agents', undefined, {}, base)).status, 200);
+    const scrape = async () => await account.reader('GET', '/v1/metrics', undefined, {}, base);
+    isError(t, await scrape(), { status: 429, error: /^2 large answers of this account/ });
     t.is(workOf(await stranger.post('pull', { capabilities: ALL }, {}, base)).length, 3);
     const before = readings();
     const text = await first!.read();
@@ -457,6 +459,7 @@ test(
     t.regex(String(whole.headers.get('etag')), /^"[\w-]{43}"$/);
     second!.close();
     await until(async () => (await agents[1].post('pull', { capabilities: ALL }, {}, base)).status === 200);
+    for (let count = 0; count < 3; count += 1) t.is((await scrape()).status, 200);
   },
 );
 
