@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type RequestHandler } from 'express';
 import { ApiError, badRequest } from '../api-error.ts';
+import { contextOf } from '../request-context.ts';
 
 /** The largest body, in bytes (D-03). */
 export const MAX_BODY_BYTES = 262_144;
@@ -36,7 +37,71 @@ export function readJson(maxBytes: number, maxValues = Infinity): RequestHandler
     requireUtf8(body);
     if (maxValues < body.length && countValues(body) > maxValues) throw tooManyValues(maxValues);
   };
-  return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody, verify })];
+  return [requireJson, limitCompressed(express.json({ limit: maxBytes, strict: false, type: hasBody, verify }))];
+}
+
+/** Compressed bodies that are read at a time in a process, of an account and of one agent, token or person of it. */
+const COMPRESSED_OF_ACCOUNT = 16;
+const COMPRESSED_OF_CALLER = 4;
+
+/** How many are being read, by the ids of accounts and callers. */
+const compressed = new Map<string, number>();
+
+/**
+ * Bounds the compressed bodies that are read at a time, and refuses those of strangers. One that never ends may hold a
+ * thousand times what was sent of it.
+ */
+function limitCompressed(read: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    if (!hasBody(request) || !isCompressed(request)) return read(request, response, next);
+    const { caller, agent, isOpen = false } = contextOf(response);
+    const tenantId = isOpen ? undefined : (caller ?? agent)?.tenantId;
+    if (tenantId === undefined) throw refusesCompressed();
+    const callerId = caller?.actor.id ?? agent?.id ?? tenantId;
+    requireRoom(tenantId, COMPRESSED_OF_ACCOUNT, 'account');
+    requireRoom(callerId, COMPRESSED_OF_CALLER, 'caller');
+    for (const id of [tenantId, callerId]) count(id, 1);
+    let isCounted = true;
+    const end = () => {
+      if (isCounted) for (const id of [tenantId, callerId]) count(id, -1);
+      isCounted = false;
+    };
+    response.once('close', end);
+    return read(request, response, (error?: unknown) => {
+      end();
+      next(error);
+    });
+  };
+}
+
+/** Refuses a compressed body: for what strangers send that is no JSON. */
+export const requirePlain: RequestHandler = (request, _response, next) => {
+  if (isCompressed(request)) throw refusesCompressed();
+  next();
+};
+
+function isCompressed({ headers }: IncomingMessage): boolean {
+  return (headers['content-encoding'] || 'identity').toLowerCase() !== 'identity';
+}
+
+function refusesCompressed(): ApiError {
+  return new ApiError(
+    415,
+    'Content-Encoding must be absent: compressed bodies are read only where a token or a session is required',
+  );
+}
+
+function requireRoom(id: string, most: number, whose: 'account' | 'caller'): void {
+  if ((compressed.get(id) ?? 0) >= most)
+    throw new ApiError(429, `${most} compressed bodies of this ${whose} are being read already: send fewer at once`, {
+      'Retry-After': '1',
+    });
+}
+
+function count(id: string, more: 1 | -1): void {
+  const left = (compressed.get(id) ?? 0) + more;
+  if (left === 0) compressed.delete(id);
+  else compressed.set(id, left);
 }
 
 function tooManyValues(most: number): ApiError {

@@ -20,6 +20,7 @@ import { ApiError, methodNotAllowed } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
 import type { Handler, Parts } from '../../handler.ts';
 import { callerOfSession } from '../../middleware/authentication.ts';
+import { requirePlain } from '../../middleware/json-body.ts';
 import { addressOf, contextOf, type Exchange } from '../../request-context.ts';
 import { sendPlainPage } from '../../system/plain-page.ts';
 import { sessionCookie } from '../session/cookie.ts';
@@ -278,5 +279,5 @@ export function openIdLogoutHandler(dependencies: LogoutParts): RequestHandler[]
     logger.info({ sessions: ended }, 'sign_in.logged_out_by_provider');
     response.status(200).end();
   };
-  return [nameRoute, readForm, endSessions];
+  return [nameRoute, requirePlain, readForm, endSessions];
 }

@@ -1,5 +1,9 @@
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import anyTest, { type TestFn } from 'ava';
 import { createApiToken, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
+import { until } from '../../helpers/until.ts';
+import { agentCaller } from '../agents/agent-caller.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -120,6 +124,55 @@ test('a body that is no JSON, too large, of another type or missing is refused b
   isError(t, await owner('PATCH', '/v1/monitors/mon_1'), { status: 400, error: 'the body is required' });
   for (const body of ['null', '[]', '7', '"x"', 'true'])
     isError(t, await owner('POST', '/v1/monitors', body), { status: 400, error: /^the body must be an object, got / });
+});
+
+test('compressed bodies that do not end are few for a caller and an account, and none without a caller', async (t) => {
+  const { api } = t.context;
+  const { hostname, port } = new URL(api.url);
+  const account = await api.account();
+  const agents = [];
+  for (const name of ['one', 'two', 'three']) agents.push(await agentCaller(api, account, name));
+  const body = gzipSync('{}');
+  const common = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
+  const sent = async (path: string, token?: string) => {
+    const headers = { ...common, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+    const answer = await fetch(`${api.url}${path}`, { method: 'POST', headers, body });
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
+  };
+  const hold = (path: string, token: string) => {
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    const lines = Object.entries({ ...common, Host: 'a', Authorization: `Bearer ${token}`, 'Content-Length': 1000 });
+    socket.write(`POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+    socket.write(body.subarray(0, 10));
+    return socket;
+  };
+  for (const path of ['/v1/session', '/connect/watch', '/connect/open-id/logout']) {
+    const { status, text } = await sent(path);
+    t.is(status, 415, `${path}: ${text}`);
+    t.regex(text, /Content-Encoding must be absent/);
+  }
+  t.is((await sent('/v1/monitors', account.ownerToken)).status, 400, 'read, and without a name');
+  const callers = [
+    ['/v1/monitors', account.ownerToken],
+    ...agents.map(({ token }) => ['/agent/v1/pull', token] as const),
+  ] as const;
+  const held: Socket[] = [];
+  for (const [path, token] of callers) {
+    const refused = await until(async () => {
+      held.push(hold(path, token));
+      const answer = await sent(path, token);
+      return answer.status === 429 && answer;
+    });
+    t.regex(refused.text, /(4 compressed bodies of this caller|16 compressed bodies of this account) are being read/);
+    t.is(refused.retryAfter, '1');
+  }
+  const fifth = await agentCaller(api, account, 'four');
+  t.regex((await sent('/agent/v1/pull', fifth.token)).text, /16 compressed bodies of this account/);
+  t.is((await fifth.post('pull', {})).status, 200, 'what is not compressed is read');
+  t.is((await account.owner('POST', '/v1/monitors', {})).status, 400);
+  for (const socket of held) socket.destroy();
+  for (const [path, token] of callers) await until(async () => (await sent(path, token)).status !== 429);
 });
 
 test('a body of more values than any good one has is refused before it is looked at closely', async (t) => {
