@@ -86,6 +86,7 @@ export async function createApp(
   const authenticate = authentication(dependencies);
   app.use(
     BASE_PATH,
+    keepPrivate,
     headAsGet,
     authenticate,
     rateLimit(store),
@@ -109,6 +110,12 @@ export async function createApp(
   app.use(errorResponse(dependencies));
   return app;
 }
+
+/** What a caller is answered is theirs: no cache keeps it for others. Handlers may say more. */
+const keepPrivate: RequestHandler = (_request, response, next) => {
+  response.setHeader('Cache-Control', 'private, no-cache');
+  next();
+};
 
 /** `GET /healthz`: the process is there. */
 const getHealth: RequestHandler = (_request, response) => {

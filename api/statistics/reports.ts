@@ -73,12 +73,10 @@ const SENDERS: Record<
   },
   html: async (response, report, { database }) => {
     const tenant = await findTenant(database, callerOf(response).tenantId);
-    // What a report says changes no more, but whose business it is may: it is asked for again.
     response
       .set({
         'Content-Security-Policy': REPORT_PAGE_POLICY,
         'Content-Disposition': `inline; filename="${fileNameOf(report)}.html"`,
-        'Cache-Control': 'private, no-cache',
         'Referrer-Policy': 'no-referrer',
       })
       .type('html')

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
 import anyTest, { type TestFn } from 'ava';
 import { connectInProcess } from '../helpers/in-process.ts';
 import { withApiServer, type ApiServer } from './api-server.ts';
@@ -71,4 +73,22 @@ test('a path is that of an operation only as it is written, but for a slash at i
     t.deepEqual(await ask('GET', path), [404, NOWHERE, null], path);
   t.deepEqual(await ask('GET', '/v1/monitors/'), [200, null, null]);
   t.deepEqual(await ask('GET', '/v1/monitors/a%2Fb'), [404, 'monitor - does not exist', null]);
+});
+
+test('answers to a caller are kept by no cache for others, and are a 304 where they are unchanged', async (t) => {
+  const { api } = t.context;
+  const { owner, ownerToken } = await api.account();
+  const cacheOf = ({ headers }: { headers: Headers }) => headers.get('cache-control');
+  const usage = await owner('GET', '/v1/usage');
+  const others = [
+    await owner('GET', '/v1/nothing'),
+    await owner('POST', '/v1/monitors', {}),
+    await api.anonymous('GET', '/v1/usage'),
+  ];
+  t.deepEqual(new Set([usage, ...others].map(cacheOf)), new Set(['private, no-cache']));
+  t.is(cacheOf(await api.anonymous('GET', '/v1/openapi.json')), null);
+  const headers = { Authorization: `Bearer ${ownerToken}`, 'If-None-Match': String(usage.headers.get('etag')) };
+  // Not by `fetch`, which asks for the whole then.
+  const [unchanged] = await once(get(`${api.url}/v1/usage`, { headers }), 'response');
+  t.is(unchanged.resume().statusCode, 304);
 });
