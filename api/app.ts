@@ -42,7 +42,7 @@ export async function createApp(
   const app = express();
   app.disable('x-powered-by');
   // Paths are as the description writes them: proxies in front may guard them by their spelling.
-  app.enable('case sensitive routing');
+  app.enable('case sensitive routing').enable('strict routing');
   app.use(
     cutBasePath(dependencies.config.publicUrl),
     assignRequestId(dependencies),

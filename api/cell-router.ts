@@ -125,7 +125,7 @@ function createRouterApp(options: CellRouterOptions, router: CellRouter, stoppin
   const cookie = cellCookie(publicUrl);
   const app = express();
   app.disable('x-powered-by');
-  app.enable('case sensitive routing');
+  app.enable('case sensitive routing').enable('strict routing');
   app.use(cutBasePath(publicUrl), assignRequestId(options), clientAddress(options), requestLog(options), requestForm);
   const open: Record<string, RequestHandler> = {
     '/healthz': (_request, response) => void response.json({ status: 'ok' }),

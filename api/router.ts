@@ -24,7 +24,7 @@ export function createRouter(
   dependencies: HandlerDependencies,
   { concurrency, authenticate }: { concurrency: RequestHandler; authenticate: RequestHandler },
 ): Router {
-  const router = Router({ caseSensitive: true });
+  const router = Router({ caseSensitive: true, strict: true });
   const ownPage = refuseForeignPages(dependencies.config.publicUrl);
   const body = jsonBody();
   const validate = validationOf(description);

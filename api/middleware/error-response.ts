@@ -6,13 +6,19 @@ import { ApiError, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../handler.ts';
 import { contextOf } from '../request-context.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
+import { writtenPath } from './request-form.ts';
 
 /** PostgreSQL ended a statement that it had no time for (D-597). */
 const STATEMENT_ENDED = '57014';
 
-/** The path is none of ours. */
-export const unknownRoute: RequestHandler = () => {
-  throw new ApiError(404, 'there is no endpoint at this path');
+/** The path is none of ours, with a slash at its end perhaps only for that. */
+export const unknownRoute: RequestHandler = (request) => {
+  const path = writtenPath(request);
+  const hint =
+    path.length > 1 && path.endsWith('/')
+      ? `: did you mean ${path.slice(0, -1).slice(0, 200)}, without the slash?`
+      : '';
+  throw new ApiError(404, `there is no endpoint at this path${hint}`);
 };
 
 /** The path is ours, for reading only. */

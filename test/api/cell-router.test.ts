@@ -84,6 +84,7 @@ test('what names no cell, or one that is not here, goes to the first', async (t)
   const url = await startRouter(t);
   for (const headers of [{}, bearing(tokenOf(null)), bearing(tokenOf('z')), bearing('spk_ops'), { Authorization: 'x' }])
     t.is((await echo(`${url}/v1/monitors`, { headers })).cell, 'a', JSON.stringify(headers));
+  t.is((await echo(`${url}/metrics/`)).cell, 'a', 'which has another path than the metrics of the router');
 });
 
 test('a ping goes by the token in its path, whatever else it carries', async (t) => {

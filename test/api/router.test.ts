@@ -59,19 +59,19 @@ test('who may ask comes before whether the path can be decoded, and that before 
   t.is((await owner.ask('DELETE', '/v1/tokens/%ff'))[0], 403);
 });
 
-test('a path is that of an operation only as it is written, but for a slash at its end', async (t) => {
+test('a path is that of an operation only as it is written', async (t) => {
   const { api } = t.context;
   const { ask, close } = asker(api, (await api.account()).ownerToken);
   t.teardown(close);
-  for (const path of [
-    'http://localhost/v1/monitors',
-    '/v1/monitors#a',
-    '/v1/Monitors',
-    '/v1//monitors',
-    '/v1/monitors//',
-  ])
+  for (const path of ['http://localhost/v1/monitors', '/v1/monitors#a', '/v1/Monitors', '/v1//monitors'])
     t.deepEqual(await ask('GET', path), [404, NOWHERE, null], path);
-  t.deepEqual(await ask('GET', '/v1/monitors/'), [200, null, null]);
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/v1/openapi.json', '/v1/monitors', '/v1/x'])
+    t.deepEqual(
+      await ask('GET', `${path}/`),
+      [404, `${NOWHERE}: did you mean ${path}, without the slash?`, null],
+      path,
+    );
+  t.is((await ask('POST', '/v1/monitors//'))[0], 404);
   t.deepEqual(await ask('GET', '/v1/monitors/a%2Fb'), [404, 'monitor - does not exist', null]);
 });
 

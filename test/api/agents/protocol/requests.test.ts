@@ -183,8 +183,13 @@ test('other methods and paths are answered as everywhere', async (t) => {
     isError(t, answer, { status: 405, error: `${method} is not allowed here, only POST` });
     t.is(answer.headers.get('allow'), 'POST');
   }
-  for (const path of ['', '/', '/Pull', '/pull/', '/push'])
+  for (const path of ['', '/Pull', '/push'])
     isError(t, await call('POST', path), { status: 404, error: 'there is no endpoint at this path' });
+  for (const path of ['', '/pull'])
+    isError(t, await call('POST', `${path}/`), {
+      status: 404,
+      error: `there is no endpoint at this path: did you mean /agent/v1${path}, without the slash?`,
+    });
 });
 
 test('an agent has 300 requests a minute over all processes, counted apart from others', async (t) => {
