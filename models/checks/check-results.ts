@@ -30,13 +30,18 @@ export async function storeResults(
   );
 }
 
-/** A result that was packed, or is to be, is not stored a second time, whatever it says now. */
+/**
+ * A result that was packed, or is to be, is not stored a second time, whatever it says now. Of several in the batch the
+ * first is stored: the plan alone may put them in another order.
+ */
 async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promise<ResultKey[]> {
   if (results.length === 0) return [];
   return await run<ResultKey>(
     `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail)
-     SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[],
-       $8::jsonb[]) AS g (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail)
+     SELECT due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail
+     FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[],
+       $8::jsonb[])
+       WITH ORDINALITY AS g (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail, no)
      WHERE NOT EXISTS (
        SELECT FROM recent_results r
        WHERE r.monitor_no = g.monitor_no AND r.agent_no = g.agent_no AND r.due_at = g.due_at
@@ -45,6 +50,7 @@ async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promis
        WHERE u.monitor_no = g.monitor_no AND u.agent_no = g.agent_no AND u.due_at = g.due_at
          AND u.packed_at = g.due_at / ${HOUR_MS} * ${HOUR_MS} + g.due_at % 1000
      )
+     ORDER BY no
      ON CONFLICT DO NOTHING RETURNING monitor_no, agent_no, due_at`,
     [
       results.map((result) => result.dueAtMs),

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { DAY_MS } from '../../../core/time.ts';
-import { listChecks } from '../../../models/checks/check-results.ts';
+import { listChecks, storeResults } from '../../../models/checks/check-results.ts';
 import { listPings } from '../../../models/heartbeats/ping-record.ts';
-import { runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
@@ -72,3 +72,32 @@ test(
     t.is(read().size, 2);
   },
 );
+
+test('of several results of one check in a batch the first is stored, however the statement is planned', async (t) => {
+  const { database } = await openTestRuntime(t);
+  await createPartitions(database, TODAY);
+  const results = Array.from({ length: 300 }, (_, index) => ({
+    monitorNo: 1,
+    agentNo: 1,
+    dueAtMs: TODAY + ((index * 7) % 30),
+    checksVersion: 1,
+    verdict: 'down' as const,
+    cause: 'timeout',
+    reason: null,
+    latencyMs: index,
+    httpStatus: null,
+    phases: null,
+    answer: null,
+  }));
+  const stored = await inTransaction(database, async (run) => {
+    // What is left joins by sorting.
+    for (const way of ['hashjoin', 'nestloop', 'material']) await run(`SET LOCAL enable_${way} = off`);
+    return await storeResults(run, results);
+  });
+  t.is(stored.size, 30);
+  const rows = await runOn(database.pool)<{ ms: number }>('SELECT latency_ms AS ms FROM check_results ORDER BY 1');
+  t.deepEqual(
+    rows.map(({ ms }) => ms),
+    Array.from({ length: 30 }, (_, index) => index),
+  );
+});
