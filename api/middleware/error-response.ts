@@ -11,13 +11,9 @@ import { writtenPath } from './request-form.ts';
 /** PostgreSQL ended a statement that it had no time for (D-597). */
 const STATEMENT_ENDED = '57014';
 
-/** The path is none of ours, with a slash at its end perhaps only for that. */
+/** The path is none of ours; of one with a slash at its end that may be the reason. */
 export const unknownRoute: RequestHandler = (request) => {
-  const path = writtenPath(request);
-  const hint =
-    path.length > 1 && path.endsWith('/')
-      ? `: did you mean ${path.slice(0, -1).slice(0, 200)}, without the slash?`
-      : '';
+  const hint = writtenPath(request).endsWith('/') ? ': paths have no slash at their end' : '';
   throw new ApiError(404, `there is no endpoint at this path${hint}`);
 };
 

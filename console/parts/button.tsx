@@ -111,7 +111,9 @@ const MENU = { width: 192, height: 160 } as const;
 export function MenuButton({ label, children }: { label: string; children: ComponentChildren }) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
+  const opened = useRef<AbortController | null>(null);
   const place = ({ newState, currentTarget: menu }: TargetedToggleEvent<HTMLDivElement>) => {
+    opened.current?.abort();
     const box = button.current?.getBoundingClientRect();
     if (newState !== 'open' || box === undefined) return;
     const isAbove = box.bottom + MENU.height > window.innerHeight;
@@ -119,9 +121,13 @@ export function MenuButton({ label, children }: { label: string; children: Compo
     menu.style.left = `${left >= 8 ? left : Math.min(box.left, window.innerWidth - MENU.width - 8)}px`;
     menu.style.top = isAbove ? 'auto' : `${box.bottom + 4}px`;
     menu.style.bottom = isAbove ? `${window.innerHeight - box.top + 4}px` : 'auto';
-    // It stands still while the page below it moves.
-    const hide = () => menu.matches(':popover-open') && menu.hidePopover();
-    window.addEventListener('scroll', hide, { capture: true, once: true });
+    // It stands still while the page below it moves. A scroll event may also be about what came before it opened.
+    const hideIfMoved = () => {
+      const hasMoved = button.current?.getBoundingClientRect().top !== box.top;
+      if (hasMoved && menu.matches(':popover-open')) menu.hidePopover();
+    };
+    opened.current = new AbortController();
+    window.addEventListener('scroll', hideIfMoved, { capture: true, signal: opened.current.signal });
   };
   return (
     <>

@@ -61,8 +61,10 @@ test('a part of the page that cannot be loaded again says so, and is tried again
   t.is(await warning.count(), 0);
   await page.route(`**/v1${path}/uptime*`, (route) => route.fulfill(FAILED));
   await warning.waitFor();
-  await page.unroute(`**/v1${path}/uptime*`);
+  const again = page.waitForRequest(`**/v1${path}/uptime*`);
   await warning.getByRole('button', { name: 'Try again' }).click();
+  await again;
+  await page.unroute(`**/v1${path}/uptime*`);
   await warning.waitFor({ state: 'detached' });
   t.deepEqual(complaints, []);
 });
@@ -108,8 +110,10 @@ test('figures and histories of the overview that cannot be loaded are said to be
     await page.goto('/');
     const warning = page.getByRole('alert').filter({ hasText: 'This may be out of date. Internal error.' });
     await warning.waitFor();
-    await page.unroute(`**/v1/overview/${part}*`);
+    const again = page.waitForRequest(`**/v1/overview/${part}*`);
     await warning.getByRole('button', { name: 'Try again' }).click();
+    await again;
+    await page.unroute(`**/v1/overview/${part}*`);
     await warning.waitFor({ state: 'detached' });
     t.deepEqual(complaints, []);
   }

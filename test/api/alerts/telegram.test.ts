@@ -147,7 +147,7 @@ test('without both secrets there is nothing at that path, whatever is sent', asy
   ] as [string, Record<string, string>][]) {
     isError(t, await send(`${api.url}/telegram/${given}`, { method: 'POST', body, headers }), {
       status: 404,
-      error: 'there is no endpoint at this path',
+      error: /^there is no endpoint at this path(?:: paths have no slash at their end)?$/,
     });
   }
   isError(
