@@ -83,7 +83,9 @@ const TLS_FAILED: Failure = { cause: 'tls_error', reason: 'The TLS handshake fai
 /** In TLS 1.2 the same alert says that a client certificate is missing. */
 const TLS_REFUSED: Failure = {
   cause: 'tls_error',
-  reason: 'The server refused the TLS handshake: no cipher in common, or a client certificate is required',
+  reason:
+    'The server refused the TLS handshake: no cipher in common, no certificate for this name, or a client ' +
+    'certificate is required',
 };
 const INVALID_ANSWER: Failure = { cause: 'conn_error', reason: 'The response is not valid HTTP' };
 

@@ -116,8 +116,13 @@ async function storePatch(
 /** What was stored of a monitor, or a 400 with the reason why it was not. */
 export async function acceptStored<T>(stored: Promise<T>): Promise<T> {
   return await stored.catch((error: unknown) => {
-    throw error instanceof MonitorRefusal ? badRequest(...explainRefusal(error.why)) : error;
+    throw withSentence(error);
   });
+}
+
+/** The refusal of a monitor as a 400 whose sentence says why; any other error as it is. */
+export function withSentence(error: unknown): unknown {
+  return error instanceof MonitorRefusal ? badRequest(...explainRefusal(error.why)) : error;
 }
 
 function explainRefusal(why: MonitorRefusalReason): string[] {

@@ -33,7 +33,7 @@ import type { Parts } from '../handler.ts';
 import { PING_PATH } from '../heartbeats/pings.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
 import { readJson } from '../middleware/json-body.ts';
-import { removeMonitor } from '../monitors/changes.ts';
+import { removeMonitor, withSentence } from '../monitors/changes.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 import { addressOf } from '../request-context.ts';
 
@@ -98,7 +98,7 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
     ).catch((error: unknown) => {
       // Of two requests with one invitation the second came a moment later.
       if (sqlStateOf(error) === UNIQUE_VIOLATION) throw badRequest(USED);
-      if (!isPlanLimit(error)) throw error;
+      if (!isPlanLimit(error)) throw withSentence(error);
       throw badRequest(
         `the ${tenant.plan} plan of the account that was to watch allows at most ` +
           `${PLAN_LIMITS[tenant.plan].monitors} monitors, and it has reached the limit: delete one first`,

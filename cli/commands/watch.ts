@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { withSentence } from '../../api/monitors/changes.ts';
 import {
   INVITATION_SECONDS,
   PEER_PATH,
@@ -54,7 +55,7 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
       { database, newId, nowMs, author, config },
       { tenant, peerUrl: base, everySeconds: canary.seconds },
     ).catch((error: unknown) => {
-      if (!isPlanLimit(error)) throw error;
+      if (!isPlanLimit(error)) throw withSentence(error);
       throw new Refusal(
         `The ${tenant.plan} plan of ${tenant.name} allows no more monitors: delete one, or use --tenant`,
       );

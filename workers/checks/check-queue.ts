@@ -102,7 +102,11 @@ export function workOnChecks(
     listDueChecks: (slot) => listDueChecks(database, slot),
     claimRechecks: (agentNo) =>
       claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
-    scheduleRechecks: (rechecks) => scheduleRechecks(runOn(database.pool), rechecks),
+    // The job goes back to its queue all the same.
+    scheduleRechecks: (rechecks) =>
+      scheduleRechecks(runOn(database.pool), rechecks).catch((error: unknown) =>
+        log.error({ err: error }, 'tick.failed'),
+      ),
     limiter,
     checker,
     batcher,

@@ -57,8 +57,9 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
   const pending = await listPendingObservations(run, { limit: MAX_A_ROUND, ofAccount: MAX_OF_ACCOUNT });
   if (pending.length > 0) {
     const outcome = await dependencies.evaluate(pending.map(resultOf)).catch((error: unknown) => {
-      if (error instanceof PartlyEvaluated) dependencies.announce(error.outcome);
-      throw error;
+      if (!(error instanceof PartlyEvaluated)) throw error;
+      dependencies.announce(error.outcome);
+      throw error.cause;
     });
     await deleteObservations(run, pending);
     const oldestMs = Math.min(...pending.map(({ observation }) => observation.startedAt));

@@ -45,7 +45,7 @@ export type EvaluatorParts = RecordingParts & { database: Database; now: () => n
  */
 export type EvaluationOutcome = RecordedChanges & { stored: number };
 
-/** Some parts of a batch were committed, and a later one failed: what came of those is to be handed on all the same. */
+/** Some parts of a batch were committed, and a later one failed, by `cause`: their outcome is to be handed on. */
 export class PartlyEvaluated extends Error {
   readonly outcome: EvaluationOutcome;
 

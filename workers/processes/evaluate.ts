@@ -41,8 +41,9 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
       await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
     };
     const outcome = await evaluate(checks).catch(async (error: unknown) => {
-      if (error instanceof PartlyEvaluated) await handOn(error.outcome);
-      throw error;
+      if (!(error instanceof PartlyEvaluated)) throw error;
+      await handOn(error.outcome);
+      throw error.cause;
     });
     await handOn(outcome);
     await evaluateDrills(runtime, drills);
