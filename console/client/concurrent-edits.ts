@@ -41,7 +41,15 @@ function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** Fields of a form as the API takes them. */
-type Fields = { all_monitors?: boolean; monitor_ids?: readonly string[] };
+type Fields = {
+  all_monitors?: boolean;
+  monitor_ids?: readonly string[];
+  monitor_tags?: object | null;
+  tags?: readonly string[];
+};
+
+/** The fields that together say which monitors something is for. */
+const ROUTE = ['all_monitors', 'monitor_ids', 'monitor_tags', 'tags'] as const;
 
 /** What a save sends: what differs from what the form began with, so that it undoes no other person's change. */
 export function changesOf<T extends object>(before: T, after: T): Partial<T> {
@@ -58,14 +66,17 @@ function isSameUnordered(one: unknown, other: unknown): boolean {
 
 /** The other fields that a change of a field conflicts with. */
 const CONFLICTS: Readonly<Record<string, readonly string[]>> = {
-  all_monitors: ['monitor_ids', 'monitor_tags', 'tags'],
+  all_monitors: ROUTE,
   starts_at: ['timezone'],
   timezone: ['starts_at'],
+  cron: ['rrule'],
+  rrule: ['cron'],
 };
 
 /**
  * Joins the changes of a form with what is stored by now: monitors are added and removed one by one. `theirs` is what
- * another person changed of the fields that the form changes, unless to the same; null if nothing (D-674).
+ * another person changed of the fields that the form changes, unless to the same; null if nothing (D-674). As part of
+ * what the form began with, it has the next save replace it.
  */
 export function joinChanges<T extends Fields>(
   before: T,
@@ -73,9 +84,10 @@ export function joinChanges<T extends Fields>(
   present: T,
 ): { changes: Partial<T>; theirs: Partial<T> | null } {
   const changes = changesOf(before, after);
+  const stored = changesOf(before, present);
   const wanted = new Map(Object.entries(after));
   const isOurs = (name: string) => [name, ...(CONFLICTS[name] ?? [])].some((each) => each in changes);
-  const theirs = Object.entries(changesOf(before, present)).filter(
+  const theirs = Object.entries(stored).filter(
     ([name, value]) => name !== 'monitor_ids' && isOurs(name) && !isSameUnordered(value, wanted.get(name)),
   );
   // A list that is chosen in the place of all monitors has none before it.
@@ -84,7 +96,18 @@ export function joinChanges<T extends Fields>(
     const remaining = (present.monitor_ids ?? []).filter((id) => chosen.has(id) || !begun.has(id));
     changes.monitor_ids = [...new Set([...remaining, ...[...chosen].filter((id) => !begun.has(id))])];
   }
-  return { changes, theirs: theirs.length === 0 ? null : (Object.fromEntries(theirs) as Partial<T>) };
+  const isRouteOurs = ROUTE.some((name) => name in changes);
+  const isRouteOther = ROUTE.some((name) => !isSameUnordered(present[name], after[name]));
+  const isEmptied = coversSome(after) && !coversSome({ ...present, ...changes });
+  const isReplaced = isRouteOurs && isRouteOther && ('all_monitors' in stored || isEmptied);
+  const route = ROUTE.filter((name) => isReplaced && (name in before || name in after));
+  const conflicts = new Map<string, unknown>([...theirs, ...route.map((name) => [name, present[name]] as const)]);
+  return { changes, theirs: conflicts.size === 0 ? null : (Object.fromEntries(conflicts) as Partial<T>) };
+}
+
+/** Whether a route can have any monitor. */
+function coversSome({ all_monitors: all, monitor_ids: ids = [], monitor_tags: anyOrAll, tags = [] }: Fields): boolean {
+  return all === true || ids.length > 0 || tags.length > 0 || (anyOrAll ?? null) !== null;
 }
 
 /**

@@ -87,8 +87,76 @@ test('a field that depends on one that another person changed is a conflict', (t
   const conflictOf = (ours: Partial<typeof before>, theirs: Partial<typeof before>) =>
     joinChanges(before, { ...before, ...ours }, { ...before, ...theirs }).theirs;
   const all = { all_monitors: true, monitor_ids: [], tags: [] };
-  t.deepEqual(conflictOf({ monitor_ids: ['a', 'b'] }, all), { all_monitors: true });
-  t.deepEqual(conflictOf({ tags: ['x', 'y'] }, all), { all_monitors: true, tags: [] });
+  t.deepEqual(conflictOf({ monitor_ids: ['a', 'b'] }, all), all);
+  t.deepEqual(conflictOf({ tags: ['x', 'y'] }, all), all);
   t.deepEqual(conflictOf({ starts_at: '2027-03-06T03:30' }, { timezone: 'Asia/Tokyo' }), { timezone: 'Asia/Tokyo' });
   t.is(conflictOf({ starts_at: '2027-03-06T03:30' }, { tags: [] }), null);
+});
+
+/** A window, or a channel where it has `monitor_tags`, as a form sends it. */
+type Sent = {
+  all_monitors: boolean;
+  monitor_ids?: readonly string[];
+  tags?: readonly string[];
+  monitor_tags?: { any: readonly string[] } | null;
+  cron?: string | null;
+  rrule?: string | null;
+};
+
+/** The body of the second save, after a first one that is a conflict; null where the first goes ahead. */
+function secondSave(before: Sent, after: Sent, present: Sent): Partial<Sent> | null {
+  const { theirs } = joinChanges(before, after, present);
+  if (theirs === null) return null;
+  const again = joinChanges({ ...before, ...theirs }, after, present);
+  if (again.theirs !== null) throw new Error(`the second save is refused for ${JSON.stringify(again.theirs)}`);
+  return again.changes;
+}
+
+const LISTED = { all_monitors: false, monitor_ids: ['a', 'b'], tags: ['x'] };
+const ALL = { all_monitors: true, monitor_ids: [], tags: [] };
+
+test('a second save sends all of its monitors and tags where another person chose all monitors', (t) => {
+  const added = { ...LISTED, monitor_ids: ['a', 'b', 'c'] };
+  t.deepEqual(secondSave(LISTED, added, ALL), added);
+  const tagged = { ...LISTED, tags: ['x', 'y'] };
+  t.deepEqual(secondSave(LISTED, tagged, ALL), tagged);
+  // A channel for all monitors has no other fields of a route.
+  const channel = { all_monitors: false, monitor_ids: ['a', 'b'], monitor_tags: { any: ['x'] } };
+  const wider = { ...channel, monitor_ids: ['a', 'b', 'c'] };
+  t.deepEqual(secondSave(channel, wider, { all_monitors: true }), wider);
+});
+
+test('two people who choose other monitors in the place of all are a conflict, and the same ones are none', (t) => {
+  const ours = { ...ALL, all_monitors: false, monitor_ids: ['a'] };
+  t.deepEqual(secondSave(ALL, ours, { ...ours, monitor_ids: ['p'] }), { monitor_ids: ['a'] });
+  t.deepEqual(secondSave(ALL, ours, { ...LISTED, monitor_ids: [] }), { monitor_ids: ['a'], tags: [] });
+  t.is(secondSave(ALL, ours, { ...ours }), null);
+  const channel = { all_monitors: false, monitor_ids: ['a'], monitor_tags: null };
+  t.deepEqual(secondSave({ all_monitors: true }, channel, { ...channel, monitor_ids: ['p'] }), { monitor_ids: ['a'] });
+});
+
+test('changes that together leave no monitor are a conflict', (t) => {
+  const untagged = { ...LISTED, tags: [] };
+  const [first, second] = [
+    { ...untagged, monitor_ids: ['a'] },
+    { ...untagged, monitor_ids: ['b'] },
+  ];
+  t.deepEqual(secondSave(untagged, first, second), { monitor_ids: ['a'] });
+  const tagsOnly = { ...LISTED, monitor_ids: [] };
+  t.deepEqual(secondSave(LISTED, tagsOnly, untagged), { monitor_ids: [], tags: ['x'] });
+  t.deepEqual(secondSave(LISTED, untagged, tagsOnly), { monitor_ids: ['a', 'b'], tags: [] });
+  // With a tag left there is nothing to ask.
+  t.is(secondSave(LISTED, { ...LISTED, monitor_ids: ['a'] }, { ...LISTED, monitor_ids: ['b'] }), null);
+  const none = { ...untagged, monitor_ids: [] };
+  t.is(secondSave(untagged, none, second), null, 'a channel may be for none');
+  t.is(secondSave(untagged, { ...untagged, cron: '0 4 * * *' }, none), null, 'the route is not ours');
+});
+
+test('a cron expression and an RRULE are a conflict, and a second save removes the one of the other person', (t) => {
+  const once = { ...ALL, cron: null, rrule: null };
+  const cron = { ...once, cron: '0 3 * * *' };
+  const rrule = { ...once, rrule: 'FREQ=DAILY' };
+  t.deepEqual(secondSave(once, rrule, cron), { cron: null, rrule: 'FREQ=DAILY' });
+  t.deepEqual(secondSave(once, cron, rrule), { cron: '0 3 * * *', rrule: null });
+  t.deepEqual(secondSave(cron, { ...cron, cron: '0 4 * * *' }, rrule), { cron: '0 4 * * *', rrule: null });
 });
