@@ -132,6 +132,7 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
           scopes: ['wall'],
           ...(days > 0 && { expires_at: serviceSeconds() + days * DAY_SECONDS }),
         },
+        creates: 'link',
       });
       created.value = token;
       // Nothing is left to restore.

@@ -143,6 +143,37 @@ test('a creation whose answer is lost is said to have happened, perhaps', async 
   t.deepEqual(complaints, []);
 });
 
+test('a note and a wallboard link whose answers are lost are said to exist, perhaps', async (t) => {
+  const { api } = t.context;
+  const { page, complaints, account, id } = await prepare(t);
+  const incidentId = api.makeId('inc');
+  await api.database.pool.query(
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at)
+     VALUES ($1, $2, $3, 'Shop', 'down', 'answered 503', '{frankfurt}', $4, $4)`,
+    [incidentId, account.tenantId, id, Date.now() - 2000],
+  );
+  const lose = (path: string) =>
+    page.route(`**/v1${path}`, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+  const lost = (what: string) => page.getByText(`The connection was lost. The ${what} may have been created`).waitFor();
+  await lose(`/incidents/${incidentId}/notes`);
+  await page.goto(`/incidents/${incidentId}`);
+  await page.getByRole('textbox', { name: 'Add a note' }).fill('Restarted');
+  await page.getByRole('button', { name: 'Add note' }).click();
+  await lost('note');
+  await lose('/tokens');
+  await page.goto('/');
+  page.on('dialog', (dialog) => void dialog.accept());
+  await page.getByRole('button', { name: 'Wallboard' }).click();
+  await page.getByRole('button', { name: 'Create link' }).click();
+  await lost('link');
+  t.deepEqual(complaints, []);
+});
+
 test('an acknowledgement shows at once where there is no stream', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id, path } = await prepare(t);

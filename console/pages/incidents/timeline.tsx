@@ -180,7 +180,8 @@ function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
     const note = text.value;
     if (note.trim() === '') return;
     await formAction.run(async () => {
-      await api.post('/incidents/{id}/notes', { path: { id: incidentId }, body: { text: note } });
+      const path = { id: incidentId };
+      await api.post('/incidents/{id}/notes', { path, body: { text: note }, creates: 'note' });
       // What was typed meanwhile stays.
       if (text.value === note) text.value = '';
       void onChanged();
