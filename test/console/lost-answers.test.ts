@@ -119,6 +119,37 @@ test('figures and histories of the overview that cannot be loaded are said to be
   }
 });
 
+test('histories are said to be out of date until those of all visible rows are loaded', async (t) => {
+  const { page, complaints, id } = await prepare(t);
+  await t.context.api.database.pool.query(
+    `INSERT INTO monitors OVERRIDING SYSTEM VALUE
+     SELECT (jsonb_populate_record(m, jsonb_build_object('no', m.no + 1000 + n, 'name', 'Shop ' || n,
+       'id', 'mon_' || lpad(n::text, 26, '0')))).*
+     FROM monitors m, generate_series(1, 69) n WHERE m.id = $1`,
+    [id],
+  );
+  await page.setViewportSize({ width: 1280, height: 6000 });
+  // 50 of the 70 are the first batch.
+  const isFirst = (url: string) => new URL(url).searchParams.get('ids')?.split(',').length === 50;
+  await page.route('**/v1/overview/history*', (route) =>
+    isFirst(route.request().url()) ? route.fulfill(FAILED) : route.continue(),
+  );
+  await page.goto('/');
+  const warning = page.getByRole('alert').filter({ hasText: 'This may be out of date. Internal error.' });
+  const idle = warning.locator('button[aria-busy="false"]');
+  await idle.waitFor();
+  const second = page.waitForResponse(
+    (response) => /overview.history/.test(response.url()) && !isFirst(response.url()),
+  );
+  await idle.click();
+  await second;
+  await idle.waitFor();
+  await page.unroute('**/v1/overview/history*');
+  await idle.click();
+  await warning.waitFor({ state: 'detached' });
+  t.deepEqual(complaints, []);
+});
+
 test('a creation whose answer is lost is said to have happened, perhaps', async (t) => {
   const { page, complaints, account } = await prepare(t);
   const forms = [

@@ -15,7 +15,7 @@ const BATCH = 50;
 
 /** The histories of visible monitors, loaded when they become visible and cached while the page is open. */
 export class Histories {
-  /** The last load of the visible rows: its failure, null after a success. */
+  /** The last load of the visible rows: its failure, null once all of them are loaded. */
   readonly load = { error: signal<unknown>(null), isBusy: signal(false), reload: () => this.refresh() };
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,23 +47,26 @@ export class Histories {
     const nowMs = Date.now();
     this.load.isBusy.value = true;
     const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs >= freshMs);
-    // What failed before is not visible any more.
-    if (stale.length === 0) this.load.error.value = null;
+    let failure: unknown = null;
     for (let start = 0; start < stale.length; start += BATCH)
-      await this.#askFor(stale.slice(start, start + BATCH), nowMs);
+      failure = (await this.#askFor(stale.slice(start, start + BATCH), nowMs)) ?? failure;
+    // What failed before was loaded now, or is not visible any more.
+    this.load.error.value = failure;
     this.load.isBusy.value = false;
   }
 
-  async #askFor(ids: readonly string[], nowMs: number): Promise<void> {
+  /** Loads a batch; the failure, null after a success. */
+  async #askFor(ids: readonly string[], nowMs: number): Promise<unknown> {
     for (const id of ids) this.#entryOf(id).requestedAtMs = nowMs;
     try {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
-      this.load.error.value = null;
+      return null;
     } catch (error) {
       this.load.error.value = error;
       // Rows keep what they have; it is requested again when they become visible.
       for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
+      return error;
     }
   }
 
