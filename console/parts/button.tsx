@@ -107,8 +107,10 @@ export function menuItem(isDanger = false): string {
 /** The width of a menu, and the most height that one takes, in pixels. */
 const MENU = { width: 192, height: 160 } as const;
 
+type MenuProps = { label: string; busy?: boolean; children: ComponentChildren };
+
 /** A small button that opens a menu of further buttons and links; Escape closes it, and gives the focus back. */
-export function MenuButton({ label, children }: { label: string; children: ComponentChildren }) {
+export function MenuButton({ label, busy = false, children }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const opened = useRef<AbortController | null>(null);
@@ -137,8 +139,11 @@ export function MenuButton({ label, children }: { label: string; children: Compo
         popovertarget={id}
         class={`${SHAPE} ${SIZES.small} ${TONES.plain}`}
         aria-label={label}
+        aria-disabled={busy || undefined}
+        aria-busy={busy}
+        onClick={busy ? ignoreClick : undefined}
       >
-        <Icon name="more" />
+        {busy ? <Spinner /> : <Icon name="more" />}
         More
       </button>
       <div

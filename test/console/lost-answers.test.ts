@@ -205,6 +205,26 @@ test('a note and a wallboard link whose answers are lost are said to exist, perh
   t.deepEqual(complaints, []);
 });
 
+test('a deletion that is under way shows on the button that it was chosen from', async (t) => {
+  const { page, complaints, path } = await prepare(t);
+  const deleted = Promise.withResolvers<void>();
+  await page.route(`**/v1${path}`, async (route) => {
+    if (route.request().method() === 'DELETE') await deleted.promise;
+    await route.continue();
+  });
+  await page.goto(path);
+  const more = page.getByRole('button', { name: 'More actions' });
+  await more.click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete monitor' }).click();
+  await page.locator('button[aria-label="More actions"][aria-busy="true"]').waitFor();
+  await more.click({ force: true });
+  t.false(await page.getByRole('button', { name: 'Delete', exact: true }).isVisible());
+  deleted.resolve();
+  await page.getByText('Shop deleted').waitFor();
+  t.deepEqual(complaints, []);
+});
+
 test('an acknowledgement shows at once where there is no stream', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id, path } = await prepare(t);

@@ -117,7 +117,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
       <ButtonLink size="small" icon="edit" href={edit}>
         Edit
       </ButtonLink>
-      <MenuButton label="More actions">
+      <MenuButton label="More actions" busy={busy === 'delete'}>
         {!isPaused && (
           <button type="button" class={menuItem()} onClick={() => (isPlanning.value = true)}>
             <Icon name="maintenance" class="size-4 text-soft" />
