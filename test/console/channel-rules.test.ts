@@ -326,3 +326,17 @@ test('failed alerts are not sent again from a date whose year is none', async (t
   t.deepEqual(replays, []);
   t.deepEqual(complaints, []);
 });
+
+test('rules that an earlier release kept in another form are dropped', async (t) => {
+  const { account, channelId, person } = await prepare(t);
+  await account.owner('PATCH', `/v1/channels/${channelId}`, { rules: [{ events: ['monitor.down'] }] });
+  const editor = await person();
+  const { page, complaints } = await openAt(t, editor, '/channels');
+  const userId = (await editor.call('GET', '/v1/session')).json.user.id;
+  const kept = JSON.stringify({ userId, drafts: { [`channel ${channelId} rules`]: [{ tags: 'earlier' }] } });
+  await page.evaluate(`sessionStorage.setItem('drafts', ${JSON.stringify(kept)})`);
+  await page.goto(`/channels/${channelId}?tab=settings`);
+  await page.getByRole('group', { name: 'Rule 1' }).waitFor();
+  t.is(await page.getByLabel('Tags', { exact: true }).last().inputValue(), '');
+  t.deepEqual(complaints, []);
+});

@@ -303,6 +303,19 @@ test('two people who edit one window undo nothing of each other, and a conflict 
   t.deepEqual(complaints, []);
 });
 
+test('input that an earlier release kept in another form is dropped', async (t) => {
+  const prepared = await prepare(t);
+  const id = await plan(prepared, { name: 'Backups' });
+  const person = await prepared.person();
+  const { page, complaints } = await openAt(t, person, `/maintenance/${id}`);
+  const userId = (await person.call('GET', '/v1/session')).json.user.id;
+  const kept = JSON.stringify({ userId, drafts: { [`maintenance ${id}`]: { name: 'Earlier' } } });
+  await page.evaluate(`sessionStorage.setItem('drafts', ${JSON.stringify(kept)})`);
+  await page.goto(`/maintenance/${id}/edit`);
+  await until(async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === 'Backups');
+  t.deepEqual(complaints, []);
+});
+
 test('a window that is edited again after a sign-in keeps what others changed meanwhile', async (t) => {
   const prepared = await prepare(t);
   const id = await plan(prepared, { starts_at: '2027-03-06T02:30', timezone: 'UTC' });

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { MonitorEvent } from '../../../core/alerts/event.ts';
 import { MAX_RULES, describeRule, findRuleProblems, type ChannelRule } from '../../../core/alerts/rules.ts';
 import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
@@ -86,16 +86,17 @@ export function Sentences({ channel: { rule_sentences: sentences = [] } }: { cha
   );
 }
 
-/** What was typed, and the rules that it began with. */
-type KeptRules = { from: SentRule[]; drafts: readonly Draft[] };
+/** What was typed, and the rules that it began with; an earlier release kept neither under these names. */
+type KeptRules = { from?: SentRule[]; drafts?: readonly Draft[] };
 
 function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
   const known = useRef(sentRules(channel));
-  const drafts = useDraft<readonly Draft[], KeptRules>(`channel ${channel.id} rules`, known.current.map(draftOf), {
+  const initial = useMemo(() => known.current.map(draftOf), []);
+  const drafts = useDraft<readonly Draft[], KeptRules>(`channel ${channel.id} rules`, initial, {
     store: (typed) => ({ from: known.current, drafts: typed }),
-    restore: (kept) => {
-      known.current = kept.from;
-      return kept.drafts;
+    restore: ({ from = known.current, drafts: typed = initial }) => {
+      known.current = from;
+      return typed;
     },
   });
   const form = useJudgedForm({ rules: 'These rules cannot be saved' });

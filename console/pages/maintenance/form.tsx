@@ -82,8 +82,8 @@ const TEXTS: FieldTexts = {
   tags: 'At most 20 tags like env:prod',
 };
 
-/** What was typed, and the window that it began with. */
-type KeptDraft = { from: Body; draft: WindowDraft };
+/** What was typed, and the window that it began with; an earlier release kept neither under these names. */
+type KeptDraft = { from?: Body; draft?: WindowDraft };
 
 /** Saves the changes of a window on top of what others changed meanwhile; `known` is what the form began with. */
 async function change({ id, known, sent }: { id: string; known: { current: Body }; sent: Body }) {
@@ -106,7 +106,7 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
     initial,
     {
       store: (draft) => ({ from: saved.current, draft }),
-      restore: ({ from, draft }) => {
+      restore: ({ from = saved.current, draft = initial }) => {
         saved.current = from;
         return draft;
       },
