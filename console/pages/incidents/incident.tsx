@@ -230,13 +230,13 @@ function Evidence({ evidence }: { evidence: readonly Entry[] }) {
   return (
     <div class="flex flex-col gap-3">
       {evidence.map((entry) => (
-        <SourceInDecision key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
+        <SourceEvidence key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
       ))}
     </div>
   );
 }
 
-function SourceInDecision({ entry }: { entry: Entry }) {
+function SourceEvidence({ entry }: { entry: Entry }) {
   const {
     source,
     verdict,
