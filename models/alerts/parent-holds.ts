@@ -122,6 +122,8 @@ export type ParentStatus = {
   parent: { no: number; id: string; rootId: string; rootNo: number } | null;
   /** The hold of the alert itself: for a parent, or with `awaitsOwn` for a result of its own monitor; null = none. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
+  /** The recovery of its parent whose transaction did not see the hold, as the two overlapped; null = none. */
+  missedRecovery: { parentId: string; atMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
   isUpdate: boolean;
   /** Whether another alert of the monitor to the channel waits for a result of its own. */
@@ -129,6 +131,18 @@ export type ParentStatus = {
 };
 
 type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string };
+
+const UNKNOWN_STATUS: ParentStatus = {
+  monitorNo: null,
+  parent: null,
+  hold: null,
+  missedRecovery: null,
+  isUpdate: false,
+  isOtherWaiting: false,
+};
+
+/** Transactions that overlap began within this time, in milliseconds. */
+const OVERLAP_MS = 60_000;
 
 /** How much longer than an alert rules may hold the message of a parent that the alert comes in, in milliseconds. */
 const HELD_LONGER_MS = 60_000;
@@ -157,6 +171,11 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
     `SELECT (SELECT m.no FROM monitors m WHERE m.id = $3) AS "monitorNo",
        (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
              WHERE h.delivery_id = $1 AND h.joined_id IS NULL) AS hold,
+       (SELECT json_build_object('parentId', p.id, 'atMs', t.detected_at)
+        FROM parent_holds h JOIN monitors p ON p.id = h.parent_id
+          JOIN transitions t ON t.monitor_id = p.id AND t.sequence = p.sequence
+        WHERE h.delivery_id = $1 AND h.joined_id IS NULL AND NOT h.awaits_own AND t.from_state = 'down'
+          AND t.detected_at > h.since - ${OVERLAP_MS}) AS "missedRecovery",
        EXISTS (SELECT FROM reminders n WHERE n.delivery_id = $1 AND n.number < 0) AS "isUpdate",
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
          WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2
@@ -173,7 +192,7 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
         ORDER BY p.id, o.no LIMIT 1) AS parent`,
     [alert.deliveryId, alert.channelId, alert.monitorId, nowMs],
   );
-  return row ?? { monitorNo: null, parent: null, hold: null, isUpdate: false, isOtherWaiting: false };
+  return row ?? UNKNOWN_STATUS;
 }
 
 /** SQL: whether our own overload made the monitor `m` unknown, and still does. */

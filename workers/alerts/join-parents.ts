@@ -5,6 +5,7 @@ import { dropClaimed, postponeClaimed, type ClaimedAttempt } from '../../models/
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
   FALLBACK_MS,
+  awaitOwnResults,
   deleteEndedHolds,
   endParentHold,
   findFollowed,
@@ -20,7 +21,7 @@ import {
 } from '../../models/alerts/parent-holds.ts';
 import { joinParent, readBehind, readSaidBehind, type Joined } from '../../models/alerts/parent-joins.ts';
 import type { Database } from '../../models/database.ts';
-import { readParents } from '../../models/monitors/dependencies.ts';
+import { readParents, recheckDependents } from '../../models/monitors/dependencies.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
@@ -69,6 +70,11 @@ export async function decideByParents(
     status = await readParentStatus(run, claimed, nowMs);
     if (status.parent !== null) return SENT;
   }
+  const { missedRecovery } = status;
+  if (missedRecovery !== null && !(await hasOwnFailure(run, { ...claimed, sinceMs: missedRecovery.atMs, nowMs }))) {
+    await inTransaction(database, (locking) => makeUpRecovery(locking, { claimed, ...missedRecovery }, nowMs));
+    status = await readParentStatus(run, claimed, nowMs);
+  }
   const dueAtMs = await findLaterMoment(run, { claimed, ...status }, nowMs);
   if (dueAtMs !== null) {
     await postponeClaimed(run, claimed, dueAtMs);
@@ -77,6 +83,18 @@ export async function decideByParents(
   }
   if (status.hold !== null) await endParentHold(run, claimed.deliveryId);
   return SENT;
+}
+
+/** Does for a claimed alert what the recovery of its parent does for those that it sees waiting (D-532). */
+async function makeUpRecovery(
+  run: Run,
+  { claimed, parentId, atMs }: { claimed: ClaimedAlert; parentId: string; atMs: number },
+  nowMs: number,
+): Promise<void> {
+  const { monitorId } = claimed;
+  const { monitorIds } = await awaitOwnResults(run, { parentIds: [parentId], monitorId, wereDown: true }, atMs);
+  // The job of the check is added by `reconcile`.
+  await recheckDependents(run, monitorIds, nowMs);
 }
 
 /**

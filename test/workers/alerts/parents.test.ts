@@ -365,6 +365,26 @@ test('what waits while its parent recovers needs a failure of its own, though it
   t.deepEqual(await deliver(chat, 31), ['Down: Shop']);
 });
 
+test('an alert that was written while its parent recovered, unseen by that, needs a failure of its own', async (t) => {
+  const { change, add, addChannel, deliver, run } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  // The recovery is committed first; each transaction reads what was there before the other.
+  await run('CREATE TABLE unseen AS SELECT * FROM parent_holds');
+  await run('DELETE FROM parent_holds');
+  await change('up', 2, [router]);
+  await run('INSERT INTO parent_holds SELECT * FROM unseen');
+  await run('UPDATE monitor_sources SET look_at = NULL');
+  t.deepEqual(await deliver(chat, 10), ['Delayed: Down: Router', 'Recovered: Router']);
+  const rechecked = await run('SELECT FROM monitor_sources WHERE monitor_no = $1 AND look_at IS NOT NULL', [shop.no]);
+  t.is(rechecked.length, 1);
+  await change('down', 20, [shop]);
+  t.deepEqual(await deliver(chat, 21), ['Down: Shop']);
+});
+
 for (const isBefore of [true, false])
   test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits`, async (t) => {
     const { runtime, change, add, addChannel, deliver, at, run } = await prepareParents(t);
