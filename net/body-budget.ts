@@ -13,6 +13,11 @@ const PART_OF_AN_ACCOUNT = 1 / 4;
 export type BodyCharge = {
   /** Takes more bytes; false where none are left, even after others were given up. */
   take: (bytes: number) => boolean;
+  /**
+   * Takes bytes once there is room without giving up others, and calls back then: at once, or in the order of requests.
+   * Whoever has its account's share waits apart. Nothing comes of it once the body is complete or released.
+   */
+  takeInTurn: (bytes: number, onTaken: () => void) => void;
   /** Gives back some of what was taken. */
   giveBack: (bytes: number) => void;
   /** The body is complete: it is not given up any more, and holds what it has until it is released. */
@@ -43,6 +48,7 @@ export class BodyBudget {
   readonly #mostBytes: number;
   /** Those that are still coming in, in the order in which they began. */
   readonly #coming = new Set<Holder>();
+  readonly #waiting = new Map<Holder, { bytes: number; onTaken: () => void }>();
   readonly #heldByAccount = new Map<string, number>();
   #held = 0;
 
@@ -60,27 +66,56 @@ export class BodyBudget {
     this.#coming.add(holder);
     return {
       take: (bytes) => this.#take(holder, bytes),
-      // Of a body that was given up nothing is left.
-      giveBack: (bytes) => this.#hold(holder, -Math.min(bytes, holder.bytes)),
-      complete: () => void this.#coming.delete(holder),
-      release: () => this.#release(holder),
+      takeInTurn: (bytes, onTaken) => {
+        this.#waiting.set(holder, { bytes, onTaken });
+        this.#serveWaiting();
+      },
+      giveBack: (bytes) => this.#giveBack(holder, bytes),
+      complete: () => this.#end(holder),
+      release: () => {
+        this.#release(holder);
+        this.#serveWaiting();
+      },
     };
   }
 
   #take(holder: Holder, bytes: number): boolean {
     const { account } = holder;
-    const isWithinShare = () => {
-      const own = this.#heldBy(account);
-      return own === holder.bytes || own + bytes <= (this.#mostBytes - (this.#held - own)) * PART_OF_AN_ACCOUNT;
-    };
     const hasRoom =
-      this.#makeRoom(isWithinShare, (other) => other !== holder && other.account === account) &&
       this.#makeRoom(
-        () => this.#held + bytes <= this.#mostBytes,
+        () => this.#isWithinShare(holder, bytes),
+        (other) => other !== holder && other.account === account,
+      ) &&
+      this.#makeRoom(
+        () => this.#isWithinAll(bytes),
         (other) => other !== holder,
       );
     if (hasRoom) this.#hold(holder, bytes);
     return hasRoom;
+  }
+
+  #isWithinShare(holder: Holder, bytes: number): boolean {
+    const own = this.#heldBy(holder.account);
+    return own === holder.bytes || own + bytes <= (this.#mostBytes - (this.#held - own)) * PART_OF_AN_ACCOUNT;
+  }
+
+  #isWithinAll(bytes: number): boolean {
+    return this.#held + bytes <= this.#mostBytes;
+  }
+
+  #serveWaiting(): void {
+    const beyondShare = new Set<string>();
+    for (const [holder, { bytes, onTaken }] of this.#waiting) {
+      if (beyondShare.has(holder.account)) continue;
+      if (!this.#isWithinShare(holder, bytes)) {
+        beyondShare.add(holder.account);
+        continue;
+      }
+      if (!this.#isWithinAll(bytes)) return;
+      this.#waiting.delete(holder);
+      this.#hold(holder, bytes);
+      onTaken();
+    }
   }
 
   #makeRoom(hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean {
@@ -98,9 +133,22 @@ export class BodyBudget {
     return true;
   }
 
+  #giveBack(holder: Holder, bytes: number): void {
+    // Of a body that was given up nothing is left.
+    const left = Math.min(bytes, holder.bytes);
+    if (left === 0) return;
+    this.#hold(holder, -left);
+    this.#serveWaiting();
+  }
+
   #release(holder: Holder): void {
-    this.#coming.delete(holder);
+    this.#end(holder);
     this.#hold(holder, -holder.bytes);
+  }
+
+  #end(holder: Holder): void {
+    this.#coming.delete(holder);
+    this.#waiting.delete(holder);
   }
 
   #hold(holder: Holder, bytes: number): void {

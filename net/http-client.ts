@@ -86,7 +86,9 @@ type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & 
 
 /** What one exchange brought and how long it took; `certificate` is null without TLS. */
 export type HttpExchange = Outcome & {
+  /** Without `waitedMs`, in which the body waited for memory; a response that is not read waits for none. */
   durationMs: number;
+  waitedMs: number;
   timings: Timings;
   certificate: Certificate | null;
 };
@@ -194,6 +196,8 @@ class RunningExchange {
   readonly #account: string;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
+  /** True once the body has waited for memory: then a passed deadline is no fact about the target. */
+  #hasWaited: () => boolean = () => false;
   /** State of a response whose body is being read. */
   #begun: () => BegunAnswer | null = () => null;
   /** The certificate with which verification failed. */
@@ -270,8 +274,14 @@ class RunningExchange {
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
     const charge = bodyBudget.open(this.#account, coming.giveUp);
     this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
+    this.#hasWaited = () => coming.waitedMs() > 0;
+    const abandon = this.#abandon;
+    this.#abandon = () => {
+      coming.giveUp();
+      abandon();
+    };
     const body = await coming.ended;
-    this.#timeline.markBodyEnd();
+    this.#timeline.markBodyEnd(coming.waitedMs());
     charge.complete();
     if (this.#scope === undefined || this.#isSettled || typeof body === 'string') charge.release();
     else this.#scope.charges.push(charge);
@@ -306,7 +316,8 @@ class RunningExchange {
   }
 
   #passDeadline(): void {
-    this.#fail(timeoutFailure(this.#timeline.step()));
+    if (this.#hasWaited()) this.#rejectWith(new OutOfBodyMemory());
+    else this.#fail(timeoutFailure(this.#timeline.step()));
     this.#abandon();
   }
 
@@ -339,6 +350,7 @@ class RunningExchange {
     this.#resolve({
       ...outcome,
       durationMs: this.#timeline.elapsedMs(),
+      waitedMs: this.#timeline.waitedMs,
       timings: this.#timeline.timings(),
       certificate: this.#certificate,
     });

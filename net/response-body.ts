@@ -62,10 +62,15 @@ function windowOf(firstByte: number): number {
 }
 
 /**
- * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. The end never
- * rejects.
+ * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. `waitedMs` is
+ * how long it has waited for the memory of its decoder. The end never rejects.
  */
-export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer; giveUp: () => void };
+export type ComingBody = {
+  ended: Promise<BodyOutcome>;
+  soFar: () => Buffer;
+  waitedMs: () => number;
+  giveUp: () => void;
+};
 
 /** `charge` counts what the body holds beyond what is free; without one nothing does. */
 type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
@@ -77,7 +82,12 @@ type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
 export function readBody(response: ComingAnswer, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
   const reading = new BodyReader(response, options, resolve);
-  return { ended: promise, soFar: () => reading.buffer.body().bytes, giveUp: () => reading.finish('out_of_memory') };
+  return {
+    ended: promise,
+    soFar: () => reading.buffer.body().bytes,
+    waitedMs: () => reading.waitedMs,
+    giveUp: () => reading.finish('out_of_memory'),
+  };
 }
 
 /**
@@ -115,6 +125,12 @@ class BodyReader {
   readonly #onEnd: (outcome: BodyOutcome) => void;
   readonly #receive = (chunk: Buffer) => this.#take(chunk);
   #decoder: Transform | null = null;
+  /** What came while the decoder waits for memory, and since when it does. */
+  readonly #early: Buffer[] = [];
+  #waitsSinceMs: number | null = null;
+  #waitedMs = 0;
+  #hasEnded = false;
+  /** What its decoder may hold, and what the decoded body may still grow by. */
   #heldByDecoder = 0;
   #wireBytes = 0;
   #isOver = false;
@@ -126,18 +142,19 @@ class BodyReader {
     this.#coding = coding;
     this.#charge = charge;
     this.#onEnd = onEnd;
-    // What undoes a content coding remembers about as much as it has given out.
-    this.buffer = new BodyBuffer(
-      limit,
-      (bytes) => charge === undefined || charge().take(coding === undefined ? bytes : 2 * bytes),
-    );
+    this.buffer = new BodyBuffer(limit, (bytes) => this.#grow(bytes));
     response.on('data', this.#receive);
-    response.on('end', () => (this.#decoder === null ? this.#finishBody() : this.#decoder.end()));
+    response.on('end', () => this.#endBody());
     response.on('error', () => this.finish('lost'));
     response.on('close', () => response.complete || this.finish('lost'));
   }
 
+  get waitedMs(): number {
+    return this.#waitedMs + (this.#waitsSinceMs === null ? 0 : performance.now() - this.#waitsSinceMs);
+  }
+
   stop(): void {
+    this.#endWait();
     this.#isOver = true;
     this.#response.off('data', this.#receive);
     this.#decoder?.destroy();
@@ -155,11 +172,18 @@ class BodyReader {
     this.finish(this.buffer.body());
   }
 
+  #endBody(): void {
+    this.#hasEnded = true;
+    if (this.#waitsSinceMs !== null) return;
+    if (this.#decoder === null) this.#finishBody();
+    else this.#decoder.end();
+  }
+
   #take(chunk: Buffer): void {
     this.#wireBytes += chunk.length;
     if (this.#coding === undefined) return this.#keep(chunk);
-    this.#decoder ??= this.#createDecoder(this.#coding, chunk[0] ?? 0);
-    if (this.#decoder === null) this.finish('out_of_memory');
+    if (this.#waitsSinceMs === null) this.#decoder ??= this.#obtainDecoder(this.#coding, chunk[0] ?? 0);
+    if (this.#decoder === null) this.#early.push(Buffer.from(chunk));
     else if (this.#wireBytes > this.#limit + WIRE_SLACK) this.#breakOff(this.#decoder, chunk);
     else this.#decode(this.#decoder, chunk);
   }
@@ -171,11 +195,45 @@ class BodyReader {
     else if (added === 'full') this.#finishBody();
   }
 
-  /** Null where memory lacks. */
-  #createDecoder({ create, held }: Decoder, firstByte: number): Transform | null {
-    const bytes = held?.(firstByte) ?? 0;
-    if (bytes > 0 && this.#charge?.().take(bytes) === false) return null;
-    this.#heldByDecoder = bytes;
+  /** What undoes a content coding remembers about as much as it has given out. */
+  #grow(bytes: number): boolean {
+    if (this.#charge === undefined) return true;
+    if (this.#coding?.held === undefined) return this.#charge().take(this.#coding === undefined ? bytes : 2 * bytes);
+    this.#heldByDecoder -= 2 * bytes;
+    return true;
+  }
+
+  /** Null while memory lacks: the decoder takes the body up once there is some. */
+  #obtainDecoder(coding: Decoder, firstByte: number): Transform | null {
+    if (coding.held === undefined || this.#charge === undefined) return this.#createDecoder(coding, firstByte);
+    const bytes = coding.held(firstByte) + 2 * Math.max(0, this.#limit - FREE_BODY_BYTES);
+    let decoder: Transform | null = null;
+    this.#charge().takeInTurn(bytes, () => {
+      if (this.#isOver) return;
+      this.#heldByDecoder = bytes;
+      decoder = this.#createDecoder(coding, firstByte);
+      if (this.#waitsSinceMs !== null) this.#takeUp(decoder);
+    });
+    if (decoder !== null) return decoder;
+    this.#waitsSinceMs = performance.now();
+    this.#response.pause();
+    return null;
+  }
+
+  #takeUp(decoder: Transform): void {
+    this.#endWait();
+    this.#decoder = decoder;
+    this.#response.resume();
+    for (const chunk of this.#early.splice(0)) this.#decode(decoder, chunk);
+    if (this.#hasEnded) decoder.end();
+  }
+
+  #endWait(): void {
+    this.#waitedMs = this.waitedMs;
+    this.#waitsSinceMs = null;
+  }
+
+  #createDecoder({ create }: Decoder, firstByte: number): Transform {
     return create(firstByte)
       .on('data', (decoded: Buffer) => this.#keep(decoded))
       .on('drain', () => this.#response.resume())

@@ -24,6 +24,8 @@ export class Timeline {
   #answeredAt: number | null = null;
   #bodyEndedAt: number | null = null;
   #isReused = false;
+  /** How long the body waited for memory of ours. */
+  waitedMs = 0;
 
   constructor(isSecure: boolean) {
     this.#isSecure = isSecure;
@@ -55,8 +57,10 @@ export class Timeline {
     this.#answeredAt = performance.now();
   }
 
-  markBodyEnd(): void {
-    this.#bodyEndedAt = performance.now();
+  /** `waitedMs`: how long the body waited for memory of ours, which counts in no time. */
+  markBodyEnd(waitedMs = 0): void {
+    this.waitedMs = waitedMs;
+    this.#bodyEndedAt = performance.now() - waitedMs;
   }
 
   /** The step that is under way. */
@@ -67,9 +71,9 @@ export class Timeline {
     return this.#isSecure && this.#securedAt === null ? 'tls' : 'answer';
   }
 
-  /** Milliseconds since the start. */
+  /** Milliseconds since the start, without those in which the body waited. */
   elapsedMs(): number {
-    return performance.now() - this.#startedAt;
+    return performance.now() - this.#startedAt - this.waitedMs;
   }
 
   timings(): Timings {

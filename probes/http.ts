@@ -102,6 +102,7 @@ class HttpJourney {
   readonly #startedAtMs = Date.now();
   readonly #beganMs = performance.now();
   #timings = NO_TIMINGS;
+  #waitedMs = 0;
   #certificate: CertificateFacts | null = null;
 
   elapsedMs(): number {
@@ -112,7 +113,8 @@ class HttpJourney {
    * Takes in one hop: timings add up, and of the certificates the one that expires first is kept. Many name their hosts
    * in an extension only: such a one goes by the host that showed it.
    */
-  add({ timings, certificate }: HttpExchange, host: string): void {
+  add({ timings, waitedMs, certificate }: HttpExchange, host: string): void {
+    this.#waitedMs += waitedMs;
     this.#timings = this.#timings === NO_TIMINGS ? timings : addTimings(this.#timings, timings);
     if (certificate !== null && (this.#certificate === null || certificate.validTo < this.#certificate.validTo)) {
       this.#certificate = certificate.subject === '' ? { ...certificate, subject: host } : certificate;
@@ -149,7 +151,7 @@ class HttpJourney {
     return {
       type: 'http',
       startedAt: this.#startedAtMs,
-      latencyMs: this.elapsedMs(),
+      latencyMs: this.elapsedMs() - this.#waitedMs,
       timings: this.#timings,
       certificate: this.#certificate,
     } as const;

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import test from 'ava';
 import { BodyBudget, bodyBudget, FREE_BODY_BYTES, holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
-import { createHttpClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
+import { createHttpClient, createProbeClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -60,6 +62,34 @@ test('an account has a quarter of what others leave for several bodies, and all 
   t.true(take('late', 'small', 10).isTaken);
   t.deepEqual(givenUp, ['one', 'large']);
   t.is(budget.heldBytes, 80);
+});
+
+test('bodies that wait give up none, are served in order, and wait for their own share apart from others', (t) => {
+  const budget = new BodyBudget(160);
+  const events: string[] = [];
+  const open = (account: string, name: string) => budget.open(account, () => void events.push(`${name} given up`));
+  const wait = (account: string, name: string, bytes: number) => {
+    const charge = open(account, name);
+    charge.takeInTurn(bytes, () => void events.push(name));
+    return charge;
+  };
+  const greedy = ['one', 'two', 'three', 'four'].map((name) => wait('greedy', name, 30));
+  const large = wait('large', 'large', 120);
+  const gone = [wait('gone', 'complete', 20), wait('gone', 'released', 20)];
+  const small = wait('small', 'small', 40);
+  t.deepEqual(events.splice(0), ['one', 'large']);
+  gone[0]?.complete();
+  gone[1]?.release();
+  greedy[0]?.giveBack(30);
+  t.deepEqual(events.splice(0), ['two']);
+  large.release();
+  t.deepEqual(events.splice(0), ['small']);
+  small.release();
+  greedy[1]?.release();
+  t.deepEqual(events.splice(0), ['three']);
+  for (const charge of greedy) charge.release();
+  t.deepEqual(events, ['four']);
+  t.is(budget.heldBytes, 0);
 });
 
 /** Answers with the given bytes, and then nothing more where it is asked to hang. */
@@ -135,10 +165,13 @@ async function startDecoders(t: Parameters<typeof startHttpServer>[0], coding: s
   const url = new URL(`http://127.0.0.1:${port}/`);
   const send = createHttpClient({ allowPrivateNetwork: true });
   return {
-    ask: () => send({ url, method: 'GET', headers: {}, deadlineMs: 200_000, bodyLimit: () => MIB }),
+    ask: (deadlineMs = 200_000) => send({ url, method: 'GET', headers: {}, deadlineMs, bodyLimit: () => MIB }),
     giveUp: () => responses.forEach((response) => response.destroy()),
   };
 }
+
+/** What the decoded body may grow by, twice: the decoder remembers it as well. */
+const GROWTH = 2 * (MIB - FREE_BODY_BYTES);
 
 test.serial('what a decoder may hold is counted before it gives out a byte, until it ends', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
@@ -154,24 +187,132 @@ test.serial('what a decoder may hold is counted before it gives out a byte, unti
   for (const windowLog of [10, 11, 15, 16, 17, 18, 22, 24]) {
     const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: windowLog, [zlib.constants.BROTLI_PARAM_QUALITY]: 4 };
     const body = zlib.brotliCompressSync(Buffer.alloc(MIB), { params });
-    t.is(await countOne('br', body.subarray(0, 2)), 3.5 * MIB + 2 ** windowLog);
+    t.is(await countOne('br', body.subarray(0, 2)), 3.5 * MIB + 2 ** windowLog + GROWTH);
   }
-  t.is(await countOne('zstd', zlib.zstdCompressSync('x').subarray(0, 5)), MIB / 2);
+  t.is(await countOne('zstd', zlib.zstdCompressSync('x').subarray(0, 5)), MIB / 2 + GROWTH);
 });
 
 test.serial('of decoders that hold much memory an account has a few at a time', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const body = zlib.brotliCompressSync(Buffer.alloc(MIB));
-  const { ask, giveUp } = await startDecoders(t, 'br', body.subarray(0, 2));
+  const { ask } = await startDecoders(t, 'br', body.subarray(0, 2));
   const asked = await holdingBodies('greedy', async () =>
-    Array.from({ length: 20 }, () => ask().catch((error: unknown) => error)),
+    Array.from({ length: 20 }, () => ask(3000).catch((error: unknown) => error)),
   );
-  t.true((await Promise.race(asked)) instanceof OutOfBodyMemory);
-  t.true(bodyBudget.heldBytes > 0 && bodyBudget.heldBytes <= MOST / 4);
-  await until(async () => {
-    giveUp();
-    return bodyBudget.heldBytes === 0;
+  await until(() => bodyBudget.heldBytes > 0);
+  t.true(bodyBudget.heldBytes <= MOST / 4);
+  const ends = await Promise.all(asked);
+  const waited = ends.filter((end) => end instanceof OutOfBodyMemory);
+  t.true(waited.length >= 16, `${waited.length} waited to their deadline`);
+  t.true(waited.length < 20, 'one that has its decoder is not given up');
+  await until(() => bodyBudget.heldBytes === 0);
+});
+
+/** Begins the br bodies of all `accounts` before any of them ends. */
+async function readTogether(t: Parameters<typeof startHttpServer>[0], accounts: readonly string[]) {
+  const size = 600 * 1024;
+  const body = zlib.brotliCompressSync(randomBytes(size), { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } });
+  const begun: ServerResponse[] = [];
+  const { port } = await startHttpServer(t, (_request, response) => {
+    begun.push(response.writeHead(200, { 'Content-Encoding': 'br', 'Content-Length': body.length }));
+    response.write(body.subarray(0, 1000));
   });
+  const probe = createHttpProbe({ allowPrivateNetwork: true });
+  const target = httpTarget({ target: `http://127.0.0.1:${port}/`, bodyMatch: 'x', timeoutMs: 60_000 });
+  let most = 0;
+  const asked = accounts.map((account) =>
+    holdingBodies(account, async () => {
+      const observation = await probe(target);
+      most = Math.max(most, bodyBudget.heldBytes);
+      return observation.outcome === 'answered' && observation.body !== null && !observation.bodyTruncated;
+    }).catch((error: unknown) => error),
+  );
+  await until(() => begun.length === accounts.length && bodyBudget.heldBytes > 0);
+  await setTimeout(100);
+  most = Math.max(most, bodyBudget.heldBytes);
+  for (const response of begun) response.end(body.subarray(1000));
+  return { read: await Promise.all(asked), most };
+}
+
+test.serial('twelve br bodies of one account at once are all read, one after the other', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const { read, most } = await readTogether(
+    t,
+    Array.from({ length: 12 }, () => 'ten_1'),
+  );
+  t.deepEqual(new Set(read), new Set([true]));
+  t.true(most > 0 && most <= MOST / 4);
+  t.is(bodyBudget.heldBytes, 0);
+});
+
+test.serial('forty br bodies of as many accounts at once are all read', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const { read, most } = await readTogether(
+    t,
+    Array.from({ length: 40 }, (_, no) => `ten_${no}`),
+  );
+  t.deepEqual(new Set(read), new Set([true]));
+  t.true(most > MOST / 2 && most <= MOST);
+  t.is(bodyBudget.heldBytes, 0);
+});
+
+test.serial('bodies of decoders that drip never hold more than all, and none waits for ever', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: 24 };
+  const body = zlib.brotliCompressSync(Buffer.alloc(MIB), { params });
+  const drips = await startDecoders(t, 'br', body.subarray(0, 2));
+  const ends = Array.from({ length: 100 }, (_, no) =>
+    holdingBodies(`ten_${no % 25}`, () => drips.ask()).then(
+      ({ outcome }) => outcome,
+      (error: unknown) => error,
+    ),
+  );
+  let most = 0;
+  const sampled = setInterval(() => (most = Math.max(most, bodyBudget.heldBytes)), 5);
+  t.teardown(() => clearInterval(sampled));
+  // One that is there as a whole, and whose connection has ended, while it waits.
+  const { port } = await startHttpServer(t, (_request, response) =>
+    response.writeHead(200, { 'Content-Encoding': 'br' }).end(body),
+  );
+  const url = new URL(`http://127.0.0.1:${port}/`);
+  await until(() => bodyBudget.heldBytes > MOST / 2);
+  const sendings = [createHttpClient, createProbeClient].map((create) => create({ allowPrivateNetwork: true }));
+  const whole = sendings.map((send) =>
+    t.throwsAsync(send({ url, method: 'GET', headers: {}, deadlineMs: 300, bodyLimit: () => MIB }), {
+      instanceOf: OutOfBodyMemory,
+    }),
+  );
+  await Promise.all(whole);
+  let left = ends.length;
+  for (const end of ends) void end.then(() => (left -= 1));
+  t.is(left, ends.length);
+  await until(() => {
+    drips.giveUp();
+    return left === 0;
+  });
+  t.deepEqual(new Set(await Promise.all(ends)), new Set(['failed']));
+  t.true(most > MOST / 2 && most <= MOST);
+  await until(() => bodyBudget.heldBytes === 0);
+  await setTimeout(50);
+  t.is(bodyBudget.heldBytes, 0, 'nothing is taken for a body that is over');
+});
+
+test.serial('the time that a body waits for memory counts neither as latency nor as download', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const charge = bodyBudget.open('ten_other', () => undefined);
+  t.true(charge.take(MOST));
+  const { port } = await startHttpServer(t, (_request, response) =>
+    response.writeHead(200, { 'Content-Encoding': 'br' }).end(zlib.brotliCompressSync('x')),
+  );
+  const probe = createHttpProbe({ allowPrivateNetwork: true });
+  const startedMs = performance.now();
+  const probed = probe(httpTarget({ target: `http://127.0.0.1:${port}/`, bodyMatch: 'x', timeoutMs: 60_000 }));
+  await setTimeout(1000);
+  charge.release();
+  const { outcome, latencyMs, timings } = await probed;
+  const tookMs = performance.now() - startedMs;
+  t.is(outcome, 'answered');
+  t.true(latencyMs < tookMs - 300 && (timings.downloadMs ?? tookMs) <= latencyMs);
 });
 
 test.serial(
