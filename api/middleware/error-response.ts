@@ -5,7 +5,7 @@ import { isDatabaseAway, sqlStateOf } from '../../models/sql.ts';
 import { ApiError, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../handler.ts';
 import { contextOf } from '../request-context.ts';
-import { MAX_BODY_BYTES } from './json-body.ts';
+import { MAX_BODY_BYTES, unknownCoding } from './json-body.ts';
 import { writtenPath } from './request-form.ts';
 
 /** PostgreSQL ended a statement that it had no time for (D-597). */
@@ -70,7 +70,7 @@ function answerToBody(error: unknown): ApiError | null {
     case 'entity.verify.failed':
       return new ApiError(400, 'the body must be JSON in UTF-8, got invalid UTF-8');
     case 'encoding.unsupported':
-      return new ApiError(415, 'Content-Encoding must be gzip, deflate or br, or absent');
+      return unknownCoding();
     case 'charset.unsupported':
       return new ApiError(415, 'the charset of Content-Type must be utf-8');
     case 'request.aborted':

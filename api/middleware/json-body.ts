@@ -43,13 +43,15 @@ export function readJson(maxBytes: number, maxValues = Infinity): RequestHandler
 /** Compressed bodies that are read at a time in a process, of an account and of one agent, token or person of it. */
 const COMPRESSED_OF_ACCOUNT = 16;
 const COMPRESSED_OF_CALLER = 4;
+/** Fourteen bytes of brotli hold up to 19.5 MiB. */
+const BROTLI_OF_ACCOUNT = 1;
 
 /** How many are being read, by the ids of accounts and callers. */
 const compressed = new Map<string, number>();
 
 /**
- * Bounds the compressed bodies that are read at a time, and refuses those of strangers. One that never ends may hold a
- * thousand times what was sent of it.
+ * Bounds the compressed bodies that are read at a time, and refuses those of strangers. One that never ends may hold
+ * far more than was sent of it.
  */
 function limitCompressed(read: RequestHandler): RequestHandler {
   return (request, response, next) => {
@@ -58,12 +60,20 @@ function limitCompressed(read: RequestHandler): RequestHandler {
     const tenantId = isOpen ? undefined : (caller ?? agent)?.tenantId;
     if (tenantId === undefined) throw refusesCompressed();
     const callerId = caller?.actor.id ?? agent?.id ?? tenantId;
-    requireRoom(tenantId, COMPRESSED_OF_ACCOUNT, 'account');
-    requireRoom(callerId, COMPRESSED_OF_CALLER, 'caller');
-    for (const id of [tenantId, callerId]) count(id, 1);
+    const limits: Limit[] = [
+      { id: tenantId, most: COMPRESSED_OF_ACCOUNT, bodies: 'compressed bodies of this account are' },
+      { id: callerId, most: COMPRESSED_OF_CALLER, bodies: 'compressed bodies of this caller are' },
+    ];
+    const coding = codingOf(request);
+    // The parser would read it.
+    if (coding === 'zstd') throw unknownCoding();
+    if (coding === 'br')
+      limits.push({ id: `br ${tenantId}`, most: BROTLI_OF_ACCOUNT, bodies: 'brotli body of this account is' });
+    for (const limit of limits) requireRoom(limit);
+    for (const { id } of limits) count(id, 1);
     let isCounted = true;
     const end = () => {
-      if (isCounted) for (const id of [tenantId, callerId]) count(id, -1);
+      if (isCounted) for (const { id } of limits) count(id, -1);
       isCounted = false;
     };
     response.once('close', end);
@@ -80,8 +90,16 @@ export const requirePlain: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function isCompressed({ headers }: IncomingMessage): boolean {
-  return (headers['content-encoding'] || 'identity').toLowerCase() !== 'identity';
+function isCompressed(request: IncomingMessage): boolean {
+  return codingOf(request) !== 'identity';
+}
+
+function codingOf({ headers }: IncomingMessage): string {
+  return (headers['content-encoding'] || 'identity').toLowerCase();
+}
+
+export function unknownCoding(): ApiError {
+  return new ApiError(415, 'Content-Encoding must be gzip, deflate or br, or absent');
 }
 
 function refusesCompressed(): ApiError {
@@ -91,11 +109,12 @@ function refusesCompressed(): ApiError {
   );
 }
 
-function requireRoom(id: string, most: number, whose: 'account' | 'caller'): void {
+/** How many bodies are read at a time of an id. */
+type Limit = { id: string; most: number; bodies: string };
+
+function requireRoom({ id, most, bodies }: Limit): void {
   if ((compressed.get(id) ?? 0) >= most)
-    throw new ApiError(429, `${most} compressed bodies of this ${whose} are being read already: send fewer at once`, {
-      'Retry-After': '1',
-    });
+    throw new ApiError(429, `${most} ${bodies} being read already: send fewer at once`, { 'Retry-After': '1' });
 }
 
 function count(id: string, more: 1 | -1): void {

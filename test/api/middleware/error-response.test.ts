@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import anyTest, { type TestFn } from 'ava';
 import { createApiToken, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
 import { until } from '../../helpers/until.ts';
@@ -112,10 +112,11 @@ test('a body that is no JSON, too large, of another type or missing is refused b
     status: 415,
     error: 'Content-Type must be application/json, got application/x-www-form-urlencoded',
   });
-  isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'rot13' }), {
-    status: 415,
-    error: /^Content-Encoding must be/,
-  });
+  for (const coding of ['rot13', 'zstd', 'ZSTD'])
+    isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': coding }), {
+      status: 415,
+      error: 'Content-Encoding must be gzip, deflate or br, or absent',
+    });
   isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'gzip' }), {
     status: 400,
     error: /must match its Content-Encoding/,
@@ -173,6 +174,44 @@ test('compressed bodies that do not end are few for a caller and an account, and
   t.is((await account.owner('POST', '/v1/monitors', {})).status, 400);
   for (const socket of held) socket.destroy();
   for (const [path, token] of callers) await until(async () => (await sent(path, token)).status !== 429);
+});
+
+test('of an account one brotli body is read at a time, whoever sends it', async (t) => {
+  const { api } = t.context;
+  const { hostname, port } = new URL(api.url);
+  const [account, other] = [await api.account(), await api.account()];
+  const agent = await agentCaller(api, account, 'one');
+  const send = async (path: string, token: string, coding: string) => {
+    const answer = await fetch(`${api.url}${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Content-Encoding': coding, Authorization: `Bearer ${token}` },
+      body: coding === 'br' ? brotliCompressSync('{}') : gzipSync('{}'),
+    });
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
+  };
+  t.is((await send('/v1/monitors', account.ownerToken, 'br')).status, 400, 'read, and without a name');
+  const held: Socket[] = [];
+  const hold = () => {
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    socket.write(
+      `POST /v1/monitors HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${account.ownerToken}\r\n` +
+        'Content-Type: application/json\r\nContent-Encoding: BR\r\nContent-Length: 1000\r\n\r\n',
+    );
+    held.push(socket);
+  };
+  // One may come while a body of the agent is being read.
+  const refused = await until(async () => {
+    if (held.length < 10) hold();
+    const answer = await send('/agent/v1/pull', agent.token, 'br');
+    return answer.status === 429 && answer;
+  });
+  t.regex(refused.text, /1 brotli body of this account is being read already: send fewer at once/);
+  t.is(refused.retryAfter, '1');
+  t.is((await send('/agent/v1/pull', agent.token, 'gzip')).status, 200);
+  t.is((await send('/v1/monitors', other.ownerToken, 'br')).status, 400, 'those of others are read');
+  for (const socket of held) socket.destroy();
+  await until(async () => (await send('/v1/monitors', account.ownerToken, 'br')).status === 400);
 });
 
 test('a body of more values than any good one has is refused before it is looked at closely', async (t) => {
