@@ -9,7 +9,7 @@ import { ResolverPool, inquire } from './dns/inquiry.ts';
 import {
   OwnResolvers,
   createPanel,
-  hidePrivateAddresses,
+  hideInObservation,
   isPrivateName,
   readSearchDomains,
   readSystemServers,
@@ -19,8 +19,8 @@ import {
 
 /**
  * What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The
- * guard is for servers that targets name, and for what the system's resolvers know of private networks; they themselves
- * and those of the cross check are the operator's own choice.
+ * guard is for servers that targets name, and for what the system's resolvers and those of the cross check know of
+ * private networks; these resolvers themselves are the operator's own choice.
  */
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
 
@@ -76,10 +76,11 @@ class DnsCheck {
         reason: 'The target is not a name that can be looked up',
       };
 
-    const isGuarded = parts.server === null && !this.#means.allowPrivateNetwork;
+    const isGuarded = !this.#means.allowPrivateNetwork;
     // As it is queried: judged in another form, a name could pass for another.
     const asked = { ...parts, name: URL.parse(`http://${parts.name}/`)?.hostname ?? parts.name };
-    if (isGuarded && isPrivateName(asked.name, await this.#means.searchDomains()))
+    const isPrivate = isGuarded && isPrivateName(asked.name, await this.#means.searchDomains());
+    if (isPrivate && parts.server === null)
       return {
         ...this.#measured(),
         outcome: 'not_queried',
@@ -89,14 +90,21 @@ class DnsCheck {
 
     const watch = this.#means.ownResolvers.watch(this.#target.timeoutMs);
     try {
-      const observation = await this.#ask(isGuarded ? asked : parts, watch);
-      return isGuarded ? hideIn(observation) : observation;
+      const observation = await this.#ask(isGuarded && parts.server === null ? asked : parts, {
+        watch,
+        panelName: isPrivate ? null : isGuarded ? asked.name : parts.name,
+      });
+      return isGuarded ? hideInObservation(observation) : observation;
     } finally {
       watch.end();
     }
   }
 
-  async #ask({ server, name }: DnsTarget, watch: OwnResolversWatch): Promise<DnsObservation> {
+  /** `panelName`: the name in the form in which the other resolvers are asked for it, null where they must not be. */
+  async #ask(
+    { server, name }: DnsTarget,
+    { watch, panelName }: { watch: OwnResolversWatch; panelName: string | null },
+  ): Promise<DnsObservation> {
     const found =
       server === null
         ? { outcome: 'found' as const, servers: this.#means.ownResolvers.servers() }
@@ -119,7 +127,9 @@ class DnsCheck {
         answers: given,
         measured: this.#measured(),
       })),
-      this.#target.checkSpec.dns?.crossCheck ? this.#means.panel.ask(question) : [],
+      this.#target.checkSpec.dns?.crossCheck && panelName !== null
+        ? this.#means.panel.ask({ ...question, name: panelName })
+        : [],
     ]);
     if (hasFailed(answers, 'unreachable')) await requireDescriptors();
     const needsResolverCheck = server === null && (hasFailed(answers, 'timeout') || hasFailed(answers, 'servfail'));
@@ -159,15 +169,6 @@ class DnsCheck {
       ownResolversWork: null,
     } as const;
   }
-}
-
-function hideIn(observation: DnsObservation): DnsObservation {
-  if (observation.outcome !== 'queried') return observation;
-  const opinions = observation.opinions.map((opinion) => ({
-    ...opinion,
-    answers: hidePrivateAddresses(opinion.answers),
-  }));
-  return { ...observation, answers: hidePrivateAddresses(observation.answers), opinions };
 }
 
 function hasFailed(answers: DnsAnswers, failure: DnsFailure): boolean {

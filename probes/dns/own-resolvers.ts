@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
-import type { DnsAnswer, DnsAnswers, DnsOpinion } from '../../core/checks/dns/observation.ts';
+import type { DnsAnswer, DnsAnswers, DnsObservation, DnsOpinion } from '../../core/checks/dns/observation.ts';
 import { within } from '../../core/time.ts';
 import { isPublicAddress } from '../../net/address-guard.ts';
 import { startDeadline } from '../../net/timeline.ts';
@@ -132,14 +132,38 @@ function withoutFinalDot(name: string): string {
 /** What is shown in the place of addresses that are not public; no expected record can be equal to it. */
 const HIDDEN_ADDRESS = 'a private address';
 
-/** Answers with words in the place of addresses that are not public. */
-export function hidePrivateAddresses(answers: DnsAnswers): DnsAnswers {
+/**
+ * An observation with words in the place of addresses that are not public, but for what a server of the target answers.
+ * Where that answers such addresses itself, opinions with hidden ones cannot be compared with it, and are left out.
+ */
+export function hideInObservation(observation: DnsObservation): DnsObservation {
+  if (observation.outcome !== 'queried') return observation;
+  const { server, answers } = observation;
+  const isComparable = server === null || !hasPrivateAddresses(answers);
+  const opinions = observation.opinions
+    .filter((opinion) => isComparable || !hasPrivateAddresses(opinion.answers))
+    .map((opinion) => ({ ...opinion, answers: hidePrivateAddresses(opinion.answers) }));
+  return { ...observation, answers: server === null ? hidePrivateAddresses(answers) : answers, opinions };
+}
+
+function hasPrivateAddresses(answers: DnsAnswers): boolean {
+  return Object.entries(answers).some(
+    ([type, answer]) =>
+      isAddressType(type) && answer.outcome === 'records' && !answer.records.every((one) => isPublicAddress(one)),
+  );
+}
+
+function hidePrivateAddresses(answers: DnsAnswers): DnsAnswers {
   const hidden = Object.entries(answers).map(([type, answer]) => {
-    if ((type !== 'A' && type !== 'AAAA') || answer.outcome !== 'records') return [type, answer] as const;
+    if (!isAddressType(type) || answer.outcome !== 'records') return [type, answer] as const;
     const records = answer.records.map((record) => (isPublicAddress(record) ? record : HIDDEN_ADDRESS));
     return [type, { ...answer, records: [...new Set(records)].toSorted() }] as const;
   });
   return Object.fromEntries(hidden);
+}
+
+function isAddressType(type: string): boolean {
+  return type === 'A' || type === 'AAAA';
 }
 
 /** The resolvers that this machine is set up with, as all checks share the view of them. */

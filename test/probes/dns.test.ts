@@ -7,6 +7,7 @@ import type { DnsObservation } from '../../core/checks/dns/observation.ts';
 import type { DnsRecordType } from '../../core/checks/dns/records.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../core/monitors/monitor.ts';
 import { openDnsProbe } from '../../probes/dns.ts';
+import { hideInObservation } from '../../probes/dns/own-resolvers.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { RCODES, startDnsServer, type DnsReply } from '../helpers/dns-server.ts';
 import { until } from '../helpers/until.ts';
@@ -329,6 +330,58 @@ test("a private address that the system's resolvers know is neither shown nor co
   t.is((await verdictOf(expecting('name.example', ['10.96.0.17']), open.probe)).verdict, 'up');
   await verdictOf(dnsTarget('db.local'), open.probe);
   t.is(server.received.at(-1)?.name, 'db.local');
+});
+
+test('a cross check beside a named server reads no private names and shows no private addresses', async (t) => {
+  const zone = {
+    'A name.example': { answers: [a('10.96.0.17'), a('93.184.216.34')] },
+    'A db.local': { answers: [a('10.96.0.18', 'db.local')] },
+    'A db.office.example': { answers: [a('10.96.0.19', 'db.office.example')] },
+  };
+  const panel = await Promise.all([startDnsServer(t, zone), startDnsServer(t, zone)]);
+  const opened = openDnsProbe(
+    { allowPrivateNetwork: false, dnsResolvers: panel.map(({ address }) => address) },
+    () => [],
+    async () => ['office.example'],
+  );
+  t.teardown(opened.close);
+  // A relay that is public by its address, where nothing answers.
+  const opinionsOn = async (name: string) => {
+    const record: DnsRecordSpec = { type: 'A', mode: 'contains', expected: ['10.96.0.17'] };
+    const target = crossChecked(`dns://192.52.193.1:9/${name}`, record, 4_000);
+    const observation = await opened.probe(target);
+    return observation.outcome === 'queried' && observation.opinions.map(({ answers }) => answers);
+  };
+  const [shown, ...hidden] = await Promise.all(['name.example', 'db.local', 'DB.office.example.'].map(opinionsOn));
+  const answers = { A: { outcome: 'records', records: ['93.184.216.34', 'a private address'] } };
+  t.deepEqual(shown, [answers, answers]);
+  t.deepEqual(hidden, [[], []]);
+  t.deepEqual(new Set(panel.flatMap(({ received }) => received.map(({ name }) => name))), new Set(['name.example']));
+});
+
+test('private addresses of a named server are held against no hidden ones', (t) => {
+  const judged = (own: string, others: string) => {
+    const answersWith = (address: string) => ({ A: { outcome: 'records', records: [address] } }) as const;
+    const observation: DnsObservation = {
+      type: 'dns',
+      outcome: 'queried',
+      startedAt: 0,
+      latencyMs: 1,
+      server: '9.9.9.9',
+      answers: answersWith(own),
+      opinions: ['8.8.8.8', '1.1.1.1'].map((resolver) => ({ resolver, answers: answersWith(others) })),
+      ownResolversWork: null,
+    };
+    const record: DnsRecordSpec = { type: 'A', mode: 'equals', expected: [own] };
+    return judgeDns({ target: crossChecked('name.example', record), observation: hideInObservation(observation) });
+  };
+  t.is(judged('10.0.0.1', '10.0.0.1').verdict, 'up');
+  t.is(judged('10.0.0.1', '10.0.0.2').verdict, 'up');
+  t.is(judged('10.0.0.1', '93.184.216.34').cause, 'dns_disagree');
+  const disagreeing = judged('93.184.216.34', '10.0.0.1');
+  t.is(disagreeing.cause, 'dns_disagree');
+  t.regex(disagreeing.reason ?? '', /a private address/);
+  t.notRegex(disagreeing.reason ?? '', /10\.0/);
 });
 
 const ROOT: Answer = { type: 'NS', name: '.', data: 'a.root.example' };
