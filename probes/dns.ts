@@ -11,7 +11,7 @@ import {
   createPanel,
   hideInObservation,
   isPrivateName,
-  readSearchDomains,
+  knowSearchDomains,
   readSystemServers,
   type OwnResolversWatch,
   type Panel,
@@ -35,7 +35,7 @@ export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservat
 export function openDnsProbe(
   { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,
   ownServers = readSystemServers,
-  searchDomains = readSearchDomains,
+  searchDomains = knowSearchDomains,
 ): OpenDnsProbe {
   const resolvers = new ResolverPool();
   const ownResolvers = new OwnResolvers(ownServers, resolvers);
@@ -51,7 +51,7 @@ type Means = {
   allowPrivateNetwork: boolean;
   resolvers: ResolverPool;
   ownResolvers: OwnResolvers;
-  searchDomains: () => Promise<readonly string[]>;
+  searchDomains: () => readonly string[];
   panel: Panel;
 };
 
@@ -79,7 +79,7 @@ class DnsCheck {
     const isGuarded = !this.#means.allowPrivateNetwork;
     // As it is queried: judged in another form, a name could pass for another.
     const asked = { ...parts, name: URL.parse(`http://${parts.name}/`)?.hostname ?? parts.name };
-    const isPrivate = isGuarded && isPrivateName(asked.name, await this.#means.searchDomains());
+    const isPrivate = isGuarded && isPrivateName(asked.name, this.#means.searchDomains());
     if (isPrivate && parts.server === null)
       return {
         ...this.#measured(),

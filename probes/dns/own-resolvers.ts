@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import type { DnsAnswer, DnsAnswers, DnsObservation, DnsOpinion } from '../../core/checks/dns/observation.ts';
 import { within } from '../../core/time.ts';
 import { isPublicAddress } from '../../net/address-guard.ts';
@@ -76,12 +76,37 @@ export function readSystemServers(): string[] {
   return new Resolver().getServers();
 }
 
-/** The domains below which the system completes names; none where its configuration has no such file. */
-export async function readSearchDomains(): Promise<string[]> {
-  const text = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
+/** For so long the search domains are taken to be the same ones, in milliseconds. */
+const DOMAINS_FRESH_MS = 10_000;
+
+let keptDomains: readonly string[] = [];
+let domainsReadAtMs = Number.NEGATIVE_INFINITY;
+
+/**
+ * The domains below which the system completes names; none where its configuration has no such file. It is read at
+ * once, as it is for each resolver: for a thread of the pool, which lookups that hang fill up, checks would wait.
+ */
+export function knowSearchDomains(): readonly string[] {
+  if (performance.now() - domainsReadAtMs > DOMAINS_FRESH_MS) {
+    domainsReadAtMs = performance.now();
+    keptDomains = readSearchDomains();
+  }
+  return keptDomains;
+}
+
+function readSearchDomains(): string[] {
+  const text = readConfiguration();
   return [...text.matchAll(/^[ \t]*(?:search|domain)[ \t]+(.*)$/gm)].flatMap(([, domains = '']) =>
     domains.split(/\s+/).filter((domain) => domain !== '' && domain !== '.'),
   );
+}
+
+function readConfiguration(): string {
+  try {
+    return readFileSync('/etc/resolv.conf', 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Domains of private networks: RFC 6761, RFC 6762 (appendix G too), RFC 8375, and ICANN's `.internal`. */

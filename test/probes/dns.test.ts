@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { Answer } from 'dns-packet';
 import { judgeDns } from '../../core/checks/dns/judge.ts';
@@ -261,7 +266,7 @@ function openWithOwn(t: ExecutionContext, ...servers: string[]) {
   const opened = openDnsProbe(
     { allowPrivateNetwork: false, dnsResolvers: [] },
     () => servers,
-    async () => ['office.example'],
+    () => ['office.example'],
   );
   t.teardown(opened.close);
   return opened.probe;
@@ -342,7 +347,7 @@ test('a cross check beside a named server reads no private names and shows no pr
   const opened = openDnsProbe(
     { allowPrivateNetwork: false, dnsResolvers: panel.map(({ address }) => address) },
     () => [],
-    async () => ['office.example'],
+    () => ['office.example'],
   );
   t.teardown(opened.close);
   // A relay that is public by its address, where nothing answers.
@@ -460,6 +465,30 @@ test('a cross check asks the other resolvers and learns who disagrees', async (t
   );
   servers[1]?.zone.set('A name.example', { answers: [a('192.0.2.1')] });
   t.is((await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf)).verdict, 'up');
+});
+
+test.serial('a check behind the guard needs no thread of the pool, which lookups that hang fill up', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'spotcheck-dns-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const server = await startNameServer(t);
+  const opened = openDnsProbe({ allowPrivateNetwork: false, dnsResolvers: [] }, () => [server.address]);
+  t.teardown(opened.close);
+  // To open a pipe for reading takes until it is open for writing.
+  const held = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => openFile(pipe));
+  let writer: number | null = null;
+  const release = setTimeout(() => {
+    writer = openSync(pipe, 'r+');
+  }, 10_000);
+  const { outcome } = await opened.probe(dnsTarget('name.example', ['A'], { timeoutMs: 8_000 }));
+  clearTimeout(release);
+  const hasWaited = writer !== null;
+  writer ??= openSync(pipe, 'r+');
+  for (const handle of await Promise.all(held)) await handle.close();
+  closeSync(writer);
+  t.is(outcome, 'queried');
+  t.false(hasWaited);
 });
 
 test('without a cross check the other resolvers are left alone', async (t) => {
