@@ -32,6 +32,7 @@ test.serial('a service that hangs is away soon, until it answers again', async (
   await isShown(page, 'No connection');
   send('SIGCONT');
   await isShown(page, 'Live');
+  await page.getByRole('alert').first().waitFor({ state: 'detached' });
   t.is(await page.getByRole('alert').count(), 0);
 });
 

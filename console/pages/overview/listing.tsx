@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/monitor.ts';
 import { api, type Monitor, type Schemas } from '../../client/api.ts';
 import { liveState } from '../../client/live-stream.ts';
-import { monitorsLoad, openIncidents, usePoll } from '../../client/live.ts';
+import { monitorsLoad, openIncidents, usePoll, useReload } from '../../client/live.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { Outdated, useLoad, type Load } from '../../parts/load.tsx';
@@ -57,6 +57,8 @@ export function Listing({ all, selection, load }: ListingProps) {
     await Promise.all([load.reload(), histories.refresh()]);
   };
   usePoll({ reload }, true, FIGURES_EVERY_MS);
+  // After a connection was lost at once, as the list is.
+  useReload({ reload, error: load.error }, []);
   const ofMonitors = figures?.monitors;
   const byMonitor = useMemo(
     () => (ofMonitors === undefined ? NO_FIGURES : new Map(ofMonitors.map((each) => [each.id, each]))),
