@@ -290,8 +290,9 @@ for (const backend of listQueueBackends()) {
       );
 
       await sweepMinute();
-      const [gap] = await stored();
-      t.true(gap?.kind === 'overload' && gap.endMs !== null && gap.endMs > gap.startMs, JSON.stringify(await stored()));
+      // Where this process itself stood still for a minute, that is a gap as well.
+      const gap = (await stored()).find(({ kind }) => kind === 'overload');
+      t.true(gap !== undefined && gap.endMs !== null && gap.endMs > gap.startMs, JSON.stringify(await stored()));
       const span = { fromMs: startMs, toMs: shifted.now(), nowMs: shifted.now() };
       const ofOther = await listOverloadGaps(runOn(database.pool), { tenantId: other.tenantId, ...span });
       const ofOwn = await listOverloadGaps(runOn(database.pool), {
