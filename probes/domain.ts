@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forgetOldest } from '../core/bounded-map.ts';
 import {
   isCurrent,
   learnDomain,
@@ -232,8 +233,7 @@ class PutOffs {
     if (!isPutOff) return;
     const waitMs = Math.min((before?.waitMs ?? FIRST_PUT_OFF_MS / PUT_OFF_GROWTH) * PUT_OFF_GROWTH, LONGEST_PUT_OFF_MS);
     this.#putOff.set(key, { waitMs, untilMs: this.#now() + waitMs });
-    const [oldest] = this.#putOff.keys();
-    if (this.#putOff.size > MAX_PUT_OFFS && oldest !== undefined) this.#putOff.delete(oldest);
+    forgetOldest(this.#putOff, MAX_PUT_OFFS);
   }
 }
 

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { forgetOldest } from '../core/bounded-map.ts';
 import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
 
 // Compiling takes 0.1 to 8 ms and a compiled pattern holds up to 8 MB once it has seen much text.
@@ -22,8 +23,7 @@ export function createPatternSearch(): PatternSearch {
     compiled.delete(pattern);
     const isFound = regex.test(text.slice(0, Math.ceil(MAX_WORK / regex.programSize())));
     compiled.set(pattern, regex);
-    const [oldest] = compiled.keys();
-    if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+    forgetOldest(compiled, MAX_COMPILED);
     return isFound;
   };
 }

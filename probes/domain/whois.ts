@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../core/bounded-map.ts';
 import type { DomainLookup, FailedLookup } from '../../core/checks/domain/facts.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
@@ -65,8 +66,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     for (const known of [registries, unknown]) known.delete(tld);
     if (server === null) unknown.set(tld, { server, untilMs: tools.now() + UNKNOWN_LASTS_MS });
     else registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
-    const [oldest] = unknown.keys();
-    if (unknown.size > MAX_UNKNOWN && oldest !== undefined) unknown.delete(oldest);
+    forgetOldest(unknown, MAX_UNKNOWN);
   };
 
   const findRegistry = async (question: Question): Promise<WhoisServer | DomainLookup> => {

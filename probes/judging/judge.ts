@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../core/bounded-map.ts';
 import { WORK_PER_MS, beginJudging, measureJudging } from '../../core/checks/judge.ts';
 import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/checks/judging.ts';
 import type { Observation } from '../../core/checks/observation.ts';
@@ -81,8 +82,7 @@ export class Judge {
     if (times === 0) return;
     const restMs = isOverBudget ? this.#restMs(times) : 0;
     this.#slow.set(check, { times, untilMs: performance.now() + restMs, judgement });
-    const [oldest] = this.#slow.keys();
-    if (this.#slow.size > MAX_SLOW && oldest !== undefined) this.#slow.delete(oldest);
+    forgetOldest(this.#slow, MAX_SLOW);
   }
 
   /** A single overrun may be chance. A monitor that overruns repeatedly also waits for every other slow one. */

@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../core/bounded-map.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
 
 /** Attempts under way at one channel at a time, in one process (D-54). */
@@ -216,8 +217,7 @@ export class AccountShares {
   /** Remembers whose a channel is. */
   learn(channelId: string, account: string): void {
     this.#accounts.set(channelId, account);
-    const [oldest] = this.#accounts.keys();
-    if (this.#accounts.size > MAX_KNOWN_CHANNELS && oldest !== undefined) this.#accounts.delete(oldest);
+    forgetOldest(this.#accounts, MAX_KNOWN_CHANNELS);
   }
 
   /** Begins a job, or says in how many milliseconds its account has room for it, by what was put off before. */
