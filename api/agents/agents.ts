@@ -46,15 +46,15 @@ export function getAgentHandler({ database }: Parts<'database'>): Handler<'getAg
 
 /** `DELETE /agents/{id}`: shared agents are not the caller's to delete (D-63). */
 export function deleteAgentHandler(
-  dependencies: Parts<'database' | 'onScheduleChange' | 'logger'>,
+  dependencies: Parts<'database' | 'onScheduleChange' | 'logger' | 'now'>,
 ): Handler<'deleteAgent'> {
-  const { database } = dependencies;
+  const { database, now } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const agent = await findAgent(database, key);
     if (agent?.kind === 'first_party')
       throw new ApiError(403, `agent ${key.id} is shared by all accounts and cannot be deleted`);
-    const schedule = agent && (await deleteAgent(database, { ...key, author: authorOf(response) }));
+    const schedule = agent && (await deleteAgent(database, { ...key, nowMs: now(), author: authorOf(response) }));
     if (schedule === null) throw notFound('agent', key.id);
     announceSchedule(dependencies, schedule);
     response.status(204).end();

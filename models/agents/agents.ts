@@ -12,6 +12,7 @@ import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type AgentKind, type AgentRecord } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { insertAgentResolves } from './watch.ts';
 
 /** An agent as it is stored. Times are Unix seconds. */
 export type Agent = {
@@ -138,7 +139,7 @@ export async function updateAgent(
  */
 export async function deleteAgent(
   database: Database,
-  { tenantId, id, author }: { tenantId: string; id: string } & Authored,
+  { tenantId, id, nowMs, author }: { tenantId: string; id: string; nowMs: number } & Authored,
 ): Promise<ScheduleChange | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
@@ -159,13 +160,14 @@ export async function deleteAgent(
       `UPDATE monitors m SET down_min_sources = greatest(1, least(m.down_min_sources, (SELECT count(*) - 1
        FROM monitor_sources o WHERE o.monitor_no = m.no))), updated_at = greatest(m.updated_at, $2::bigint)
        FROM monitor_sources s WHERE s.agent_no = $1 AND s.monitor_no = m.no`,
-      [record.no, Math.floor((author?.nowMs ?? 0) / 1000)],
+      [record.no, Math.floor(nowMs / 1000)],
     );
     const emptied = await run<{ agent_no: number; interval_seconds: number; slot: number }>(
       'DELETE FROM schedule_phases WHERE agent_no = $1 AND monitors > 0 RETURNING agent_no, interval_seconds, ' +
         'phase AS slot',
       [record.no],
     );
+    await insertAgentResolves(run, { id, nowMs, end: 'deleted' });
     await record.destroy({ transaction });
     await recordAgent(run, author, { agent: agentOf(record), changes: goneWith(agentFields(record)) });
     return {
@@ -187,9 +189,13 @@ export async function revokeAgent(
   database: Database,
   { id, nowMs, author }: { id: string; nowMs: number } & Authored,
 ): Promise<boolean> {
-  return await changeOne(database, author, {
-    sql: `UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL ${RETURNING}`,
-    bind: [id, Math.floor(nowMs / 1000)],
+  return await inTransaction(database, async (run) => {
+    await run('SELECT 1 FROM agents WHERE id = $1 FOR NO KEY UPDATE', [id]);
+    await insertAgentResolves(run, { id, nowMs, end: 'revoked' });
+    return await changeOne(run, author, {
+      sql: `UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL ${RETURNING}`,
+      bind: [id, Math.floor(nowMs / 1000)],
+    });
   });
 }
 
@@ -201,28 +207,24 @@ export async function rotateAgentToken(
   database: Database,
   { id, tokenFingerprint, author }: { id: string; tokenFingerprint: Buffer } & Authored,
 ): Promise<boolean> {
-  return await changeOne(database, author, {
-    sql: `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
+  const sql = `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
        last_seen_at = CASE WHEN revoked_at IS NULL THEN last_seen_at END, offline_at = CASE
          WHEN revoked_at IS NULL THEN offline_at END
-     WHERE id = $1 AND kind = 'tenant' ${RETURNING}`,
-    bind: [id, tokenFingerprint],
-  });
+     WHERE id = $1 AND kind = 'tenant' ${RETURNING}`;
+  return await inTransaction(database, (run) => changeOne(run, author, { sql, bind: [id, tokenFingerprint] }));
 }
 
 const RETURNING = 'RETURNING id, name, tenant_id AS "tenantId"';
 
 /** Runs a statement that changes the token of one agent, and records it; false where it changed none. */
 async function changeOne(
-  database: Database,
+  run: Run,
   author: Author | null,
   { sql, bind }: { sql: string; bind: readonly unknown[] },
 ): Promise<boolean> {
-  return await inTransaction(database, async (run) => {
-    const [agent] = await run<Pick<Agent, 'id' | 'name' | 'tenantId'>>(sql, bind);
-    if (agent !== undefined) await recordAgent(run, author, { agent, changes: { token: 'changed' } });
-    return agent !== undefined;
-  });
+  const [agent] = await run<Pick<Agent, 'id' | 'name' | 'tenantId'>>(sql, bind);
+  if (agent !== undefined) await recordAgent(run, author, { agent, changes: { token: 'changed' } });
+  return agent !== undefined;
 }
 
 /** Shared agents belong to no account, and are in no log. */

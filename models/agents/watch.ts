@@ -1,3 +1,4 @@
+import type { AgentMessage } from '../../core/agents/message.ts';
 import {
   HOLD_MS,
   OFFLINE_AFTER_MS,
@@ -5,8 +6,12 @@ import {
   type SilenceDecision,
   type WatchedAgent,
 } from '../../core/agents/silence.ts';
+import { STATEFUL_PRESETS } from '../../core/alerts/webhook.ts';
+import { toUnixSeconds } from '../../core/time.ts';
+import { insertDeliveries } from '../alerts/deliveries.ts';
 import type { Database } from '../database.ts';
 import { PING_AVAILABILITY } from '../heartbeats/watch.ts';
+import { createIdSource } from '../secrets/ids.ts';
 import type { Run } from '../sql.ts';
 
 /**
@@ -129,4 +134,48 @@ export async function updateHeldUntil(run: Run, held: SilenceDecision['held']): 
     [held.map(({ no }) => no), held.map(({ heldUntilMs }) => heldUntilMs)],
   );
   return rows.length;
+}
+
+/** An agent whose owner ended it. */
+type EndedAgent = { id: string; nowMs: number; end: 'deleted' | 'revoked' };
+
+const REASONS = {
+  deleted: 'The agent was deleted',
+  revoked: 'The token of the agent was revoked',
+} as const satisfies Record<EndedAgent['end'], string>;
+
+/**
+ * Resolves the alert of an offline agent at receivers that keep it open until then (D-573). They must have been sent
+ * it, or be about to be. Run it before the agent is changed, in the same transaction. The deliveries are found as due
+ * by whoever looks for overdue ones.
+ */
+export async function insertAgentResolves(run: Run, { id, nowMs, end }: EndedAgent): Promise<void> {
+  const open = await run<{ tenantId: string; channelId: string; message: AgentMessage }>(
+    `SELECT n.* FROM agents a, LATERAL (
+       SELECT DISTINCT ON (d.channel_id) d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.message
+       FROM deliveries d JOIN channels c ON c.id = d.channel_id
+       WHERE d.monitor_id = a.id AND c.format ->> 'preset' = ANY ($2::text[])
+         AND (d.attempts > 0 OR d.outcome = 'pending')
+       ORDER BY d.channel_id, d.no DESC) n
+     WHERE a.id = $1 AND a.offline_at IS NOT NULL AND a.revoked_at IS NULL AND n.message ->> 'event' = 'agent.offline'`,
+    [id, STATEFUL_PRESETS],
+  );
+  const newId = createIdSource();
+  await insertDeliveries(
+    run,
+    open.map(({ tenantId, channelId, message }) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: id,
+      message: {
+        ...message,
+        event: 'agent.online',
+        event_at: toUnixSeconds(nowMs),
+        state: 'online',
+        reason: REASONS[end],
+      },
+      createdAtMs: nowMs,
+    })),
+  );
 }

@@ -110,7 +110,7 @@ test('of two agents of a monitor that are deleted at once, each lowers how many 
   const isHeldUp = 'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1';
   const deletions = await inTransaction(database, async (run) => {
     await run('SELECT 1 FROM monitors WHERE id = $1 FOR NO KEY UPDATE', [monitor.id]);
-    const begun = own.map(({ id }) => deleteAgent(database, { tenantId, id, author: null }));
+    const begun = own.map(({ id }) => deleteAgent(database, { tenantId, id, nowMs: Date.now(), author: null }));
     await until(async () => (await database.pool.query(isHeldUp, ['Lock'])).rowCount === 2);
     return begun;
   });
@@ -134,7 +134,7 @@ test("deleting a customer's agent takes it off monitors and lowers their quorum 
   const both = await runtime.addMonitor([shared, own], { downMinSources: 2 });
   const alone = await runtime.addMonitor([own], { downMinSources: 1 });
 
-  const deletion = { tenantId: runtime.tenantId, id: 'agt_own', author: null };
+  const deletion = { tenantId: runtime.tenantId, id: 'agt_own', nowMs: runtime.now(), author: null };
   const { pool } = runtime.database;
   const isHeldUp = 'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1';
   const deletions = await inTransaction(runtime.database, async (run) => {

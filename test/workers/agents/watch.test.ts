@@ -4,7 +4,7 @@ import type { AgentMessage } from '../../../core/agents/message.ts';
 import type { ChannelType } from '../../../core/alerts/channel.ts';
 import type { WebhookFormat } from '../../../core/alerts/webhook.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
-import { createAgent, deleteAgent, type Agent } from '../../../models/agents/agents.ts';
+import { createAgent, deleteAgent, revokeAgent, type Agent } from '../../../models/agents/agents.ts';
 import { updateLastSeenAt } from '../../../models/agents/shared-agents.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
@@ -189,7 +189,7 @@ test.serial(
 test.serial(
   'an agent that never checked in, one that was revoked and one that was deleted are not reported',
   async (t) => {
-    const { runtime, checkIn, live, listNotified } = await stage(t);
+    const { runtime, at, checkIn, live, listNotified } = await stage(t);
     const [, revoked, deleted] = [
       await addOwn(runtime, 'never'),
       await addOwn(runtime, 'revoked'),
@@ -199,7 +199,7 @@ test.serial(
     await checkIn(1, revoked, deleted);
     await live(30);
     await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
-    await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id, author: null });
+    await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id, nowMs: at(60), author: null });
     await live(300);
     t.deepEqual(await listNotified(), []);
     t.deepEqual(await offlineAgents(runtime), []);
@@ -427,6 +427,7 @@ async function stageChannel(t: ExecutionContext, format: WebhookFormat) {
   };
   return {
     ...staged,
+    agent,
     claim,
     async comeBack() {
       await checkIn(120, agent);
@@ -495,4 +496,48 @@ test.serial('events of an agent that wait are sent in their order', async (t) =>
     ['agent.offline'],
   );
   t.deepEqual(await claim(127, 2), []);
+});
+
+for (const [how, reason] of [
+  ['deleted', 'The agent was deleted'],
+  ['revoked', 'The token of the agent was revoked'],
+] as const) {
+  test.serial(
+    `an agent that is ${how} while it is offline leaves no alert open at a receiver that keeps it`,
+    async (t) => {
+      const { runtime, agent, at, attempt, listNotified } = await stageChannel(t, { preset: 'pagerduty' });
+      t.deepEqual(await attempt(105), ['agent.offline']);
+      const key = { id: agent.id, nowMs: at(110), author: null };
+      if (how === 'revoked') t.true(await revokeAgent(runtime.database, key));
+      else t.not(await deleteAgent(runtime.database, { ...key, tenantId: runtime.tenantId }), null);
+      t.deepEqual(await attempt(111), ['agent.online']);
+      const notified = await listNotified();
+      t.deepEqual(
+        notified.map(({ event, eventAt }) => [event, eventAt]),
+        [
+          ['agent.offline', 90],
+          ['agent.online', 110],
+        ],
+      );
+      const { rows } = await runtime.database.pool.query<{ reason: string }>(
+        `SELECT message ->> 'reason' AS reason FROM deliveries WHERE event = 'agent.online'`,
+      );
+      t.deepEqual(rows, [{ reason }]);
+    },
+  );
+}
+
+test.serial('no receiver is notified that an agent is deleted while it is online, nor one of envelopes', async (t) => {
+  const { runtime, agent, comeBack, attempt, at } = await stageChannel(t, { preset: 'pagerduty' });
+  await comeBack();
+  t.deepEqual(await attempt(126), ['agent.offline', 'agent.online']);
+  const key = { tenantId: runtime.tenantId, id: agent.id };
+  t.not(await deleteAgent(runtime.database, { ...key, nowMs: at(130), author: null }), null);
+  t.deepEqual(await attempt(131), []);
+  const envelopes = await stageChannel(t, null);
+  t.deepEqual(await envelopes.attempt(105), ['agent.offline']);
+  const { database, tenantId } = envelopes.runtime;
+  const deletion = { tenantId, id: envelopes.agent.id, nowMs: envelopes.at(110), author: null };
+  t.not(await deleteAgent(database, deletion), null);
+  t.deepEqual(await envelopes.attempt(111), []);
 });
