@@ -134,7 +134,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           <Response
             monitor={monitor}
             stats={stats}
-            before={before.value.value}
+            before={before}
             incidents={list ?? []}
             shown={shown}
             view={view}

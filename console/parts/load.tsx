@@ -73,12 +73,12 @@ export function Loaded<T>({
   return <Placeholder class={height} />;
 }
 
-/** The error of a load, with a retry button. */
-export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+/** The error of a load, with a retry button. `of` is what did not load. */
+export function FailedLoad({ error, onRetry, of = 'this' }: { error: unknown; onRetry: () => void; of?: string }) {
   return (
     <Empty
       icon="warning"
-      title="Couldn’t load this"
+      title={`Couldn’t load ${of}`}
       action={
         <Button icon="retry" onClick={onRetry}>
           Try again

@@ -200,8 +200,14 @@ test.serial(
     await dialog.getByRole('button', { name: 'Apply' }).click();
     await page.waitForURL(new RegExp(`from=${to / 1000 - 4 * 3600}&to=${to / 1000}`));
 
+    const isBefore = (url: URL) =>
+      url.pathname.endsWith('/stats') && url.searchParams.get('to') === String(to / 1000 - 4 * 3600);
+    await page.route(isBefore, (route) => route.fulfill({ status: 500, json: { error: 'internal error' } }));
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.waitForURL(/compare=1/);
+    await page.getByText('Couldn’t load the period to compare with').waitFor();
+    await page.unroute(isBefore);
+    await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('button', { name: /^p50, previous period\s*\d.* ms$/ }).waitFor();
     await until(async () => /p50, previous period \d/.test((await plot.getAttribute('aria-valuetext')) ?? ''));
 

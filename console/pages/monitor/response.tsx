@@ -28,7 +28,7 @@ type ResponseProps = {
   monitor: Schemas['Monitor'];
   stats: Load<ShownStats | null>;
   /** The statistics of the period before; null unless they are compared. */
-  before: Schemas['MonitorStats'] | null;
+  before: Load<Schemas['MonitorStats'] | null>;
   incidents: readonly Schemas['Incident'][];
   shown: Shown;
   view: View;
@@ -49,13 +49,22 @@ const TITLES: Partial<Record<Schemas['MonitorType'], string>> = {
 
 /** The status band and the response times of the range. */
 export function Response(props: ResponseProps) {
-  const { monitor, stats, shown } = props;
+  const { monitor, stats, before, shown } = props;
   const { held: answer, hold } = useHeld(stats.value.value);
   return (
     <Section title={TITLES[monitor.type] ?? 'Response time'} actions={<RangeControl shown={shown} />}>
       <Card class="p-3 md:p-5">
         {answer !== null ? (
-          <Plots {...props} answer={answer} isBusy={stats.isBusy.value} onPress={hold} />
+          <>
+            <Plots {...props} answer={answer} before={before.value.value} isBusy={stats.isBusy.value} onPress={hold} />
+            {before.error.value !== null && (
+              <FailedLoad
+                error={before.error.value}
+                of="the period to compare with"
+                onRetry={() => void before.reload()}
+              />
+            )}
+          </>
         ) : stats.error.value !== null ? (
           <FailedLoad error={stats.error.value} onRetry={() => void stats.reload()} />
         ) : (
@@ -76,7 +85,12 @@ function Plots({
   picked,
   isBusy,
   onPress,
-}: ResponseProps & { answer: ShownStats; isBusy: boolean; onPress: () => void }) {
+}: Omit<ResponseProps, 'stats' | 'before'> & {
+  answer: ShownStats;
+  before: Schemas['MonitorStats'] | null;
+  isBusy: boolean;
+  onPress: () => void;
+}) {
   const hovered = useSignal<number | null>(null);
   const hidden = useSignal<ReadonlySet<string>>(HIDDEN);
   const isWide = useWide();
