@@ -59,7 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 type Outcome = 'clean' | 'unclean' | 'inconclusive';
 
-/** Runs one seed; inconclusive if the machine was too slow to tell. */
+/** Runs one seed; inconclusive if the machine was too slow to tell, or the run broke off. */
 async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   write(`seed ${seed}`);
   const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));
@@ -82,7 +82,11 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
       folder,
       log,
     }),
-  );
+  ).catch((error: Error) => log(`broke off: ${error.stack ?? error.message}`));
+  if (sheet === undefined) {
+    log(`kept in ${folder}: logs/, data/postgres.log`);
+    return 'inconclusive';
+  }
   showSheet(sheet);
   if (sheet.isClean) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
