@@ -106,7 +106,7 @@ async function joinLocked(
      ), named AS (
        UPDATE held_deliveries h SET reason = 'parent', held_by = $1 FROM behind b WHERE h.delivery_id = b.id
      ), moved AS (
-       UPDATE parent_holds h SET joined_id = r.id, parent_id = $1 FROM root r
+       UPDATE parent_holds h SET joined_id = r.id FROM root r
        WHERE h.joined_id IN (SELECT id FROM behind)
      ), held AS (
        INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, joined_id, since, awaits_own)

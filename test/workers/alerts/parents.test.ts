@@ -161,6 +161,36 @@ test('a chain joins the message at its root', async (t) => {
   t.deepEqual(await deliver(chat, 2), ['Down: Line. And 2 behind it: Router, Shop']);
 });
 
+for (const isJoinedLast of [true, false])
+  test(`who is down in a chain of which only the next is up again is alerted of, ${
+    isJoinedLast ? 'joined after that' : 'joined with that'
+  }`, async (t) => {
+    const { change, add, addChannel, deliver } = await prepareParents(t);
+    const line = await add('Line');
+    const router = await add('Router', [[line, 'hold']]);
+    const shop = await add('Shop', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    if (isJoinedLast) {
+      await change('down', 0, [line]);
+      await change('down', 1, [router]);
+      t.deepEqual(await deliver(chat, 2), ['Down: Line. And 1 behind it: Router']);
+      await change('down', 3, [shop]);
+      t.deepEqual(await deliver(chat, 4), []);
+    } else {
+      await change('down', 0, [shop]);
+      await change('down', 1, [router]);
+      t.deepEqual(await deliver(chat, 1), []);
+      await change('down', 2, [line]);
+      t.deepEqual(await deliver(chat, 2), ['Down: Line. And 2 behind it: Router, Shop']);
+    }
+    await change('up', 20, [router]);
+    t.deepEqual(await deliver(chat, 21), []);
+    await change('down', 25, [shop]);
+    t.deepEqual(await deliver(chat, 26), ['Down: Shop']);
+    await change('up', 30, [line]);
+    t.deepEqual(await deliver(chat, 31), ['Recovered: Line']);
+  });
+
 test('a channel that is not sent the parent is sent what is behind it, and told why', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
