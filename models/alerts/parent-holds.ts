@@ -122,7 +122,10 @@ export type ParentStatus = {
   parent: { no: number; id: string; rootId: string; rootNo: number } | null;
   /** The hold of the alert itself: for a parent, or with `awaitsOwn` for a result of its own monitor; null = none. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
-  /** The recovery of its parent whose transaction did not see the hold, as the two overlapped; null = none. */
+  /**
+   * The recovery of its parent whose transaction did not see the hold, as the two overlapped: the alert says that the
+   * parent is down, and waits for it still; null = none.
+   */
   missedRecovery: { parentId: string; atMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
   isUpdate: boolean;
@@ -140,9 +143,6 @@ const UNKNOWN_STATUS: ParentStatus = {
   isUpdate: false,
   isOtherWaiting: false,
 };
-
-/** Transactions that overlap began within this time, in milliseconds. */
-const OVERLAP_MS = 60_000;
 
 /** How much longer than an alert rules may hold the message of a parent that the alert comes in, in milliseconds. */
 const HELD_LONGER_MS = 60_000;
@@ -172,10 +172,13 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
        (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
              WHERE h.delivery_id = $1 AND h.joined_id IS NULL) AS hold,
        (SELECT json_build_object('parentId', p.id, 'atMs', t.detected_at)
-        FROM parent_holds h JOIN monitors p ON p.id = h.parent_id
-          JOIN transitions t ON t.monitor_id = p.id AND t.sequence = p.sequence
-        WHERE h.delivery_id = $1 AND h.joined_id IS NULL AND NOT h.awaits_own AND t.from_state = 'down'
-          AND t.detected_at > h.since - ${OVERLAP_MS}) AS "missedRecovery",
+        FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id
+          JOIN monitors p ON p.id = h.parent_id AND p.state <> 'down'
+          JOIN transitions t ON t.monitor_id = p.id AND t.from_state = 'down'
+        WHERE h.delivery_id = $1 AND h.joined_id IS NULL AND NOT h.awaits_own
+          AND (d.message #> '{detail,dependencies}')::jsonb @>
+            jsonb_build_array(jsonb_build_object('id', p.id, 'state', 'down'))
+        ORDER BY t.sequence DESC LIMIT 1) AS "missedRecovery",
        EXISTS (SELECT FROM reminders n WHERE n.delivery_id = $1 AND n.number < 0) AS "isUpdate",
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
          WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2

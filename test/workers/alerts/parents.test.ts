@@ -1,12 +1,16 @@
 import test from 'ava';
+import type { Vote } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { deleteOldDeliveries } from '../../../models/alerts/deliveries.ts';
 import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
 import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
+import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
-import { changeMonitor } from '../../helpers/runtime.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { addHeartbeat } from '../../helpers/heartbeats.ts';
+import { changeMonitor, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 import { SECOND, prepareParents } from './prepare-parents.ts';
 
@@ -666,4 +670,31 @@ test('what our own overload makes unknown after the recovery of the parent has n
   );
   for (const second of [262, 400, 900]) t.deepEqual(await deliver(chat, second), []);
   t.deepEqual(await watchParents(runtime, at(901)), { due: [], mayHaveMore: false });
+});
+
+test('a heartbeat that reports a failure soon after its parent recovered is alerted of at once', async (t) => {
+  const { runtime, change, add, addChannel, deliver, run, at } = await prepareParents(t);
+  const { database, tenantId, newId, publicUrl } = runtime;
+  const router = await add('Router');
+  const settings = { intervalSeconds: 86_400, heartbeatGraceSeconds: 3600, name: 'Backup' };
+  const { monitor: backup } = await addHeartbeat(runtime, at(-3600), settings);
+  const [source] = await run<{ no: number }>('SELECT agent_no AS no FROM monitor_sources WHERE monitor_no = $1', [
+    backup.no,
+  ]);
+  if (source === undefined) throw new Error('A heartbeat has a source');
+  t.deepEqual(await replaceParents(run, { tenantId, monitor: backup, parents: [{ id: router.id, mode: 'hold' }] }), []);
+  const ping = async (verdict: Vote, second: number) => {
+    const evaluate = createEvaluator({ database, now: () => at(second), newId, publicUrl });
+    return await evaluate([resultOf(backup, source, { dueAtMs: at(second) - 100, verdict })]);
+  };
+  await ping('up', -60);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 1), ['Down: Router']);
+  await change('up', 30, [router]);
+  t.deepEqual(await deliver(chat, 31), ['Recovered: Router']);
+  await ping('down', 50);
+  t.is((await run('SELECT FROM parent_holds WHERE NOT awaits_own')).length, 1, 'it waits for a check of its parent');
+  await change('up', 51, [router]);
+  t.deepEqual(await deliver(chat, 52), ['Down: Backup']);
 });
