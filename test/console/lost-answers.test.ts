@@ -130,7 +130,8 @@ test('histories are said to be out of date until those of all visible rows are l
   );
   await page.setViewportSize({ width: 1280, height: 6000 });
   // 50 of the 70 are the first batch.
-  const isFirst = (url: string) => new URL(url).searchParams.get('ids')?.split(',').length === 50;
+  const countIds = (url: string) => new URL(url).searchParams.get('ids')?.split(',').length;
+  const isFirst = (url: string) => countIds(url) === 50;
   await page.route('**/v1/overview/history*', (route) =>
     isFirst(route.request().url()) ? route.fulfill(FAILED) : route.continue(),
   );
@@ -147,6 +148,25 @@ test('histories are said to be out of date until those of all visible rows are l
   await page.unroute('**/v1/overview/history*');
   await idle.click();
   await warning.waitFor({ state: 'detached' });
+
+  // The first batch fails, and is loaded again while the second one is under way.
+  const held = Promise.withResolvers<void>();
+  const failures = [FAILED];
+  await page.route('**/v1/overview/history*', async (route) => {
+    const ids = countIds(route.request().url());
+    if (ids === 20) await held.promise;
+    const failure = ids === 50 ? failures.pop() : undefined;
+    await (failure === undefined ? route.continue() : route.fulfill(failure));
+  });
+  await page.reload();
+  await warning.waitFor();
+  await page.getByRole('searchbox').fill('Shop');
+  await warning.waitFor({ state: 'detached' });
+  const last = page.waitForResponse(/overview.history/);
+  held.resolve();
+  await (await last).finished();
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  t.is(await warning.count(), 0);
   t.deepEqual(complaints, []);
 });
 

@@ -20,6 +20,8 @@ export class Histories {
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wanted: readonly string[] = [];
+  /** Loads under way. */
+  #underWay = 0;
 
   /** The history of a monitor; null until it is loaded. */
   of(id: string): Signal<History | null> {
@@ -45,28 +47,28 @@ export class Histories {
 
   async #ask(freshMs = FRESH_MS): Promise<void> {
     const nowMs = Date.now();
+    this.#underWay += 1;
     this.load.isBusy.value = true;
     const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs >= freshMs);
-    let failure: unknown = null;
     for (let start = 0; start < stale.length; start += BATCH)
-      failure = (await this.#askFor(stale.slice(start, start + BATCH), nowMs)) ?? failure;
-    // What failed before was loaded now, or is not visible any more.
-    this.load.error.value = failure;
-    this.load.isBusy.value = false;
+      await this.#askFor(stale.slice(start, start + BATCH), nowMs);
+    this.#underWay -= 1;
+    this.load.isBusy.value = this.#underWay > 0;
+    // What failed here or before was loaded since, or is not visible any more.
+    if (this.#wanted.every((id) => this.#entryOf(id).requestedAtMs > 0)) this.load.error.value = null;
   }
 
-  /** Loads a batch; the failure, null after a success. */
-  async #askFor(ids: readonly string[], nowMs: number): Promise<unknown> {
+  async #askFor(ids: readonly string[], nowMs: number): Promise<void> {
     for (const id of ids) this.#entryOf(id).requestedAtMs = nowMs;
     try {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
-      return null;
     } catch (error) {
-      this.load.error.value = error;
-      // Rows keep what they have; it is requested again when they become visible.
-      for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
-      return error;
+      // Rows keep what they have; it is requested again when they become visible, if it was not since.
+      for (const entry of ids.map((id) => this.#entryOf(id)).filter(({ requestedAtMs }) => requestedAtMs === nowMs)) {
+        entry.requestedAtMs = 0;
+        this.load.error.value = error;
+      }
     }
   }
 
