@@ -123,8 +123,8 @@ export type ParentStatus = {
   /** The hold of the alert itself: for a parent, or with `awaitsOwn` for a result of its own monitor; null = none. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
   /**
-   * The recovery of its parent whose transaction did not see the hold, as the two overlapped: the alert says that the
-   * parent is down, and waits for it still; null = none.
+   * The recovery of its parent that did not see the hold, as their transactions overlapped; null = none. The alert says
+   * that the parent is down, and waits for it still.
    */
   missedRecovery: { parentId: string; atMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
