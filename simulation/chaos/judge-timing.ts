@@ -90,10 +90,12 @@ export class TimingJudge {
         found.push(this.#facts.finding('events lost', `${id} came in ${joinedId}, which did not arrive`));
       if (held.heldBy === null || !parents.includes(held.heldBy))
         found.push(this.#facts.finding('holds broken', `${id} does not say by what parent it is held`));
-      const state = this.#lastOf(root?.monitorId ?? '')?.to;
       const isNewest = this.#lastOf(monitorId)?.sequence === delivery.sequence;
-      if (isNewest && root !== undefined && state !== 'down')
-        found.push(this.#facts.finding('holds broken', `${id} is behind ${root.monitorId}, which is ${state}`));
+      for (const above of isNewest && root !== undefined ? [root.monitorId ?? '', held.heldBy ?? ''] : []) {
+        const state = this.#lastOf(above)?.to;
+        if (state !== 'down')
+          found.push(this.#facts.finding('holds broken', `${id} is behind ${above}, which is ${state}`));
+      }
       return found;
     }
     // Beyond a parent that was not down itself nothing holds it, nor does one whose message it could not come in.
