@@ -75,6 +75,7 @@ export async function startChaosHarness(
   );
   const servers = await startServers(harness, {
     folder: join(folder, DATA),
+    logs,
     clock: clocks.get('postgres'),
     kind: redis,
     disk,

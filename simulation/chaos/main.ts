@@ -84,7 +84,7 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
     }),
   ).catch((error: Error) => log(`broke off: ${error.stack ?? error.message}`));
   if (sheet === undefined) {
-    log(`kept in ${folder}: logs/, data/postgres.log`);
+    log(`kept in ${folder}: logs/`);
     return 'inconclusive';
   }
   showSheet(sheet);
@@ -94,7 +94,7 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   }
   await writeFile(join(folder, 'sheet.json'), JSON.stringify({ seed, faults: lines, ...sheet }, null, 2));
   const outcome = sheet.isConclusive ? 'unclean' : 'inconclusive';
-  write(`  ${outcome}; kept in ${folder}: sheet.json, facts.json, logs/, data/postgres.log`);
+  write(`  ${outcome}; kept in ${folder}: sheet.json, facts.json, logs/`);
   return outcome;
 }
 

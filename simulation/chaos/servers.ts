@@ -1,3 +1,5 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
@@ -49,6 +51,8 @@ const FILL_EVERY_MS = 200;
 /** What the servers run on: PostgreSQL's folder and clock, the kind of Redis, and a disk that can be filled. */
 export type ServerOptions = {
   folder: string;
+  /** Where PostgreSQL's log is left: the disk is gone after the run. */
+  logs: string;
   clock: SettableClock | undefined;
   kind: RedisKind;
   disk: BoundedDisk | null;
@@ -58,8 +62,16 @@ export type ServerOptions = {
  * Starts both servers. Commits of PostgreSQL go to the disk, which is in memory if it can be filled. Throws if
  * redis-server is not installed.
  */
-export async function startServers(harness: Harness, { folder, clock, kind, disk }: ServerOptions): Promise<Servers> {
+export async function startServers(
+  harness: Harness,
+  { folder, logs, clock, kind, disk }: ServerOptions,
+): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
+  // Who waited for whom is in the log.
+  await withClient(postgres.databaseUrl, async (client) => {
+    await client.query('ALTER SYSTEM SET log_lock_waits = on');
+    await client.query('SELECT pg_reload_conf()');
+  });
   const cluster =
     kind === 'cluster'
       ? await startRedisCluster(`${folder}-redis`, {
@@ -73,6 +85,7 @@ export async function startServers(harness: Harness, { folder, clock, kind, disk
   harness.teardown(async () => {
     await signalPostgres('SIGCONT');
     await postgres.stop();
+    await copyFile(join(folder, 'postgres.log'), join(logs, 'postgres.log'));
   });
   const redisUrl = cluster?.urls.join(',') ?? redis?.url;
   if (redisUrl === undefined) throw new Error('redis-server is not installed');
