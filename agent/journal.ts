@@ -26,7 +26,7 @@ const SEGMENT_LINES = 500;
 
 /**
  * Results that have waited this long, in milliseconds, are the only copy for a while. From then on they are forced to
- * the disk, no more often than that.
+ * the disk, no more often than that and with each full segment.
  */
 const SYNC_EVERY_MS = 5000;
 
@@ -125,10 +125,7 @@ export class Journal {
 
   /** Forces to the disk what waits and lets go of it. */
   close(): Promise<void> {
-    return this.#enqueue(async () => {
-      await this.#sync().catch((error: unknown) => this.#reportDisk(error));
-      await this.#closeCurrent();
-    });
+    return this.#enqueue(() => this.#closeCurrent());
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
@@ -176,10 +173,13 @@ export class Journal {
     await rm(segment.path, { force: true }).catch((error: unknown) => this.#reportDisk(error));
   }
 
+  /** The next sync meets another segment: what waits in this one is forced to the disk here. */
   async #closeCurrent(): Promise<void> {
-    const file = this.#current?.file;
+    const segment = this.#current;
     this.#current = null;
-    await file?.close().catch((error: unknown) => this.#reportDisk(error));
+    if (segment === null || segment.file === null) return;
+    if (segment.waiting > 0) await segment.file.datasync().catch((error: unknown) => this.#reportDisk(error));
+    await segment.file.close().catch((error: unknown) => this.#reportDisk(error));
   }
 
   /** Once when it begins and once when it is over. */

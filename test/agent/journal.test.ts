@@ -1,4 +1,15 @@
-import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Journal, type Entry } from '../../agent/journal.ts';
@@ -54,6 +65,39 @@ test('what was written down is found by the next run in the order in which it wa
   );
   t.is(second.torn, 0);
 });
+
+/** Notes which files are forced to the disk from now on, by their numbers in the file system. */
+async function watchSyncs(t: ExecutionContext): Promise<ReadonlySet<number>> {
+  const synced = new Set<number>();
+  const anyFile = await open(await temporaryFolder(t));
+  const handles = Object.getPrototypeOf(anyFile);
+  await anyFile.close();
+  const { datasync } = handles;
+  handles.datasync = async function (this: FileHandle) {
+    const { ino } = await this.stat();
+    await datasync.call(this);
+    synced.add(ino);
+  };
+  t.teardown(() => (handles.datasync = datasync));
+  return synced;
+}
+
+test.serial(
+  'a full segment is forced to the disk before the next one begins, and the last one at the end',
+  async (t) => {
+    const synced = await watchSyncs(t);
+    const { journal, folder } = await openJournal(t);
+    const written = entries(1200);
+    for (const count of [500, 1000, 1200]) await journal.append(written.slice(0, count));
+    const segments = await Promise.all(
+      (await readdir(folder)).toSorted().map(async (name) => (await stat(join(folder, name))).ino),
+    );
+    const areSynced = () => segments.map((number) => synced.has(number));
+    t.deepEqual(areSynced(), [true, true, false]);
+    await journal.close();
+    t.deepEqual(areSynced(), [true, true, true]);
+  },
+);
 
 test('a segment goes with the last of its results, and what a later run adds comes after what it found', async (t) => {
   const first = await openJournal(t);
