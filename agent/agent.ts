@@ -88,6 +88,7 @@ export class Agent {
     });
     this.#outbox = new Outbox({
       ...moments,
+      monotonic: () => performance.now(),
       journal: parts.journal,
       waiting: parts.waiting,
       maxResults: settings.bufferResults,

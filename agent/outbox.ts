@@ -3,7 +3,7 @@ import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
 import { createWakeUp, type Wake } from './clock.ts';
 import type { Entry, Journal } from './journal.ts';
-import { LONGEST_REQUESTED_WAIT_MS, backoffMs, type IngestOutcome } from './service-client.ts';
+import { backoffMs, type IngestOutcome } from './service-client.ts';
 
 export type OutboxOptions = {
   journal: Journal;
@@ -13,7 +13,10 @@ export type OutboxOptions = {
   maxAgeMs: number;
   /** Sends the JSON of `{results}`. */
   send: (body: string) => Promise<IngestOutcome>;
+  /** Unix milliseconds, which results are dated in. */
   now: () => number;
+  /** Milliseconds of a clock that is never set, which waits are counted in. */
+  monotonic: () => number;
   random: () => number;
   wake: Wake;
   onEvent: (event: OutboxEvent) => void;
@@ -75,8 +78,9 @@ export class Outbox {
     this.#options = options;
     this.#entries = [...options.waiting];
     this.#replay = this.#entries.length === 0 ? null : 'waiting';
-    this.#sendSoon = createWakeUp(options, () => void this.#sending.run());
-    this.#writeSoon = createWakeUp(options, () => void options.journal.append(this.#entries));
+    const moments = { now: options.monotonic, wake: options.wake };
+    this.#sendSoon = createWakeUp(moments, () => void this.#sending.run());
+    this.#writeSoon = createWakeUp(moments, () => void options.journal.append(this.#entries));
     this.#trim();
     this.#leaveNow();
   }
@@ -87,7 +91,7 @@ export class Outbox {
 
   /** Takes in a result. One that may be a change leaves at once. */
   add(result: AgentResult, { isUrgent }: { isUrgent: boolean }): void {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.monotonic();
     this.#entries.push({
       line: JSON.stringify(result),
       monitorId: result.monitorId,
@@ -136,25 +140,23 @@ export class Outbox {
   #leaveNow(): void {
     if (this.#entries.length === 0) return;
     this.#leavesAtMs = 0;
-    this.#sendSoon.at(this.#options.now());
+    this.#sendSoon.at(this.#options.monotonic());
   }
 
   #leavingTimeOf(isUrgent: boolean, nowMs: number): number {
     if (!isUrgent) return this.#entries.length >= MAX_INGEST_RESULTS ? nowMs : nowMs + DELAY_MS;
-    return Math.max(nowMs + URGENT_DELAY_MS, Math.min(this.#sentAtMs, nowMs) + URGENT_GAP_MS);
+    return Math.max(nowMs + URGENT_DELAY_MS, this.#sentAtMs + URGENT_GAP_MS);
   }
 
   async #sendAll(): Promise<void> {
     while (!this.#isHeld) {
       this.#trim();
-      const atMs = Math.max(this.#leavesAtMs, this.#notBeforeMs);
       if (this.#entries.length === 0) return;
-      const waitMs = atMs - this.#options.now();
-      // Nothing waits for longer: such a moment is from before the clock was set back.
-      if (waitMs > 0 && waitMs <= LONGEST_REQUESTED_WAIT_MS) return this.#sendSoon.at(atMs);
+      const atMs = Math.max(this.#leavesAtMs, this.#notBeforeMs);
+      if (atMs > this.#options.monotonic()) return this.#sendSoon.at(atMs);
       const batch = this.#nextBatch();
       this.#leavesAtMs = batch.length < this.#entries.length ? 0 : Number.POSITIVE_INFINITY;
-      this.#sentAtMs = this.#options.now();
+      this.#sentAtMs = this.#options.monotonic();
       this.#waitedAtSend = this.#entries.length;
       const outcome = await this.#options.send(`{"results":[${batch.map(({ line }) => line).join(',')}]}`);
       this.#take(batch, outcome);
@@ -215,12 +217,12 @@ export class Outbox {
   }
 
   #fail({ reason, requestedWaitMs }: { reason: string; requestedWaitMs: number | null }): void {
-    const { now, random, onEvent } = this.#options;
+    const { monotonic, random, onEvent } = this.#options;
     this.#failures += 1;
     this.#isWaitRequested = requestedWaitMs !== null;
     this.#replay = 'waiting';
     this.#leavesAtMs = 0;
-    this.#notBeforeMs = now() + backoffMs({ failures: this.#failures, requestedWaitMs, random });
+    this.#notBeforeMs = monotonic() + backoffMs({ failures: this.#failures, requestedWaitMs, random });
     onEvent({ kind: 'failed', reason });
   }
 

@@ -177,7 +177,7 @@ const SHORTEST_MS = 1000;
 const LONGEST_MS = 60_000;
 
 /** The most that a server's Retry-After can ask for, in milliseconds: an agent that waits longer is not coming back. */
-export const LONGEST_REQUESTED_WAIT_MS = 10 * 60_000;
+const LONGEST_REQUESTED_WAIT_MS = 10 * 60_000;
 
 /**
  * How long to wait after this many failures in a row (from 1), in milliseconds. Anywhere between a second and a bound

@@ -5,6 +5,8 @@ type Timer = { atMs: number; call: () => void };
 /** A time that only moves when a test says so; `wake` calls back in it. */
 export type ManualTime = {
   now: () => number;
+  /** Moves on with `pass` alone. */
+  monotonic: () => number;
   wake: (afterMs: number, call: () => void) => () => void;
   /**
    * Moves on by so much: whatever is due on the way is called at its own moment, and what follows from it gets its
@@ -19,9 +21,11 @@ export type ManualTime = {
 
 export function manualTime(startMs = 1_800_000_000_000): ManualTime {
   let nowMs = startMs;
+  let jumpedMs = 0;
   let timers: Timer[] = [];
   return {
     now: () => nowMs,
+    monotonic: () => nowMs - jumpedMs,
     wake(afterMs, call) {
       const timer = { atMs: nowMs + afterMs, call };
       timers.push(timer);
@@ -42,6 +46,7 @@ export function manualTime(startMs = 1_800_000_000_000): ManualTime {
     },
     jump(ms) {
       nowMs += ms;
+      jumpedMs += ms;
       for (const timer of timers) timer.atMs += ms;
     },
     pending: () => timers.length,
