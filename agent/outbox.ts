@@ -157,6 +157,8 @@ export class Outbox {
       const batch = this.#nextBatch();
       this.#leavesAtMs = batch.length < this.#entries.length ? 0 : Number.POSITIVE_INFINITY;
       this.#sentAtMs = this.#options.monotonic();
+      // Batches of a few results could be more requests than an agent may make.
+      if (this.#batchSize < MAX_INGEST_RESULTS) this.#notBeforeMs = this.#sentAtMs + URGENT_GAP_MS;
       this.#waitedAtSend = this.#entries.length;
       const outcome = await this.#options.send(`{"results":[${batch.map(({ line }) => line).join(',')}]}`);
       this.#take(batch, outcome);
@@ -184,6 +186,11 @@ export class Outbox {
         this.#leavesAtMs = 0;
         if (batch.length > 1) {
           this.#batchSize = Math.ceil(batch.length / 2);
+          return;
+        }
+        // A proxy knows nothing of results, and may let them pass another time (D-675).
+        if (!outcome.isFromService) {
+          this.#fail({ reason: outcome.reason, requestedWaitMs: null });
           return;
         }
         this.#remove(batch);

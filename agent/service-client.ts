@@ -20,10 +20,13 @@ export type PullOutcome =
   | Unauthorized
   | Failed;
 
-/** `refused`: something in this batch is wrong, or it is too large, and it will be no better another time. */
+/**
+ * `refused`: something in this batch is wrong, or it is too large. It will be no better another time where
+ * `isFromService`; where not, a proxy in front of the service said so.
+ */
 export type IngestOutcome =
   | { outcome: 'accepted'; answer: IngestAnswer }
-  | { outcome: 'refused'; reason: string }
+  | { outcome: 'refused'; reason: string; isFromService: boolean }
   | Unauthorized
   | Failed;
 
@@ -85,7 +88,7 @@ export function openServiceClient({ serviceUrl, token, version, now }: ServiceCl
     async ingest(body) {
       const answer = await post('ingest', { body, headers: {} });
       if (typeof answer === 'string') return failed(answer);
-      if (answer.status === 400 || answer.status === 413) return { outcome: 'refused', reason: describe(answer) };
+      if (answer.status === 400 || answer.status === 413) return refusalOf(answer);
       if (answer.status < 200 || answer.status > 299) return unsuccessful(answer, now());
       const said = readJson(answer);
       return isIngestAnswer(said) ? { outcome: 'accepted', answer: said } : failed(NOT_SPOTCHECK);
@@ -115,6 +118,16 @@ function unsuccessful(answer: Answered, nowMs: number): Unauthorized | Failed {
     reason: describe(answer),
     requestedWaitMs: readRetryAfter(answer, nowMs),
   };
+}
+
+/** Every error of the service has the form of D-03. */
+function refusalOf(answer: Answered): IngestOutcome {
+  const said = readJson(answer);
+  const isFromService = (['error', 'request_id'] as const).every(
+    (name) => hasField(said, name) && typeof said[name] === 'string',
+  );
+  const reason = isFromService ? describe(answer) : `HTTP ${answer.status}: the response is a proxy's, not Spotcheck's`;
+  return { outcome: 'refused', reason, isFromService };
 }
 
 function failed(reason: string): Failed {

@@ -171,7 +171,7 @@ test(
     const takenIn: string[] = [];
     service.answer = (results) => {
       if (results.some(({ monitorId }) => monitorId === 'mon_613'))
-        return { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed' };
+        return { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed', isFromService: true };
       takenIn.push(...results.map(({ monitorId }) => monitorId));
       return accepted(results.length);
     };
@@ -188,13 +188,48 @@ test(
   },
 );
 
-test('a service that refuses everything ends the queue and no loop', async (t) => {
-  const { outbox, time, sent, service } = await openOutbox(t);
-  service.answer = () => ({ outcome: 'refused', reason: 'HTTP 413' });
-  for (let number = 0; number < 64; number += 1) outbox.add(result(number), { isUrgent: false });
-  await time.pass(10_000);
+test('a service that refuses every other result is asked no more often than an agent may ask', async (t) => {
+  const { outbox, time, sent, service, events } = await openOutbox(t);
+  service.answer = (results) =>
+    results.some(({ ok }) => !ok)
+      ? { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed', isFromService: true }
+      : accepted(results.length);
+  for (let number = 0; number < 600; number += 1)
+    outbox.add(result(number, { ok: number % 2 === 0 }), { isUrgent: false });
+  await time.pass(63_000);
+  t.true(sent.length <= 210, `${sent.length} requests in a minute`);
+  await time.pass(600_000);
   t.is(outbox.waiting, 0);
-  t.true(sent.length < 140, `${sent.length} requests`);
+  t.is(events.filter(({ kind }) => kind === 'refused').length, 300);
+});
+
+test('what a proxy refuses is kept, and arrives in order when the proxy lets it pass', async (t) => {
+  const { outbox, time, sent, service, kinds } = await openOutbox(t);
+  service.answer = () => ({ outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false });
+  for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
+  await time.pass(300_000);
+  t.is(outbox.waiting, 600);
+  t.true(sent.length < 30, `${sent.length} requests`);
+  t.true(kinds().includes('failed'));
+  const tries = sent.length;
+  service.answer = (results) => accepted(results.length);
+  await time.pass(70_000);
+  t.deepEqual(
+    sent.slice(tries).flatMap(({ ids }) => ids),
+    Array.from({ length: 600 }, (_, number) => `mon_${number}`),
+  );
+  t.false(kinds().includes('refused'));
+});
+
+test('a proxy that takes small batches only holds none of the results back', async (t) => {
+  const { outbox, time, service } = await openOutbox(t);
+  service.answer = (results) =>
+    results.length > 100
+      ? { outcome: 'refused', reason: "HTTP 413: the response is a proxy's", isFromService: false }
+      : accepted(results.length);
+  for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
+  await time.pass(60_000);
+  t.is(outbox.waiting, 0);
 });
 
 test('beyond the bound the oldest results are dropped and counted', async (t) => {

@@ -107,6 +107,43 @@ for (const [status, outcome] of INGESTS) {
   });
 }
 
+const REFUSALS_OF_PROXIES = [
+  '<html><head><title>400 Bad Request</title></head></html>',
+  '',
+  '{"error":"bad request"}',
+  '{"message":"bad request","request_id":"1"}',
+  '{"error":{"code":400},"request_id":"1"}',
+];
+for (const text of REFUSALS_OF_PROXIES) {
+  test(`a 400 or 413 that says ${JSON.stringify(text)} is a refusal of a proxy`, async (t) => {
+    let status = 400;
+    const { port } = await startHttpServer(t, (request, response) => {
+      request.resume();
+      response.writeHead(status, { 'X-Request-Id': '1' }).end(text);
+    });
+    const client = clientOf(t, `http://127.0.0.1:${port}`);
+    for (status of [400, 413]) {
+      t.deepEqual(await client.ingest('{"results":[]}'), {
+        outcome: 'refused',
+        reason: `HTTP ${status}: the response is a proxy's, not Spotcheck's`,
+        isFromService: false,
+      });
+    }
+  });
+}
+
+test('what the service refuses is told in its words', async (t) => {
+  const { server, client } = await connected(t);
+  for (const status of [400, 413]) {
+    server.state.ingest = { status, error: 'results[0] is malformed' };
+    t.deepEqual(await client.ingest('{"results":[]}'), {
+      outcome: 'refused',
+      reason: `HTTP ${status}: results[0] is malformed`,
+      isFromService: true,
+    });
+  }
+});
+
 test('the token is not sent where a redirect points to, and the answer says what to do', async (t) => {
   const elsewhere = await startAgentServer(t);
   const { port } = await startHttpServer(t, (request, response) => {

@@ -51,7 +51,7 @@ export async function startAgentServer(t: Harness): Promise<AgentServer> {
   const answer = (
     response: ServerResponse,
     { status, headers = {}, error = `refused with ${status}` }: Refusal,
-    body: Json = { error },
+    body: Json = { error, request_id: 'req_1' },
   ) => response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
 
   const pull = (request: IncomingMessage, response: ServerResponse, body: Json): void => {
