@@ -153,14 +153,20 @@ function isPullAnswer(said: unknown): said is PullAnswer {
 function isWorkItem(item: unknown): boolean {
   const texts = ['monitorId', 'sourceKey', 'type', 'target'] as const;
   const isNamed = texts.every((name) => hasField(item, name) && typeof item[name] === 'string');
-  const isTimed =
-    hasField(item, 'intervalSeconds') &&
-    Number(item.intervalSeconds) >= 1 &&
-    hasField(item, 'timeoutMs') &&
-    Number(item.timeoutMs) > 0;
+  const isTimed = (['intervalSeconds', 'timeoutMs'] as const).every(
+    (name) => hasField(item, name) && isDuration(item[name]),
+  );
   return (
     isNamed && isTimed && hasField(item, 'checkSpec') && typeof item.checkSpec === 'object' && item.checkSpec !== null
   );
+}
+
+/** A timer that is set for more milliseconds than this ends at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** JSON can hold larger numbers than a timer can wait for, and with 1e999 the infinite one. */
+function isDuration(value: unknown): boolean {
+  return typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS;
 }
 
 function timeOf({ headers }: Answered): number | null {
@@ -168,8 +174,11 @@ function timeOf({ headers }: Answered): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
+/** What the results and the clock rely on. */
 function isIngestAnswer(said: unknown): said is IngestAnswer {
-  return hasField(said, 'accepted') && typeof said.accepted === 'number';
+  if (!hasField(said, 'accepted') || typeof said.accepted !== 'number') return false;
+  const hints = hasField(said, 'recheck') ? (said.recheck ?? []) : [];
+  return Array.isArray(hints) && hints.every((hint) => hasField(hint, 'afterMs') && Number.isFinite(hint.afterMs));
 }
 
 function hasField<Name extends string>(value: unknown, name: Name): value is Record<Name, unknown> {

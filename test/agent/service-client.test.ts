@@ -42,11 +42,17 @@ test("a check-in tells the service's clock", async (t) => {
   t.like(await client.pull({}, null), { serverTimeMs: Date.UTC(2025, 10, 1, 10, 11, 12) });
 });
 
+/** Stands for a number of JSON that reads as infinite. */
+const INFINITE = 'INFINITE';
+const jsonOf = (value: unknown): string => JSON.stringify(value).replaceAll(`"${INFINITE}"`, '1e999');
+
 const NO_WORK: readonly [what: string, work: unknown][] = [
   ['is no list', {}],
   ['has an item that is none', [null]],
   ['has no interval', [{ ...workItem(), intervalSeconds: 0 }]],
   ['has an interval that is no number', [{ ...workItem(), intervalSeconds: 'often' }]],
+  ['has an infinite interval', [{ ...workItem(), intervalSeconds: INFINITE }]],
+  ['has a timeout that no timer can wait for', [{ ...workItem(), timeoutMs: 2 ** 31 }]],
   ['has a target that is no text', [{ ...workItem(), target: 7 }]],
   ['has no settings', [{ ...workItem(), checkSpec: null }]],
 ];
@@ -54,9 +60,27 @@ for (const [what, work] of NO_WORK) {
   test(`work that ${what} is not believed`, async (t) => {
     const { port } = await startHttpServer(t, (request, response) => {
       request.resume();
-      response.end(JSON.stringify({ agentId: 'agt_1', work }));
+      response.end(jsonOf({ agentId: 'agt_1', work }));
     });
     t.is((await clientOf(t, `http://127.0.0.1:${port}`).pull({}, null)).outcome, 'failed');
+  });
+}
+
+const NO_HINTS: readonly unknown[] = [
+  {},
+  'soon',
+  [null],
+  [{ monitorId: 'mon_1' }],
+  [{ monitorId: 'mon_1', afterMs: INFINITE }],
+  [{ monitorId: 'mon_1', afterMs: '5000' }],
+];
+for (const recheck of NO_HINTS) {
+  test(`an answer to results with the hints ${jsonOf(recheck)} is not believed`, async (t) => {
+    const { port } = await startHttpServer(t, (request, response) => {
+      request.resume();
+      response.end(jsonOf({ accepted: 1, recheck }));
+    });
+    t.is((await clientOf(t, `http://127.0.0.1:${port}`).ingest('{"results":[]}')).outcome, 'failed');
   });
 }
 
