@@ -29,6 +29,14 @@ const CONFIRM_EVERY_MS = HOUR_MS;
 export function createWorkFile(folder: string, now: () => number): WorkFile {
   const path = join(folder, 'work.json');
   let confirmedAtMs = 0;
+  /** What could not be written: until it is, the file holds work that the service no longer confirms. */
+  let unsaved: SavedWork | null = null;
+  const save = async (work: SavedWork): Promise<void> => {
+    confirmedAtMs = now();
+    unsaved = work;
+    await writeWhole(path, JSON.stringify(work));
+    unsaved = null;
+  };
   return {
     async load() {
       const facts = await stat(path).catch(() => null);
@@ -39,12 +47,10 @@ export function createWorkFile(folder: string, now: () => number): WorkFile {
         return null;
       }
     },
-    async save(work) {
-      confirmedAtMs = now();
-      await writeWhole(path, JSON.stringify(work));
-    },
+    save,
     async confirm() {
       if (now() - confirmedAtMs < CONFIRM_EVERY_MS) return;
+      if (unsaved !== null) return await save(unsaved);
       confirmedAtMs = now();
       await utimes(path, now() / 1000, now() / 1000);
     },

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { createWorkFile, createWorkReader, loadKeyPair, type SavedWork } from '../../agent/work.ts';
@@ -117,6 +117,26 @@ test('work that was not confirmed for a day is not gone on with; a confirmation 
   t.true((await stat(path)).mtimeMs > nowMs - 2000);
   nowMs += 24 * 3_600_000 + 2000;
   t.is(await file.load(), null);
+});
+
+test('work that could not be saved is saved with a confirmation; until then the older is not renewed', async (t) => {
+  const folder = await temporaryFolder(t);
+  let nowMs = Date.now();
+  const file = createWorkFile(folder, () => nowMs);
+  await file.save(SAVED);
+  const draft = join(folder, 'work.json.new');
+  await mkdir(draft);
+  const newer = { ...SAVED, etag: '"8"' };
+  await t.throwsAsync(file.save(newer), { code: 'EISDIR' });
+  const { mtimeMs } = await stat(join(folder, 'work.json'));
+  nowMs += 3_600_001;
+  await t.throwsAsync(file.confirm(), { code: 'EISDIR' });
+  t.is((await stat(join(folder, 'work.json'))).mtimeMs, mtimeMs);
+  t.deepEqual(await file.load(), SAVED);
+  await rmdir(draft);
+  nowMs += 3_600_001;
+  await file.confirm();
+  t.deepEqual(await file.load(), newer);
 });
 
 test('a work file that is damaged is no work', async (t) => {
