@@ -72,7 +72,8 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
           },
           onAnswer: (answer) => {
             timeline.markAnswer();
-            resolve(hopAnswer(answer, { timeline, reading }));
+            // Its body from the first moment: what comes with the head comes within the same call.
+            resolve(hopAnswer(answer, { timeline, body: new Body(answer, reading, run.signal) }));
           },
           onError: (error) => reject(failureFrom(error)),
         },
@@ -86,12 +87,7 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
   });
 }
 
-function hopAnswer(
-  answer: ComingAnswer,
-  { timeline, reading }: { timeline: Timeline; reading: BodyReading },
-): HopAnswer {
-  // From the first moment: what comes with the head comes within the same call.
-  const body = new Body(answer, reading);
+function hopAnswer(answer: ComingAnswer, { timeline, body }: { timeline: Timeline; body: Body }): HopAnswer {
   return {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
@@ -104,7 +100,10 @@ function hopAnswer(
       answer.socket.destroy();
       return read;
     },
-    leave: () => void answer.socket.destroy(),
+    leave() {
+      body.end('The body was left');
+      answer.socket.destroy();
+    },
     timings: () => timeline.timings(),
   };
 }
@@ -115,52 +114,67 @@ const DECODERS: Readonly<Record<string, () => zlib.Gunzip | zlib.InflateRaw | zl
   br: () => zlib.createBrotliDecompress(),
 };
 
-/** Counts a body to its end, and keeps its start. */
+/**
+ * Counts a body to its end, and keeps its start. An abort ends it as well: a few bytes that have come whole can unpack
+ * to gigabytes.
+ */
 class Body {
   readonly ended: Promise<ReadBody>;
   readonly #reading: BodyReading;
   readonly #pieces: Buffer[] = [];
   readonly #settle: (body: ReadBody) => void;
+  readonly #letGo: () => void;
+  #hasEnded = false;
   #length = 0;
   #kept = 0;
 
-  constructor(answer: ComingAnswer, reading: BodyReading) {
+  constructor(answer: ComingAnswer, reading: BodyReading, signal: AbortSignal) {
     const { promise, resolve } = Promise.withResolvers<ReadBody>();
     this.#reading = reading;
     this.#settle = resolve;
     this.ended = promise;
     const decoder = DECODERS[reading.compression ?? '']?.();
+    const abort = (): void => this.end('The timeout passed');
+    signal.addEventListener('abort', abort, { once: true });
+    this.#letGo = () => {
+      signal.removeEventListener('abort', abort);
+      decoder?.destroy();
+    };
     if (decoder === undefined) {
       answer.on('data', (piece: Buffer) => this.#take(piece));
-      answer.on('end', () => this.#end(null));
+      answer.on('end', () => this.end(null));
     } else {
       // A copy, for the memory of a piece is used again.
       answer.on('data', (piece: Buffer) => decoder.write(Buffer.from(piece)) || answer.pause());
       answer.on('end', () => decoder.end());
       decoder.on('drain', () => answer.resume());
       decoder.on('data', (piece: Buffer) => this.#take(piece));
-      decoder.on('end', () => this.#end(null));
-      decoder.on('error', () => this.#end(`The body is not compressed with ${String(reading.compression)}`));
+      decoder.on('end', () => this.end(null));
+      decoder.on('error', () => this.end(`The body is not compressed with ${String(reading.compression)}`));
     }
-    answer.on('close', () => answer.complete || this.#end('The body did not come whole'));
+    answer.on('close', () => answer.complete || this.end('The body did not come whole'));
+  }
+
+  /** Only the first end counts; nothing is unpacked after it. */
+  end(problem: string | null): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#letGo();
+    const kept = Buffer.concat(this.#pieces);
+    this.#settle({ length: this.#length, kept, isTruncated: this.#length > kept.length, problem });
   }
 
   #take(piece: Buffer): void {
+    if (this.#hasEnded) return;
     const { keep, most } = this.#reading;
     this.#length += piece.length;
     if (most > 0 && this.#length > most) {
       this.#length = most;
-      return this.#end(`The body has more than ${most} bytes`);
+      return this.end(`The body has more than ${most} bytes`);
     }
     const kept = piece.subarray(0, keep - this.#kept);
     if (kept.length === 0) return;
     this.#kept += kept.length;
     this.#pieces.push(Buffer.from(kept));
-  }
-
-  /** Only the first end counts. */
-  #end(problem: string | null): void {
-    const kept = Buffer.concat(this.#pieces);
-    this.#settle({ length: this.#length, kept, isTruncated: this.#length > kept.length, problem });
   }
 }

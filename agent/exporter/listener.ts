@@ -162,6 +162,8 @@ export class ProbeListener {
       callOffDeadline();
       response.off('close', abort);
       this.#stopping.signal.removeEventListener('abort', abort);
+      // Nothing of a probe outlives it, where it failed before an answer had come whole as well.
+      abort();
     };
     return { signal: controller.signal, callOff };
   }

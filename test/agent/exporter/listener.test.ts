@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
+import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { ProbeListener, type ListenerOptions } from '../../../agent/exporter/listener.ts';
 import { readModules } from '../../../agent/exporter/modules.ts';
@@ -19,6 +20,7 @@ const MODULES = {
       fail_if_body_matches_regexp: ['found'],
     },
   },
+  unpacking: { prober: 'http', timeout: '1s', http: { compression: 'br' } },
   trusting: { prober: 'http', http: { tls_config: { insecure_skip_verify: true } } },
   bearer: { prober: 'http', http: { authorization: { credentials: 'secret four' } } },
   slow_pattern: { prober: 'http', http: { fail_if_body_matches_regexp: ['a[ab]{300}[cd]'] } },
@@ -154,6 +156,48 @@ test('a stop ends probes that do not end by themselves', async (t) => {
   await listener.stop(0);
   await Promise.all([closed, asked]);
   await t.throwsAsync(fetch(`${url}/-/healthy`));
+});
+
+const BOMB_PARTS = 200;
+const BOMB_PART_BYTES = 16 * 1024 * 1024;
+
+/** A few kilobytes of br that unpack to gigabytes of zeros: the same part again and again. */
+async function writeBomb(): Promise<Buffer> {
+  const encoder = zlib.createBrotliCompress({ params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 2 } });
+  const written: Buffer[] = [];
+  encoder.on('data', (piece: Buffer) => written.push(piece));
+  const writePart = async (): Promise<Buffer> => {
+    encoder.write(Buffer.alloc(BOMB_PART_BYTES));
+    await new Promise<void>((resolve) => encoder.flush(resolve));
+    return Buffer.concat(written.splice(0));
+  };
+  const [first, next] = [await writePart(), await writePart()];
+  encoder.end();
+  await once(encoder, 'end');
+  return Buffer.concat([first, ...Array<Buffer>(BOMB_PARTS - 1).fill(next), ...written]);
+}
+
+test('a body that came whole is no longer unpacked after the timeout', async (t) => {
+  const bomb = await writeBomb();
+  const target = await startHttpServer(t, (_request, response) => response.end(bomb));
+  const { probe } = await start(t, { concurrency: 1 });
+  const { text } = await probe({ module: 'unpacking', target: `127.0.0.1:${target.port}`, debug: 'true' });
+  t.regex(text, /Probe failed: The timeout passed/);
+  const unpacked = Number(/^probe_http_uncompressed_body_length (\d+)$/m.exec(text)?.[1]);
+  t.true(unpacked < BOMB_PARTS * BOMB_PART_BYTES, `${unpacked} bytes were unpacked`);
+  t.is((await probe({ target: '127.0.0.1:9' })).status, 200);
+});
+
+test('a connection does not outlive a probe that failed before the answer had come whole', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const target = await startRawServer(t, (socket) => {
+    socket.once('close', () => closed.resolve()).resume();
+    socket.write('HTTP/1.1 302 Found\r\nLocation: ftp://elsewhere/\r\n\r\nstill coming');
+  });
+  const { probe } = await start(t);
+  const { text } = await probe({ target: `127.0.0.1:${target.port}`, debug: 'true' });
+  t.regex(text, /Probe failed: A redirect leads to no URL of http/);
+  await closed.promise;
 });
 
 test('a pattern that takes too long fails the probe with a sentence', async (t) => {
