@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
+import { CORE_SCHEMA, YAMLException, load, mergeTag } from 'js-yaml';
 import { readDnsSettings, type DnsSettings } from './dns-settings.ts';
 import { Fields, readAddressChoice, type AddressChoice, type Pattern } from './fields.ts';
 import { readTlsSettings, type ReadFile, type TlsSettings } from './tls-settings.ts';
@@ -89,8 +89,16 @@ function parse(text: string): unknown {
   try {
     return load(text, { schema: CORE_SCHEMA.withTags(mergeTag) });
   } catch (error) {
-    throw new InvalidModules(`  not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
+    if (!(error instanceof YAMLException)) throw error;
+    const { reason, mark } = error;
+    const at = mark ? ` at line ${mark.line + 1}, column ${mark.column + 1}` : '';
+    throw new InvalidModules(`  not valid YAML${at}: ${withoutQuotation(reason)}`);
   }
+}
+
+/** What the parser says without what it quotes from the file, which may be part of a secret: it ends with that. */
+function withoutQuotation(reason: string): string {
+  return reason.replace(/["!:].*/s, '').trim();
 }
 
 type Reading = { problems: string[]; readFile: ReadFile };

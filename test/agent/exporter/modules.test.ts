@@ -146,6 +146,15 @@ for (const [what, yaml, problem] of BAD)
     t.regex(problemsOf(yaml).join('\n'), problem);
   });
 
+test('a file that is no YAML is refused by place and reason, without a text of the file', (t) => {
+  const password = 'modules: {a: {prober: http, http: {basic_auth: {\n  password: secret, username: [}}}}}';
+  t.deepEqual(problemsOf(password), [
+    'not valid YAML at line 2, column 32: missed comma between flow collection entries',
+  ]);
+  for (const value of ['*secret', '!secret x', '!secret! x', '!<secret> x', '!sec^ret x'])
+    t.regex(problemsOf(`bearer_token: ${value}`).join('\n'), /^not valid YAML at line 1, column \d+: [a-z ]+$/);
+});
+
 test('all problems of a file are named at once', (t) => {
   const problems = problemsOf(
     'modules: {a: {prober: http, http: {oauth2: {}, no_proxy: x}}, b: {prober: tcp, tcp: {source_ip_address: ::1}}}',
