@@ -133,20 +133,21 @@ class HttpProbe {
     return securedBy(tls, tls.serverName ?? this.#run.hostname ?? hostHeader ?? host);
   }
 
-  /** Credentials go to the target alone. */
+  /** Credentials go to the target alone, and not in the clear where it was asked over TLS (D-600). */
   #headers(url: URL, { isFirstHost, hasBody }: { isFirstHost: boolean; hasBody: boolean }): Record<string, string> {
     const { headers, hostHeader, authorization } = this.#settings;
     const { url: target } = this.#first;
+    const isTrusted = isFirstHost && (url.protocol === 'https:' || target.protocol === 'http:');
     const sent = new Map<string, readonly [name: string, value: string]>();
     const add = (name: string, value: string): void => void sent.set(name.toLowerCase(), [name, value]);
     if (isFirstHost) add('Host', this.#run.hostname ?? hostHeader ?? target.host);
     add('User-Agent', 'Spotcheck/1.0 (uptime check)');
-    const fromUrl = isFirstHost ? credentialsOf(target) : null;
+    const fromUrl = isTrusted ? credentialsOf(target) : null;
     if (fromUrl !== null) add('Authorization', fromUrl);
-    if (isFirstHost && authorization !== null) add('Authorization', authorization);
+    if (isTrusted && authorization !== null) add('Authorization', authorization);
     for (const [name, value] of headers) {
       const key = name.toLowerCase();
-      if ((isFirstHost || !CREDENTIALS.has(key)) && (hasBody || !key.startsWith('content-'))) add(name, value);
+      if ((isTrusted || !CREDENTIALS.has(key)) && (hasBody || !key.startsWith('content-'))) add(name, value);
     }
     const cookies = [...(this.#cookies.get(url.hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
     if (cookies.length > 0) add('Cookie', [sent.get('cookie')?.[1], ...cookies].filter(Boolean).join('; '));

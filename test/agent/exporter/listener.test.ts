@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
+import http, { request, type RequestListener } from 'node:http';
+import https from 'node:https';
 import type { Socket } from 'node:net';
 import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
@@ -22,6 +23,14 @@ const MODULES = {
   },
   unpacking: { prober: 'http', timeout: '1s', http: { compression: 'br' } },
   trusting: { prober: 'http', http: { tls_config: { insecure_skip_verify: true } } },
+  trusted_bearer: {
+    prober: 'http',
+    http: {
+      bearer_token: 'secret seven',
+      headers: { Cookie: 'eight=secret' },
+      tls_config: { insecure_skip_verify: true },
+    },
+  },
   bearer: { prober: 'http', http: { authorization: { credentials: 'secret four' } } },
   slow_pattern: { prober: 'http', http: { fail_if_body_matches_regexp: ['a[ab]{300}[cd]'] } },
   mail: { prober: 'tcp', tcp: { query_response: [{ send: 'secret five' }] } },
@@ -118,6 +127,38 @@ test('no key exchange is offered whose size the server chooses', async (t) => {
     const { text } = await probe({ module: 'trusting', target: `https://127.0.0.1:${target.port}` });
     t.regex(text, new RegExp(`^probe_success ${success}$`, 'm'));
   }
+});
+
+test('credentials do not follow a redirect from https to http at the same host', async (t) => {
+  const seen: unknown[] = [];
+  const answer: RequestListener = ({ url, socket, headers: { host, authorization, cookie } }, response) => {
+    const isSecure = 'encrypted' in socket;
+    seen.push([url, isSecure, authorization, cookie]);
+    if (url !== '/') response.end();
+    else response.writeHead(302, { Location: `${isSecure ? 'http' : 'https'}://${host}/next` }).end();
+  };
+  const keys = await (await TestAuthority.create()).issue({ hosts: ['localhost'] });
+  const [plain, secure] = [http.createServer(answer), https.createServer(keys, answer)];
+  // Both on one port: a handshake begins with the byte 22.
+  const target = await startRawServer(t, (socket) => {
+    socket.once('data', (piece: Buffer) => {
+      socket.pause().unshift(piece);
+      (piece[0] === 22 ? secure : plain).emit('connection', socket);
+      process.nextTick(() => socket.resume());
+    });
+  });
+  const { probe } = await start(t);
+  for (const scheme of ['https', 'http']) {
+    const { text } = await probe({ module: 'trusted_bearer', target: `${scheme}://localhost:${target.port}/` });
+    t.regex(text, /^probe_success 1$/m);
+  }
+  const both = ['Bearer secret seven', 'eight=secret'];
+  t.deepEqual(seen, [
+    ['/', true, ...both],
+    ['/next', false, undefined, undefined],
+    ['/', false, ...both],
+    ['/next', true, ...both],
+  ]);
 });
 
 test('debug=true says why a probe failed, and shows no secret', async (t) => {
