@@ -20,11 +20,12 @@ export const ADDRESS_ATTEMPT_MS = 2000;
 
 /**
  * Finds the addresses of a name or address (IPv6 without brackets), those that the guard allows. A name without any, a
- * refusal and a passed deadline are values; it rejects only when our own machine lacks something.
+ * refusal and a passed deadline, which an abort brings forward, are values; it rejects only when our own machine lacks
+ * something.
  */
 export function resolveHost(
   host: string,
-  { deadlineMs, ...guard }: Guard & { deadlineMs: number },
+  { deadlineMs, signal, ...guard }: Guard & { deadlineMs: number; signal?: AbortSignal },
 ): Promise<FoundHost | ({ outcome: 'failed' } & Failure)> {
   const family = net.isIP(host);
   if (isRefusedAddress(host, guard)) return Promise.resolve({ outcome: 'failed', ...BLOCKED });
@@ -33,7 +34,8 @@ export function resolveHost(
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     // A lookup cannot be called off: one that outlasts the deadline is ignored.
-    const callOff = startDeadline(deadlineMs, () => resolve({ outcome: 'failed', ...timeoutFailure('lookup') }));
+    const pass = (): void => resolve({ outcome: 'failed', ...timeoutFailure('lookup') });
+    const callOff = startDeadline(deadlineMs, pass, signal);
     lookups.lookUp(host, {}, (error, addresses) => {
       callOff();
       const failure = error && failureOf(error, 'lookup');

@@ -94,16 +94,20 @@ function between(from: number | null, to: number | null): number | null {
 
 /**
  * Calls `pass` once the given milliseconds are over, and what had arrived by then has been read. After a stand-still of
- * the event loop its timers come before its sockets, and what lay there all the while would be late. Gives back how to
- * call it off.
+ * the event loop its timers come before its sockets, and what lay there all the while would be late. An abort brings
+ * the deadline forward. Gives back how to call it off.
  */
-export function startDeadline(ms: number, pass: () => void): () => void {
+export function startDeadline(ms: number, pass: () => void, signal?: AbortSignal): () => void {
   let immediate: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    immediate = setImmediate(pass);
-  }, ms);
+  const end = (): void => {
+    immediate ??= setImmediate(pass);
+  };
+  const timer = setTimeout(end, ms);
+  if (signal?.aborted === true) end();
+  signal?.addEventListener('abort', end, { once: true });
   return () => {
     clearTimeout(timer);
     clearImmediate(immediate);
+    signal?.removeEventListener('abort', end);
   };
 }

@@ -10,6 +10,8 @@ export type UdpRequest = HostPort & {
   payload: Uint8Array;
   /** Milliseconds for lookup and reply together. */
   deadlineMs: number;
+  /** Its abort brings the deadline forward. */
+  signal?: AbortSignal;
 };
 
 /** The first datagram that came back, and the milliseconds until then. */
@@ -34,7 +36,8 @@ export type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
 export function createUdpClient(guard: Guard): UdpClient {
   return async (request) => {
     const endsAt = performance.now() + request.deadlineMs;
-    const host = await resolveHost(request.host, { ...guard, deadlineMs: request.deadlineMs });
+    const { deadlineMs, signal } = request;
+    const host = await resolveHost(request.host, { ...guard, deadlineMs, ...(signal && { signal }) });
     if (host.outcome === 'failed') return { ...host, dnsMs: null };
 
     let answer: Answer = SILENT;
@@ -50,7 +53,7 @@ type Answer = UdpReply | UdpSilence | { outcome: 'lost'; error: NodeJS.ErrnoExce
 
 const SILENT: UdpSilence = { outcome: 'silent', isRefused: false };
 
-function ask({ address, family }: LookupAddress, { port, payload, deadlineMs }: UdpRequest): Promise<Answer> {
+function ask({ address, family }: LookupAddress, { port, payload, deadlineMs, signal }: UdpRequest): Promise<Answer> {
   return new Promise((resolve) => {
     const socket = dgram.createSocket(family === 6 ? 'udp6' : 'udp4');
     const finish = (answer: Answer): void => {
@@ -61,7 +64,7 @@ function ask({ address, family }: LookupAddress, { port, payload, deadlineMs }: 
       socket.close();
       resolve(answer);
     };
-    const callOff = startDeadline(deadlineMs, () => finish(SILENT));
+    const callOff = startDeadline(deadlineMs, () => finish(SILENT), signal);
     let sentAt = 0;
     socket.on('error', (error) => finish({ outcome: 'lost', error }));
     socket.on('message', (reply) => finish({ outcome: 'replied', reply, roundTripMs: performance.now() - sentAt }));

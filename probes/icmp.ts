@@ -29,13 +29,13 @@ const UNAVAILABLE = {
  * not judge; it rejects only where our own machine lacks something.
  */
 export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {}, ttl }: IcmpEnvironment): {
-  probe: (target: CheckTarget) => Promise<IcmpObservation>;
+  probe: (target: CheckTarget, signal?: AbortSignal) => Promise<IcmpObservation>;
   close: () => Promise<void>;
 } {
   const opening = openBoth({ onNotice: onEchoNotice, ttl });
 
   return {
-    async probe({ target, timeoutMs, checkSpec }) {
+    async probe({ target, timeoutMs, checkSpec }, signal) {
       // Before the clock starts: what the means takes to open is not the target's.
       const means = await opening;
       const started = { type: 'icmp', startedAt: Date.now() } as const;
@@ -48,10 +48,9 @@ export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {}, tt
       if (chosen === null) return { ...started, outcome: 'unavailable', latencyMs: null, reason: UNAVAILABLE[family] };
 
       const deadlineMs = Math.max(1, timeoutMs - (performance.now() - startedAtMs));
-      return {
-        ...started,
-        ...factsOf(await chosen.measure({ address, count: checkSpec.ping?.count ?? DEFAULT_COUNT, deadlineMs })),
-      };
+      const count = checkSpec.ping?.count ?? DEFAULT_COUNT;
+      const outcome = await chosen.measure({ address, count, deadlineMs, ...(signal && { signal }) });
+      return { ...started, ...factsOf(outcome) };
     },
     async close() {
       const means = await opening;

@@ -64,10 +64,11 @@ class Query {
   }
 
   async #overUdp({ address, target: { port } }: Server): Promise<Buffer> {
-    const { guard, gauges } = this.#run;
+    const { guard, gauges, signal } = this.#run;
     const startedAtMs = performance.now();
     const exchange = createUdpClient(guard);
-    const answer = await exchange({ host: address, port, payload: this.#query, deadlineMs: this.#run.remainingMs() });
+    const deadlineMs = this.#run.remainingMs();
+    const answer = await exchange({ host: address, port, payload: this.#query, deadlineMs, signal });
     if (answer.outcome === 'silent')
       throw new ProbeFailure(answer.isRefused ? 'No service listens on the port' : 'No answer came in time');
     if (answer.outcome === 'failed') throw new ProbeFailure(answer.reason);

@@ -85,7 +85,7 @@ export class Exporter {
     const { address, lookupSeconds } = await run.chooseAddress(run.target, settings);
     run.gauges.set(phases, lookupSeconds, { phase: 'resolve' });
     const { probe } = this.#icmpOf(settings.ttl);
-    const observation = await probe(echoTo(address, run.remainingMs()));
+    const observation = await probe(echoTo(address, run.remainingMs()), run.signal);
     if (observation.outcome !== 'measured') throw new ProbeFailure(observation.reason);
     if (observation.latencyMs === null) throw new ProbeFailure('No echo reply came in time');
     run.gauges.set(phases, observation.latencyMs / 1000, { phase: 'rtt' });

@@ -61,7 +61,7 @@ export class ProbeRun {
   async chooseAddress(host: string, { preferred, fallback }: AddressChoice): Promise<ChosenAddress> {
     this.gauges.declare('probe_ip_protocol', 'probe_dns_lookup_time_seconds', 'probe_ip_addr_hash');
     const startedAtMs = performance.now();
-    const found = await resolveHost(host, { ...this.guard, deadlineMs: this.remainingMs() });
+    const found = await resolveHost(host, { ...this.guard, deadlineMs: this.remainingMs(), signal: this.signal });
     const lookupSeconds = secondsSince(startedAtMs);
     this.gauges.set('probe_dns_lookup_time_seconds', lookupSeconds);
     if (found.outcome === 'failed') throw new ProbeFailure(`Resolving ${host} failed: ${found.reason}`);

@@ -2,9 +2,9 @@ import type { FixedCause } from '../../core/checks/verdict.ts';
 
 /**
  * A number of echo requests to one address, all to be answered within the deadline in milliseconds. The address is in
- * its usual form.
+ * its usual form. An abort ends a round over a socket.
  */
-export type EchoRound = { address: string; count: number; deadlineMs: number };
+export type EchoRound = { address: string; count: number; deadlineMs: number; signal?: AbortSignal };
 
 /**
  * What became of a round. The round trips of the requests that were answered, in milliseconds; or no request could be

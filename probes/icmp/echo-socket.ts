@@ -157,8 +157,8 @@ class SocketRound {
   }
 
   start(): void {
-    const { count, deadlineMs } = this.#round;
-    this.#callOffDeadline = startDeadline(deadlineMs, () => this.#finish());
+    const { count, deadlineMs, signal } = this.#round;
+    this.#callOffDeadline = startDeadline(deadlineMs, () => this.#finish(), signal);
     if (count > 1) this.#gap = setInterval(() => this.#sendNext(), gapMs(this.#round));
     this.#sendNext();
   }

@@ -62,17 +62,21 @@ test('a name without addresses is a failure of the lookup', async (t) => {
   t.true(host.outcome === 'failed' && host.cause.startsWith('dns_'));
 });
 
-test('a lookup that takes longer than the deadline is a timeout', async (t) => {
+test('a lookup that takes longer than the deadline, or that is aborted, is a timeout', async (t) => {
   // Opening a pipe to read waits for a writer, in a thread that lookups need as well.
   const pipe = join(await temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const opened = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => open(pipe));
   // A name of its own: one that another test is looking up would share that lookup.
-  const host = await resolveHost('looked-up-late.invalid', { ...OPEN, deadlineMs: 50 });
+  const hosts = await Promise.all([
+    resolveHost('looked-up-late.invalid', { ...OPEN, deadlineMs: 50 }),
+    resolveHost('looked-up-late.invalid', { ...OPEN, deadlineMs: 3_600_000, signal: AbortSignal.abort() }),
+  ]);
   const writer = openSync(pipe, 'r+');
   for (const handle of await Promise.all(opened)) await handle.close();
   closeSync(writer);
-  t.like(host, { outcome: 'failed', cause: 'timeout', reason: 'Timed out during the DNS lookup' });
+  for (const host of hosts)
+    t.like(host, { outcome: 'failed', cause: 'timeout', reason: 'Timed out during the DNS lookup' });
 });
 
 type Answer = { error: NodeJS.ErrnoException | null; address: string | LookupAddress[] };

@@ -10,6 +10,8 @@ import { createLogger } from '../../../config/logger.ts';
 import { TestAuthority } from '../../helpers/certificates.ts';
 import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';
 import { HOSTILE_BODY } from '../../helpers/long-judging.ts';
+import { startUdpServer } from '../../helpers/udp-server.ts';
+import { until } from '../../helpers/until.ts';
 
 const MODULES = {
   http_2xx: { prober: 'http' },
@@ -35,6 +37,7 @@ const MODULES = {
   slow_pattern: { prober: 'http', http: { fail_if_body_matches_regexp: ['a[ab]{300}[cd]'] } },
   mail: { prober: 'tcp', tcp: { query_response: [{ send: 'secret five' }] } },
   lines: { prober: 'tcp', tcp: { query_response: [{ expect: 'a[ab]{300}[cd]' }] } },
+  resolver: { prober: 'dns', dns: { query_name: 'example.com' } },
   remote: { prober: 'grpc' },
 };
 
@@ -184,6 +187,19 @@ test('more probes than may run at a time are refused, and a client that goes awa
   const closed = once(socket, 'close');
   asked.destroy();
   await closed;
+  t.pass();
+});
+
+test('a client that goes away ends its probe over udp', async (t) => {
+  const arrived = Promise.withResolvers<void>();
+  const target = await startUdpServer(t, () => arrived.resolve());
+  const { url, probe } = await start(t, { concurrency: 1 });
+  const headers = { 'X-Prometheus-Scrape-Timeout-Seconds': '3600' };
+  const asked = request(`${url}/probe?module=resolver&target=127.0.0.1:${target.port}`, { headers });
+  asked.on('error', () => undefined).end();
+  await arrived.promise;
+  asked.destroy();
+  await until(async () => (await probe({ target: '127.0.0.1:9' })).status === 200, { timeoutMs: 20_000 });
   t.pass();
 });
 

@@ -67,6 +67,15 @@ test('lost replies are lost, and the round lasts until its deadline', async (t) 
   t.true(performance.now() - startedAtMs >= SHORT_MS - 1);
 });
 
+test('an abort ends a round', async (t) => {
+  const controller = new AbortController();
+  const { measure } = await startTarget(t, () => {
+    controller.abort();
+    return [];
+  });
+  t.is(repliesIn(await measure({ count: 1, deadlineMs: 3_600_000, signal: controller.signal })), '0 of 1');
+});
+
 const NO_REPLIES: Record<string, (request: Buffer) => EchoAnswer[]> = {
   nothing: () => [],
   'a reply from another address': (request) => [{ message: echoReplyTo(request), isStranger: true }],
