@@ -73,7 +73,7 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
           onAnswer: (answer) => {
             timeline.markAnswer();
             // Its body from the first moment: what comes with the head comes within the same call.
-            resolve(hopAnswer(answer, { timeline, body: new Body(answer, reading, run.signal) }));
+            resolve(hopAnswer(answer, { timeline, secured, body: new Body(answer, reading, run.signal) }));
           },
           onError: (error) => reject(failureFrom(error)),
         },
@@ -87,13 +87,16 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
   });
 }
 
-function hopAnswer(answer: ComingAnswer, { timeline, body }: { timeline: Timeline; body: Body }): HopAnswer {
+function hopAnswer(
+  answer: ComingAnswer,
+  { timeline, secured, body }: { timeline: Timeline; secured: Secured | null; body: Body },
+): HopAnswer {
   return {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
     version: answer.httpVersion,
     // Now, for nothing is known of a connection that is closed.
-    tls: answer.socket instanceof TLSSocket ? readTlsFacts(answer.socket) : null,
+    tls: answer.socket instanceof TLSSocket ? readTlsFacts(answer.socket, secured ?? {}) : null,
     async body() {
       const read = await body.ended;
       timeline.markBodyEnd();

@@ -141,7 +141,7 @@ const HELP = {
   probe_icmp_duration_seconds: 'Duration of the echo request by phase.',
   probe_ip_addr_hash: 'Hash of the address that was probed.',
   probe_ip_protocol: 'Whether the address is of IPv4 or IPv6.',
-  probe_ssl_earliest_cert_expiry: 'When the first certificate of the chain expires, in Unix seconds.',
+  probe_ssl_earliest_cert_expiry: 'When the first of the certificates that were sent expires, in Unix seconds.',
   probe_ssl_last_chain_expiry_timestamp_seconds: 'When the verified chain expires, in Unix seconds.',
   probe_ssl_last_chain_info: 'The certificate of the server.',
   probe_success: 'Whether the probe was a success.',

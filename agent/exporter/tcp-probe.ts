@@ -16,12 +16,12 @@ export async function probeTcp(run: ProbeRun, settings: TcpSettings): Promise<vo
   const secured = securedBy(settings.tls, settings.tls.serverName ?? run.hostname ?? target.host);
   const socket = await openConnection(run, { address, port: target.port, secured: settings.isSecure ? secured : null });
   run.log('Connected');
-  if (socket instanceof TLSSocket) setTlsGauges(gauges, readTlsFacts(socket));
+  if (socket instanceof TLSSocket) setTlsGauges(gauges, readTlsFacts(socket, secured));
   const conversation = new Conversation(run, socket);
   try {
     for (const query of settings.queries) {
       await conversation.hold(query);
-      if (query.startsTls) setTlsGauges(gauges, readTlsFacts(await conversation.secure(secured)));
+      if (query.startsTls) setTlsGauges(gauges, readTlsFacts(await conversation.secure(secured), secured));
     }
   } finally {
     // What was sent last still goes out.

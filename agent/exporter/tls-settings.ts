@@ -98,16 +98,16 @@ export type TlsFacts = {
 };
 
 /** Reads them; null before the handshake and after the connection was closed. */
-export function readTlsFacts(socket: TLSSocket): TlsFacts | null {
-  // Once: in Node 24 a second question is not answered.
-  const shown = socket.getPeerCertificate(true);
-  if (!Buffer.isBuffer(shown?.raw)) return null;
-  const leaf = new X509Certificate(shown.raw);
-  const expiries = expiriesOf(shown);
-  const earliestExpiry = expiries.length === 0 ? NO_MOMENT : Math.min(...expiries);
+export function readTlsFacts(socket: TLSSocket, { rejectUnauthorized }: Secured): TlsFacts | null {
+  // In this order and once: in Node 24 nothing is answered after the second question.
+  const chain = socket.getPeerCertificate(true);
+  const leaf = socket.getPeerX509Certificate();
+  if (leaf === undefined) return null;
+  // Also what `insecure_skip_verify` lets pass unseen may be authorized.
+  const isVerified = socket.authorized && rejectUnauthorized === true;
   return {
-    earliestExpiry,
-    verifiedExpiry: socket.authorized ? earliestExpiry : NO_MOMENT,
+    earliestExpiry: earliestOf(sentExpiries(leaf)),
+    verifiedExpiry: isVerified ? earliestOf(chainExpiries(chain)) : NO_MOMENT,
     version: GO_VERSIONS[socket.getProtocol() ?? ''] ?? 'unknown',
     leaf: {
       fingerprint_sha256: leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
@@ -128,8 +128,21 @@ export function setTlsGauges(gauges: Gauges, facts: TlsFacts | null): void {
   gauges.set('probe_tls_version_info', 1, { version: facts.version });
 }
 
-/** When the certificates of the chain expire, in Unix seconds. */
-function expiriesOf(leaf: DetailedPeerCertificate): number[] {
+function earliestOf(expiries: readonly number[]): number {
+  return expiries.length === 0 ? NO_MOMENT : Math.min(...expiries);
+}
+
+/** When the certificates that the server sent expire, in Unix seconds: each, whether the chain needs it or not. */
+function sentExpiries(leaf: X509Certificate): number[] {
+  const expiries: number[] = [];
+  // What Node calls the issuer is the next one that was sent.
+  for (let sent: X509Certificate | undefined = leaf; sent !== undefined; sent = sent.issuerCertificate)
+    expiries.push(Math.floor(sent.validToDate.getTime() / 1000));
+  return expiries;
+}
+
+/** The same of a certificate and its issuers, up to the authority that is trusted. */
+function chainExpiries(leaf: DetailedPeerCertificate): number[] {
   const expiries: number[] = [];
   const seen = new Set<string>();
   let certificate: DetailedPeerCertificate | undefined = leaf;

@@ -107,6 +107,7 @@ export function blackboxModules(caFile: string): Record<string, object> {
     http_10: http({ valid_http_versions: ['HTTP/1.0'] }),
     http_trusting: http(trusting),
     http_insecure: http(insecure),
+    http_insecure_trusting: http({ tls_config: { ...trusting.tls_config, ...insecure.tls_config } }),
     http_server_name: http({ tls_config: { ca_file: caFile, server_name: 'other.example' } }),
     http_tls13: http({ tls_config: { ca_file: caFile, min_version: 'TLS13' } }),
     tcp_connect: tcp(),
@@ -364,6 +365,8 @@ export async function blackboxCases(
   add(true, 'http_trusting', local('trusted'), `https://${at('trusted')}`, `https://${at('byAddress')}`, local('old'));
   add(false, 'http_trusting', ...distrusted.map((name) => local(name)), `https://${at('otherHost')}`);
   add(true, 'http_insecure', ...distrusted.map((name) => local(name)), local('trusted'));
+  for (const module of ['http_trusting', 'http_insecure', 'http_insecure_trusting'])
+    add(true, module, local('outlivesIssuer'), local('withAnother'));
   add(false, 'http_2xx', local('trusted'), local('selfSigned'), local('http'), at('trusted'));
   add(true, 'http_server_name', local('otherHost'));
   add(false, 'http_server_name', local('trusted'));

@@ -20,6 +20,8 @@ type ServerName =
   | 'trusted'
   | 'expired'
   | 'early'
+  | 'outlivesIssuer'
+  | 'withAnother'
   | 'otherHost'
   | 'byAddress'
   | 'selfSigned'
@@ -43,6 +45,7 @@ export async function startBlackboxServers(t: Harness): Promise<BlackboxServers>
   const authority = await TestAuthority.create();
   const other = await TestAuthority.create();
   const trusted = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
+  const another = await other.issue({ hosts: ['other.example'], validForDays: 3 });
   const banner = (socket: Socket): void => void socket.write('220 mail.example ESMTP ready\r\n250 second\r\n');
   const plain = (onSocket: (socket: Socket) => void): net.Server => net.createServer(onSocket);
   const answering = (text: string) => plain((socket) => void socket.on('data', () => socket.end(text)));
@@ -54,6 +57,8 @@ export async function startBlackboxServers(t: Harness): Promise<BlackboxServers>
     trusted: secure(trusted),
     expired: secure(await authority.issue({ hosts: ['localhost'], validFromDays: -30, validForDays: -2 })),
     early: secure(await authority.issue({ hosts: ['localhost'], validFromDays: 2, validForDays: 20 })),
+    outlivesIssuer: secure(await authority.issue({ hosts: ['localhost'], validForDays: 150 })),
+    withAnother: secure({ ...trusted, cert: `${trusted.cert}\n${another.cert}` }),
     otherHost: secure(await authority.issue({ hosts: ['other.example'] })),
     byAddress: secure(await authority.issue({ hosts: ['127.0.0.1'] })),
     selfSigned: secure(await other.issue({ hosts: ['localhost', '127.0.0.1'] })),

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import http, { request, type RequestListener } from 'node:http';
 import https from 'node:https';
@@ -116,6 +117,35 @@ test('addresses that checks may not reach are not probed, directly, by name or a
   const trusting = await start(t);
   const { text } = await trusting.probe({ target: `127.0.0.1:${redirecting.port}`, debug: 'true' });
   t.regex(text, /Probe failed: The address may not be contacted/);
+});
+
+test('expiries are those of what was sent and, where it is verified, of the chain', async (t) => {
+  const authority = await TestAuthority.create();
+  const keys = await authority.issue({ hosts: ['localhost'], validForDays: 150 });
+  const another = await (await TestAuthority.create()).issue({ hosts: ['other.example'], validForDays: 3 });
+  const [leafAt, authorityAt, anotherAt] = [keys.cert, authority.pem, another.cert].map(
+    (pem) => new X509Certificate(pem).validToDate.getTime() / 1000,
+  );
+  const tls = (tls_config: object) => ({ prober: 'http', http: { tls_config } });
+  const modules = {
+    verifying: tls({ ca: authority.pem }),
+    insecure: tls({ ca: authority.pem, insecure_skip_verify: true }),
+  };
+  const { probe } = await start(t, { modules: readModules(JSON.stringify({ modules }), () => null) });
+  const NEVER = -62_135_596_800;
+  for (const [cert, module, earliest, chain] of [
+    [keys.cert, 'verifying', leafAt, authorityAt],
+    [keys.cert, 'insecure', leafAt, NEVER],
+    [`${keys.cert}\n${another.cert}`, 'verifying', anotherAt, authorityAt],
+    [`${keys.cert}\n${another.cert}`, 'insecure', anotherAt, NEVER],
+  ] as const) {
+    const target = await startHttpServer(t, (_request, response) => response.end(), { ...keys, cert });
+    const { text } = await probe({ module, target: `https://localhost:${target.port}` });
+    const shown = ['earliest_cert_expiry', 'last_chain_expiry_timestamp_seconds'].map((name) =>
+      Number(new RegExp(`^probe_ssl_${name} (\\S+)$`, 'm').exec(text)?.[1]),
+    );
+    t.deepEqual(shown, [earliest, chain], module);
+  }
 });
 
 test('no key exchange is offered whose size the server chooses', async (t) => {
