@@ -181,3 +181,70 @@ class Body {
     this.#pieces.push(Buffer.from(kept));
   }
 }
+
+type Cookie = {
+  name: string;
+  value: string;
+  host: string;
+  isForSubdomains: boolean;
+  path: string;
+  isSecure: boolean;
+  hasExpired: boolean;
+};
+
+/** The cookies of one probe, kept and sent by the rules of RFC 6265. */
+export class Cookies {
+  readonly #kept = new Map<string, Cookie>();
+
+  /** Keeps what the response from a URL sets. */
+  keep(url: URL, headers: IncomingHttpHeaders): void {
+    for (const line of headers['set-cookie'] ?? []) {
+      const cookie = readCookie(line, url);
+      if (cookie === null) continue;
+      const key = [cookie.host, cookie.path, cookie.name].join(';');
+      if (cookie.hasExpired) this.#kept.delete(key);
+      else if (this.#kept.has(key) || this.#kept.size < MAX_COOKIES) this.#kept.set(key, cookie);
+    }
+  }
+
+  /** What a request to a URL carries, those of the longest path first; empty = none. */
+  sentTo({ protocol, hostname, pathname }: URL): string {
+    return [...this.#kept.values()]
+      .filter(({ isSecure }) => !isSecure || protocol === 'https:')
+      .filter(({ host, isForSubdomains }) => host === hostname || (isForSubdomains && hostname.endsWith(`.${host}`)))
+      .filter(({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`))
+      .toSorted((one, other) => other.path.length - one.path.length)
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; ');
+  }
+}
+
+const MAX_COOKIES = 100;
+
+/** Null for what is no cookie, and for one of another host. */
+function readCookie(line: string, { hostname, pathname }: URL): Cookie | null {
+  const [, name, value, rest = ''] = /^\s*([^=;\s]+)=([^;]*)(.*)$/s.exec(line) ?? [];
+  if (name === undefined || value === undefined) return null;
+  const attributes = new Map(
+    [...rest.matchAll(/;\s*([\w-]+)\s*(?:=([^;]*))?/g)].map(([, key = '', text = '']) => [
+      key.toLowerCase(),
+      text.trim(),
+    ]),
+  );
+  const domain = attributes.get('domain')?.replace(/^\./, '').toLowerCase() || hostname;
+  const isForSubdomains = attributes.has('domain') && domain.includes('.') && isIP(hostname) === 0;
+  if (domain !== hostname && !(isForSubdomains && hostname.endsWith(`.${domain}`))) return null;
+  const path = attributes.get('path') ?? '';
+  const maxAge = attributes.get('max-age') ?? '';
+  return {
+    name,
+    value: value.trim(),
+    host: domain,
+    isForSubdomains,
+    path: path.startsWith('/') ? path : pathname.slice(0, pathname.lastIndexOf('/')) || '/',
+    isSecure: attributes.has('secure'),
+    hasExpired: /^-?\d+$/.test(maxAge)
+      ? Number(maxAge) <= 0
+      : Date.parse(attributes.get('expires') ?? '') <= Date.now(),
+  };
+}

@@ -6,7 +6,7 @@ import { percentDecode } from '../../core/foreign-text.ts';
 import { checkTargetOf, type CheckTarget } from '../../core/monitors/monitor.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { Pattern } from './fields.ts';
-import { exchange, type HopAnswer } from './http-exchange.ts';
+import { Cookies, exchange, type HopAnswer } from './http-exchange.ts';
 import type { HeaderMatch, HttpSettings } from './modules.ts';
 import { ProbeFailure, type ChosenAddress, type ProbeRun } from './run.ts';
 import { securedBy, setTlsGauges, type Secured } from './tls-settings.ts';
@@ -35,6 +35,7 @@ export async function probeHttp(run: ProbeRun, settings: HttpSettings, judge: Ju
   await new HttpProbe({ run, settings, judge, first: { url, host, address } }).probe();
 }
 
+type HopHeaders = { isFirstHost: boolean; hostHeader: string; hasBody: boolean };
 type First = { url: URL; host: string; address: ChosenAddress };
 
 class HttpProbe {
@@ -42,8 +43,7 @@ class HttpProbe {
   readonly #settings: HttpSettings;
   readonly #judge: Judge;
   readonly #first: First;
-  /** By the host of the URL, as the cookies of a browser that knows no domains. */
-  readonly #cookies = new Map<string, Map<string, string>>();
+  readonly #cookies = new Cookies();
 
   constructor({ run, settings, judge, first }: { run: ProbeRun; settings: HttpSettings; judge: Judge; first: First }) {
     this.#run = run;
@@ -86,6 +86,7 @@ class HttpProbe {
     const atAddress = new URL(target);
     atAddress.hostname = address.family === 6 ? `[${address.address}]` : address.address;
     let url = atAddress;
+    let hostHeader = this.#run.hostname ?? this.#settings.hostHeader ?? target.host;
     for (let redirects = 0; ; redirects += 1) {
       const isFirstHost = url.host === atAddress.host;
       // Without a user, a password and a query, each of which may be a secret.
@@ -93,7 +94,7 @@ class HttpProbe {
       const answer = await exchange(this.#run, {
         url,
         method,
-        headers: this.#headers(url, { isFirstHost, hasBody: body !== null }),
+        headers: this.#headers(url, { isFirstHost, hostHeader, hasBody: body !== null }),
         body,
         secured: url.protocol === 'https:' ? this.#secured(url, { isFirstHost, host }) : null,
         reading: {
@@ -114,13 +115,15 @@ class HttpProbe {
         this.#addTimings(answer.timings(), redirects);
         return { answer, isUnfollowed: true };
       }
-      this.#keepCookies(url, answer.headers);
+      this.#cookies.keep(url, answer.headers);
       this.#addTimings(answer.timings(), redirects);
       answer.leave();
       if (!KEEPS_METHOD.has(answer.status)) {
         body = null;
         if (method !== 'HEAD') method = 'GET';
       }
+      // A Host header of the module holds only until a redirect names a host.
+      if (to.host !== url.host || URL.canParse(answer.headers.location ?? '')) hostHeader = to.host;
       // What leads back to the name of the target leads to its address.
       if (to.host === target.host) to.hostname = atAddress.hostname;
       url = to;
@@ -134,13 +137,13 @@ class HttpProbe {
   }
 
   /** Credentials go to the target alone, and not in the clear where it was asked over TLS (D-600). */
-  #headers(url: URL, { isFirstHost, hasBody }: { isFirstHost: boolean; hasBody: boolean }): Record<string, string> {
-    const { headers, hostHeader, authorization } = this.#settings;
+  #headers(url: URL, { isFirstHost, hostHeader, hasBody }: HopHeaders): Record<string, string> {
+    const { headers, authorization } = this.#settings;
     const { url: target } = this.#first;
     const isTrusted = isFirstHost && (url.protocol === 'https:' || target.protocol === 'http:');
     const sent = new Map<string, readonly [name: string, value: string]>();
     const add = (name: string, value: string): void => void sent.set(name.toLowerCase(), [name, value]);
-    if (isFirstHost) add('Host', this.#run.hostname ?? hostHeader ?? target.host);
+    add('Host', hostHeader);
     add('User-Agent', 'Spotcheck/1.0 (uptime check)');
     const fromUrl = isTrusted ? credentialsOf(target) : null;
     if (fromUrl !== null) add('Authorization', fromUrl);
@@ -149,20 +152,9 @@ class HttpProbe {
       const key = name.toLowerCase();
       if ((isTrusted || !CREDENTIALS.has(key)) && (hasBody || !key.startsWith('content-'))) add(name, value);
     }
-    const cookies = [...(this.#cookies.get(url.hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
-    if (cookies.length > 0) add('Cookie', [sent.get('cookie')?.[1], ...cookies].filter(Boolean).join('; '));
+    const cookies = this.#cookies.sentTo(url);
+    if (cookies !== '') add('Cookie', [sent.get('cookie')?.[1], cookies].filter(Boolean).join('; '));
     return Object.fromEntries([...sent.values()].map(([name, value]) => [name, Buffer.from(value).toString('latin1')]));
-  }
-
-  #keepCookies({ hostname }: URL, headers: IncomingHttpHeaders): void {
-    const kept = this.#cookies.get(hostname) ?? new Map<string, string>();
-    this.#cookies.set(hostname, kept);
-    for (const cookie of headers['set-cookie'] ?? []) {
-      const [, name, value] = /^\s*([^=;\s]+)=([^;]*)/.exec(cookie) ?? [];
-      if (name === undefined || value === undefined) continue;
-      if (/;\s*max-age=(?:0|-)/i.test(cookie)) kept.delete(name);
-      else if (kept.size < MAX_COOKIES) kept.set(name, value.trim());
-    }
   }
 
   #judgeHeaders(headers: IncomingHttpHeaders): string[] {
@@ -243,7 +235,6 @@ class HttpProbe {
 }
 
 const CREDENTIALS = new Set(['authorization', 'cookie', 'proxy-authorization']);
-const MAX_COOKIES = 50;
 
 /** Where a redirect leads, which may be no URL of http; null for any other answer. */
 function redirectOf({ status, headers: { location } }: HopAnswer, from: URL): URL | 'nowhere' | null {

@@ -314,13 +314,20 @@ export async function blackboxCases(
   add(true, 'http_trusting', at('http', `/to/302?url=${local('trusted')}`));
   add(false, 'http_trusting', at('http', `/to/302?url=${local('otherHost')}`));
   add(true, 'http_2xx', at('http', '/cookie/start'));
+  const setting = (cookie: string): string => `/set/x?cookie=${encodeURIComponent(cookie)}`;
+  const sent = ['a=1; Path=/', 'a=1; Path=/carries', 'a=1; Path=/; Max-Age=60', 'a=1; Path=/; HttpOnly; SameSite=Lax'];
+  add(true, 'http_2xx', ...sent.map((cookie) => at('http', setting(cookie))));
+  const unsent = ['a=1', 'a=1; Path=/set', 'a=1; Path=/; Secure', 'a=1; Path=/; Domain=example.com'];
+  unsent.push('a=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'a=1; Path=/; Max-Age=0', 'a=1; Path=/carri');
+  add(false, 'http_2xx', ...unsent.map((cookie) => at('http', setting(cookie))));
 
   for (const method of ['HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
     add(true, `http_${method}`, at('http', `/method/${method}`));
     add(false, `http_${method}`, at('http', '/method/GET'));
   }
   add(true, 'http_post_echo', at('http', '/echo'));
-  add(true, 'http_headers', at('http', '/echo'));
+  add(true, 'http_headers', at('http', '/echo'), at('http', '/to/302?url=/echo'));
+  add(false, 'http_headers', at('http', `/to/302?url=http://${at('http', '/echo')}`));
   add(false, 'http_host_echo', at('http', '/echo'));
   cases.push({ module: 'http_host_echo', target: at('http', '/echo'), hostname: 'name.example', isSuccess: true });
   const basic = encodeURIComponent(`Basic ${Buffer.from('ann:p:w').toString('base64')}`);

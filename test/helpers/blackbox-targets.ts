@@ -130,6 +130,13 @@ const PATHS: Readonly<Record<string, RequestListener>> = {
     if (request.headers.cookie?.includes('seen=1')) response.end(BODY);
     else response.writeHead(302, { 'Set-Cookie': 'seen=1; Path=/', Location: '/cookie/back' }).end();
   },
+  set(request, response) {
+    const query = new URL(request.url ?? '', 'http://localhost').searchParams;
+    response.writeHead(302, { 'Set-Cookie': query.get('cookie') ?? '', Location: '/carries/cookie' }).end();
+  },
+  carries(request, response) {
+    response.writeHead(request.headers.cookie === 'a=1' ? 200 : 412).end();
+  },
   headers(_request, response) {
     const lastModified = 'Wed, 21 Oct 2015 07:28:00 GMT';
     response.writeHead(200, { 'X-Version': 'v12', 'Set-Cookie': ['a=1', 'b=2'], 'Last-Modified': lastModified });
