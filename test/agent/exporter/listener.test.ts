@@ -264,7 +264,7 @@ async function writeBomb(): Promise<Buffer> {
   return Buffer.concat([first, ...Array<Buffer>(BOMB_PARTS - 1).fill(next), ...written]);
 }
 
-test('a body that came whole is no longer unpacked after the timeout', async (t) => {
+test.serial('a body that came whole is no longer unpacked after the timeout', async (t) => {
   const bomb = await writeBomb();
   const target = await startHttpServer(t, (_request, response) => response.end(bomb));
   const { probe } = await start(t, { concurrency: 1 });
