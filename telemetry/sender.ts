@@ -1,7 +1,13 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { MetricsRequest, TraceRequest } from '../core/system/otlp.ts';
-import { createHttpClient, readRetryAfter, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import {
+  createHttpClient,
+  readRetryAfter,
+  type HttpAnswer,
+  type HttpClient,
+  type HttpExchange,
+} from '../net/http-client.ts';
 import { encodeMessage } from './protobuf.ts';
 
 /** Where and how one signal is sent; see `OpenTelemetry` of the configuration. */
@@ -77,13 +83,18 @@ function encodeRequest(request: TraceRequest | MetricsRequest): Buffer {
   return encodeMessage('resourceSpans' in request ? 'TraceRequest' : 'MetricsRequest', request);
 }
 
+/** The status decides, also where the body did not come whole: what was taken would otherwise be sent again. */
 function readExchange(exchange: HttpExchange, isJson: boolean): Sent {
-  if (exchange.outcome === 'failed') return { outcome: 'retry', reason: exchange.reason, afterMs: null };
-  const { status, body } = exchange;
+  if (exchange.outcome === 'answered') return readAnswer(exchange, isJson);
+  const { begun, reason } = exchange;
+  return begun === null ? { outcome: 'retry', reason, afterMs: null } : readAnswer({ ...begun, headers: {} }, isJson);
+}
+
+function readAnswer({ status, headers, body }: Omit<HttpAnswer, 'outcome' | 'truncated'>, isJson: boolean): Sent {
   if (status >= 200 && status < 300) return { outcome: isPartial(body, isJson) ? 'partly' : 'accepted' };
   const reason = `The collector responded with ${status}`;
   if (!RETRIED.has(status)) return { outcome: 'refused', reason };
-  return { outcome: 'retry', reason, afterMs: readRetryAfter(exchange, Date.now()) };
+  return { outcome: 'retry', reason, afterMs: readRetryAfter({ headers }, Date.now()) };
 }
 
 /**
