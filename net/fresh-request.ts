@@ -16,6 +16,8 @@ export type ComingAnswer = Pick<EventEmitter, 'on' | 'off'> & {
   headers: IncomingHttpHeaders;
   /** True once the body came to its end. */
   complete: boolean;
+  /** True where a pause stops the reading of the socket; others go on, and queue what comes. */
+  stopsAtOnce?: true;
   socket: Socket;
   pause: () => void;
   resume: () => void;
@@ -65,7 +67,7 @@ export class FreshRequest {
       onBody: (bytes) => this.#pass(bytes),
       onEnd: () => this.#answer?.finish(),
     });
-    this.socket = destination.isSecure ? this.#connectSecurely(destination) : this.#connectPlainly(destination);
+    this.socket = this.#connect(destination);
     events.onSocket(this.socket);
     this.socket.on('end', () => this.#end()).on('error', (error) => this.#fail(error));
     this.socket.once('close', () => this.#close());
@@ -86,17 +88,14 @@ export class FreshRequest {
     this.socket.uncork();
   }
 
-  #connectPlainly(destination: Destination): Socket {
+  #connect(destination: Destination): Socket {
     const buffer = (this.#buffer = spareBuffers.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES));
     const callback = (bytes: number): boolean => {
       this.#take(buffer.subarray(0, bytes));
       return true;
     };
-    return net.connect({ ...destination, onread: { buffer, callback } });
-  }
-
-  #connectSecurely(destination: Destination): Socket {
-    return tls.connect(destination).on('data', (chunk: Buffer) => this.#take(chunk));
+    const options = { ...destination, onread: { buffer, callback } };
+    return destination.isSecure ? tls.connect(options) : net.connect(options);
   }
 
   #take(chunk: Buffer): void {
@@ -143,6 +142,7 @@ export class FreshRequest {
 }
 
 class ReceivedAnswer extends EventEmitter implements ComingAnswer {
+  readonly stopsAtOnce = true;
   readonly socket: Socket;
   readonly httpVersion: string;
   readonly statusCode: number;

@@ -62,12 +62,13 @@ function windowOf(firstByte: number): number {
 }
 
 /**
- * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. `waitedMs` is
- * how long it has waited for the memory of its decoder. The end never rejects.
+ * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. `waits` says
+ * whether it waits for the memory of its decoder, `waitedMs` how long it has. The end never rejects.
  */
 export type ComingBody = {
   ended: Promise<BodyOutcome>;
   soFar: () => Buffer;
+  waits: () => boolean;
   waitedMs: () => number;
   giveUp: () => void;
 };
@@ -85,6 +86,7 @@ export function readBody(response: ComingAnswer, options: Reading): ComingBody {
   return {
     ended: promise,
     soFar: () => reading.buffer.body().bytes,
+    waits: () => reading.waits,
     waitedMs: () => reading.waitedMs,
     giveUp: () => reading.finish('out_of_memory'),
   };
@@ -126,7 +128,7 @@ class BodyReader {
   readonly #receive = (chunk: Buffer) => this.#take(chunk);
   #decoder: Transform | null = null;
   /** What came while the decoder waits for memory, and since when it does. */
-  readonly #early: Buffer[] = [];
+  #early = new BodyBuffer(FREE_BODY_BYTES, () => true);
   #waitsSinceMs: number | null = null;
   #waitedMs = 0;
   #hasEnded = false;
@@ -149,6 +151,10 @@ class BodyReader {
     response.on('close', () => response.complete || this.finish('lost'));
   }
 
+  get waits(): boolean {
+    return this.#waitsSinceMs !== null;
+  }
+
   get waitedMs(): number {
     return this.#waitedMs + (this.#waitsSinceMs === null ? 0 : performance.now() - this.#waitsSinceMs);
   }
@@ -164,8 +170,10 @@ class BodyReader {
 
   finish(outcome: BodyOutcome): void {
     if (this.#isOver) return;
+    // A connection may be lost because nothing is read of it meanwhile.
+    const reached = this.waits ? 'out_of_memory' : outcome;
     this.stop();
-    this.#onEnd(outcome);
+    this.#onEnd(reached);
   }
 
   #finishBody(): void {
@@ -174,7 +182,7 @@ class BodyReader {
 
   #endBody(): void {
     this.#hasEnded = true;
-    if (this.#waitsSinceMs !== null) return;
+    if (this.waits) return;
     if (this.#decoder === null) this.#finishBody();
     else this.#decoder.end();
   }
@@ -182,8 +190,8 @@ class BodyReader {
   #take(chunk: Buffer): void {
     this.#wireBytes += chunk.length;
     if (this.#coding === undefined) return this.#keep(chunk);
-    if (this.#waitsSinceMs === null) this.#decoder ??= this.#obtainDecoder(this.#coding, chunk[0] ?? 0);
-    if (this.#decoder === null) this.#early.push(Buffer.from(chunk));
+    if (!this.waits) this.#decoder ??= this.#obtainDecoder(this.#coding, chunk[0] ?? 0);
+    if (this.#decoder === null) this.#keepEarly(chunk);
     else if (this.#wireBytes > this.#limit + WIRE_SLACK) this.#breakOff(this.#decoder, chunk);
     else this.#decode(this.#decoder, chunk);
   }
@@ -212,19 +220,25 @@ class BodyReader {
       if (this.#isOver) return;
       this.#heldByDecoder = bytes;
       decoder = this.#createDecoder(coding, firstByte);
-      if (this.#waitsSinceMs !== null) this.#takeUp(decoder);
+      if (this.waits) this.#takeUp(decoder);
     });
     if (decoder !== null) return decoder;
     this.#waitsSinceMs = performance.now();
-    this.#response.pause();
+    // Others queue what comes after a pause, in pieces as small as they were sent: a hundred times as much memory.
+    if (this.#response.stopsAtOnce === true) this.#response.pause();
     return null;
+  }
+
+  #keepEarly(chunk: Buffer): void {
+    if (this.#early.add(chunk) === 'full') this.finish('out_of_memory');
   }
 
   #takeUp(decoder: Transform): void {
     this.#endWait();
     this.#decoder = decoder;
     this.#response.resume();
-    for (const chunk of this.#early.splice(0)) this.#decode(decoder, chunk);
+    this.#decode(decoder, this.#early.body().bytes);
+    this.#early = new BodyBuffer(0, () => true);
     if (this.#hasEnded) decoder.end();
   }
 

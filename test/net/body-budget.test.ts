@@ -7,6 +7,7 @@ import { BodyBudget, bodyBudget, FREE_BODY_BYTES, holdingBodies, OutOfBodyMemory
 import { createHttpClient, createProbeClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
+import { requestTo, startCannedServer } from '../helpers/exchange.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { until } from '../helpers/until.ts';
 
@@ -290,11 +291,30 @@ test.serial('bodies of decoders that drip never hold more than all, and none wai
     drips.giveUp();
     return left === 0;
   });
-  t.deepEqual(new Set(await Promise.all(ends)), new Set(['failed']));
+  const kinds = (await Promise.all(ends)).map((end) => (end instanceof OutOfBodyMemory ? 'waited' : end));
+  t.deepEqual(new Set(kinds), new Set(['failed', 'waited']));
   t.true(most > MOST / 2 && most <= MOST);
   await until(() => bodyBudget.heldBytes === 0);
   await setTimeout(50);
   t.is(bodyBudget.heldBytes, 0, 'nothing is taken for a body that is over');
+});
+
+test.serial('a body that waits holds 64 KiB of what comes, in however small pieces it is sent', async (t) => {
+  await until(() => bodyBudget.heldBytes === 0);
+  const charge = bodyBudget.open('ten_other', () => undefined);
+  t.true(charge.take(MOST));
+  const pieces = (count: number): string => '1\r\nx\r\n'.repeat(count);
+  const { port } = await startCannedServer(
+    t,
+    `HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n${pieces(FREE_BODY_BYTES + 1)}`,
+    () => undefined,
+  );
+  const send = createHttpClient({ allowPrivateNetwork: true });
+  let end: unknown;
+  void send(requestTo(port, { deadlineMs: 600_000 })).catch((error: unknown) => (end = error));
+  t.true((await until(() => end)) instanceof OutOfBodyMemory);
+  charge.release();
+  t.is(bodyBudget.heldBytes, 0);
 });
 
 test.serial('the time that a body waits for memory counts neither as latency nor as download', async (t) => {

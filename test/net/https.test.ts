@@ -1,9 +1,12 @@
+import { setTimeout } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import test from 'ava';
 import { readCertificate } from '../../net/certificate.ts';
+import { createDestinations } from '../../net/destination.ts';
+import { FreshRequest, type ComingAnswer } from '../../net/fresh-request.ts';
 import { createProbeClient } from '../../net/http-client.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
-import { bodyOf, expectFailure, requestTo } from '../helpers/exchange.ts';
+import { bodyOf, expectFailure, KILOBYTE, requestTo } from '../helpers/exchange.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 
 const HOSTS = ['localhost', '127.0.0.1'];
@@ -28,6 +31,41 @@ test('a verified certificate is reported with its names and dates, over a name a
     t.like(exchange.certificate, { subject: 'localhost', issuer: 'Test Authority' });
     t.is(Math.round(((exchange.certificate?.validTo ?? 0) - Date.now() / 1000) / 86_400), 20);
   }
+});
+
+test('nothing is read of an answer that is paused, nor kept for later', async (t) => {
+  const size = 8 * 1024 * KILOBYTE;
+  const keys = await authority.issue({ hosts: HOSTS });
+  const { port } = await startHttpServer(t, (_, response) => response.end(Buffer.alloc(size)), keys);
+  const destination = createDestinations({ allowPrivateNetwork: true })(new URL(`https://127.0.0.1:${port}/`));
+  if (destination === null) return t.fail('refused');
+  const { promise: begun, resolve: begin } = Promise.withResolvers<ComingAnswer>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let read = 0;
+  const { url, method, headers } = requestTo(port, { href: `https://127.0.0.1:${port}/` });
+  const request = new FreshRequest(
+    destination,
+    { url, method, headers },
+    {
+      onSocket: () => undefined,
+      onInformational: () => undefined,
+      onAnswer: (answer) => {
+        answer.on('data', (chunk: Buffer) => (read += chunk.length));
+        answer.on('end', end);
+        answer.pause();
+        begin(answer);
+      },
+      onError: (error) => t.fail(error.message),
+    },
+  );
+  const answer = await begun;
+  await setTimeout(300);
+  t.true(read <= 64 * KILOBYTE);
+  t.is(request.socket.readableLength, 0);
+  answer.resume();
+  await ended;
+  t.is(read, size);
+  request.destroy();
 });
 
 test('an expired certificate is reported with its age, and the server sees no request', async (t) => {
