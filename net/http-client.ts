@@ -102,6 +102,9 @@ export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
+/** Of its deadline, the share that a body may wait for memory and a failure still be the target's. */
+const LEAST_SHARE = 0.25;
+
 /**
  * The most 1xx responses before the final one. Servers send two or three; an endless series would keep us busy until
  * the deadline.
@@ -196,7 +199,7 @@ class RunningExchange {
   readonly #account: string;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
-  /** True once the body has waited for memory: then a passed deadline is no fact about the target. */
+  /** True where the body waits for memory or has long waited: then a failure is no fact about the target. */
   #hasWaited: () => boolean = () => false;
   /** State of a response whose body is being read. */
   #begun: () => BegunAnswer | null = () => null;
@@ -274,14 +277,15 @@ class RunningExchange {
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
     const charge = bodyBudget.open(this.#account, coming.giveUp);
     this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
-    this.#hasWaited = () => coming.waitedMs() > 0;
+    this.#timeline.waitedMs = coming.waitedMs;
+    this.#hasWaited = () => coming.waits() || coming.waitedMs() >= LEAST_SHARE * this.#request.deadlineMs;
     const abandon = this.#abandon;
     this.#abandon = () => {
       coming.giveUp();
       abandon();
     };
     const body = await coming.ended;
-    this.#timeline.markBodyEnd(coming.waitedMs());
+    this.#timeline.markBodyEnd();
     charge.complete();
     if (this.#scope === undefined || this.#isSettled || typeof body === 'string') charge.release();
     else this.#scope.charges.push(charge);
@@ -316,9 +320,7 @@ class RunningExchange {
   }
 
   #passDeadline(): void {
-    if (this.#hasWaited()) this.#rejectWith(new OutOfBodyMemory());
-    else this.#fail(timeoutFailure(this.#timeline.step()));
-    this.#abandon();
+    this.#giveUp(timeoutFailure(this.#timeline.step()));
   }
 
   #answer(response: ComingAnswer, { bytes, truncated }: ResponseBody, glimpse?: Promise<Buffer>): void {
@@ -333,7 +335,8 @@ class RunningExchange {
   }
 
   #fail(failure: Failure): void {
-    this.#settle({ outcome: 'failed', ...failure, begun: this.#begun() });
+    if (this.#hasWaited()) this.#rejectWith(new OutOfBodyMemory());
+    else this.#settle({ outcome: 'failed', ...failure, begun: this.#begun() });
   }
 
   #rejectWith(error: Error): void {
@@ -350,7 +353,7 @@ class RunningExchange {
     this.#resolve({
       ...outcome,
       durationMs: this.#timeline.elapsedMs(),
-      waitedMs: this.#timeline.waitedMs,
+      waitedMs: this.#timeline.waitedMs(),
       timings: this.#timeline.timings(),
       certificate: this.#certificate,
     });

@@ -24,8 +24,8 @@ export class Timeline {
   #answeredAt: number | null = null;
   #bodyEndedAt: number | null = null;
   #isReused = false;
-  /** How long the body waited for memory of ours. */
-  waitedMs = 0;
+  /** How long the body has waited for memory of ours, which counts in no time. */
+  waitedMs: () => number = () => 0;
 
   constructor(isSecure: boolean) {
     this.#isSecure = isSecure;
@@ -57,10 +57,8 @@ export class Timeline {
     this.#answeredAt = performance.now();
   }
 
-  /** `waitedMs`: how long the body waited for memory of ours, which counts in no time. */
-  markBodyEnd(waitedMs = 0): void {
-    this.waitedMs = waitedMs;
-    this.#bodyEndedAt = performance.now() - waitedMs;
+  markBodyEnd(): void {
+    this.#bodyEndedAt = performance.now() - this.waitedMs();
   }
 
   /** The step that is under way. */
@@ -73,7 +71,7 @@ export class Timeline {
 
   /** Milliseconds since the start, without those in which the body waited. */
   elapsedMs(): number {
-    return performance.now() - this.#startedAt - this.waitedMs;
+    return performance.now() - this.#startedAt - this.waitedMs();
   }
 
   timings(): Timings {

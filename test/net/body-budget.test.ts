@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { BodyBudget, bodyBudget, FREE_BODY_BYTES, holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
 import { createHttpClient, createProbeClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
 import { createHttpProbe } from '../../probes/http.ts';
@@ -298,6 +298,50 @@ test.serial('bodies of decoders that drip never hold more than all, and none wai
   await setTimeout(50);
   t.is(bodyBudget.heldBytes, 0, 'nothing is taken for a body that is over');
 });
+
+/** Holds all memory until a br body waits, of which the server then has sent all that it sends. */
+async function letWait(t: ExecutionContext, create: typeof createHttpClient) {
+  await until(() => bodyBudget.heldBytes === 0);
+  const charge = bodyBudget.open('ten_other', () => undefined);
+  t.true(charge.take(MOST));
+  charge.complete();
+  const responses: ServerResponse[] = [];
+  const { port } = await startHttpServer(t, (_request, response) => {
+    responses.push(response.writeHead(200, { 'Content-Encoding': 'br' }));
+    response.write(zlib.brotliCompressSync('x').subarray(0, 2));
+  });
+  const send = create({ allowPrivateNetwork: true });
+  return {
+    ask: async (deadlineMs: number) => {
+      const asked = send(requestTo(port, { deadlineMs })).catch((error: unknown) => error);
+      const response = await until(() => responses.pop());
+      await setTimeout(100);
+      return { asked, response };
+    },
+    release: charge.release,
+  };
+}
+
+for (const create of [createHttpClient, createProbeClient]) {
+  test.serial(`a short wait for memory excuses no outage (${create.name})`, async (t) => {
+    const { ask, release } = await letWait(t, create);
+    const { asked } = await ask(10_000);
+    release();
+    const end = (await asked) as HttpExchange;
+    t.like(end, { outcome: 'failed', cause: 'timeout' });
+    t.true(end.waitedMs > 0, 'the wait counts in no latency');
+  });
+
+  test.serial(`what becomes of a body after a long wait for memory is no vote (${create.name})`, async (t) => {
+    const { ask, release } = await letWait(t, create);
+    const [late, lost] = [await ask(2000), await ask(2000)];
+    await setTimeout(1000);
+    lost.response.socket?.resetAndDestroy();
+    await setTimeout(100);
+    release();
+    for (const { asked } of [late, lost]) t.true((await asked) instanceof OutOfBodyMemory);
+  });
+}
 
 test.serial('a body that waits holds 64 KiB of what comes, in however small pieces it is sent', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
