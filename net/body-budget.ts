@@ -9,13 +9,16 @@ const SHARED_BODY_BYTES = 128 * 1024 * 1024;
 /** Of what others leave, an account with several bodies has this part (D-395): some is left for the next one. */
 const PART_OF_AN_ACCOUNT = 1 / 4;
 
+/** How often bodies that wait look for others that have held memory for long, in milliseconds. */
+const RECHECK_MS = 100;
+
 /** What one body holds. */
 export type BodyCharge = {
   /** Takes more bytes; false where none are left, even after others were given up. */
   take: (bytes: number) => boolean;
   /**
-   * Takes bytes once there is room without giving up others, and calls back then: at once, or in the order of requests.
-   * Whoever has its account's share waits apart. Nothing comes of it once the body is complete or released.
+   * Takes bytes once there is room, and calls back then: at once, or in turn. Others are given up only where they have
+   * held memory for longer than this body is patient. Nothing comes of it once the body is complete or released.
    */
   takeInTurn: (bytes: number, onTaken: () => void) => void;
   /** Gives back some of what was taken. */
@@ -35,14 +38,15 @@ export class OutOfBodyMemory extends Error {
   }
 }
 
-/** One body; `account` is whose it is. */
-type Holder = { account: string; bytes: number; giveUp: () => void };
+/** One body: whose it is, for how long others may hold memory that it waits for, and when it began to hold anything. */
+type Holder = { account: string; patienceMs: number; bytes: number; sinceMs: number; giveUp: () => void };
 
 /**
  * A budget of bytes for bodies, in which each account has a share while it has several. Where the share or all is used
  * up, bodies that still come in are given up until there is room: those of the account that holds the most, and of
  * these the ones that have been coming in for longest. An answer that drips holds its memory until its deadline, an
- * honest one is through in a moment and must not wait for it.
+ * honest one is through in a moment and must not wait for it. Bodies that take in turn wait for a while, for others may
+ * be honest, too: first those of the account that holds the least, and in the order of requests.
  */
 export class BodyBudget {
   readonly #mostBytes: number;
@@ -51,6 +55,7 @@ export class BodyBudget {
   readonly #waiting = new Map<Holder, { bytes: number; onTaken: () => void }>();
   readonly #heldByAccount = new Map<string, number>();
   #held = 0;
+  #recheck: NodeJS.Timeout | null = null;
 
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
@@ -60,9 +65,9 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** `account` is whose body it is. */
-  open(account: string, giveUp: () => void): BodyCharge {
-    const holder: Holder = { account, bytes: 0, giveUp };
+  /** `account` is whose body it is; `patienceMs` how long others may hold memory that it waits for. */
+  open(account: string, giveUp: () => void, patienceMs = Number.POSITIVE_INFINITY): BodyCharge {
+    const holder: Holder = { account, patienceMs, bytes: 0, sinceMs: 0, giveUp };
     this.#coming.add(holder);
     return {
       take: (bytes) => this.#take(holder, bytes),
@@ -80,18 +85,21 @@ export class BodyBudget {
   }
 
   #take(holder: Holder, bytes: number): boolean {
-    const { account } = holder;
-    const hasRoom =
-      this.#makeRoom(
-        () => this.#isWithinShare(holder, bytes),
-        (other) => other !== holder && other.account === account,
-      ) &&
-      this.#makeRoom(
-        () => this.#isWithinAll(bytes),
-        (other) => other !== holder,
-      );
+    const hasRoom = this.#makeRoom(holder, bytes);
     if (hasRoom) this.#hold(holder, bytes);
     return hasRoom;
+  }
+
+  /** Gives up others that have held memory for `heldMs` at the least, until there is room for so many bytes more. */
+  #makeRoom(holder: Holder, bytes: number, heldMs = 0): boolean {
+    const untilMs = performance.now() - heldMs;
+    const mayGo = (other: Holder): boolean => other !== holder && other.sinceMs <= untilMs;
+    return (
+      this.#giveUpUntil(
+        () => this.#isWithinShare(holder, bytes),
+        (other) => mayGo(other) && other.account === holder.account,
+      ) && this.#giveUpUntil(() => this.#isWithinAll(bytes), mayGo)
+    );
   }
 
   #isWithinShare(holder: Holder, bytes: number): boolean {
@@ -104,21 +112,30 @@ export class BodyBudget {
   }
 
   #serveWaiting(): void {
+    if (this.#waiting.size === 0) return;
     const beyondShare = new Set<string>();
-    for (const [holder, { bytes, onTaken }] of this.#waiting) {
-      if (beyondShare.has(holder.account)) continue;
-      if (!this.#isWithinShare(holder, bytes)) {
+    const inTurn = [...this.#waiting].toSorted(([a], [b]) => this.#heldBy(a.account) - this.#heldBy(b.account));
+    for (const [holder, { bytes, onTaken }] of inTurn) {
+      if (beyondShare.has(holder.account) || !this.#waiting.has(holder)) continue;
+      if (!this.#makeRoom(holder, bytes, holder.patienceMs)) {
+        if (this.#isWithinShare(holder, bytes)) break;
         beyondShare.add(holder.account);
         continue;
       }
-      if (!this.#isWithinAll(bytes)) return;
       this.#waiting.delete(holder);
       this.#hold(holder, bytes);
       onTaken();
     }
+    if (this.#waiting.size > 0 && this.#recheck === null)
+      this.#recheck = setTimeout(() => this.#recheckNow(), RECHECK_MS);
   }
 
-  #makeRoom(hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean {
+  #recheckNow(): void {
+    this.#recheck = null;
+    this.#serveWaiting();
+  }
+
+  #giveUpUntil(hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean {
     while (!hasRoom()) {
       let first: Holder | null = null;
       for (const holder of this.#coming) {
@@ -152,6 +169,7 @@ export class BodyBudget {
   }
 
   #hold(holder: Holder, bytes: number): void {
+    if (holder.bytes === 0) holder.sinceMs = performance.now();
     holder.bytes += bytes;
     this.#held += bytes;
     const left = this.#heldBy(holder.account) + bytes;

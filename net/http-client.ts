@@ -104,6 +104,8 @@ const EMPTY = Buffer.alloc(0);
 
 /** Of its deadline, the share that a body may wait for memory and a failure still be the target's. */
 const LEAST_SHARE = 0.25;
+/** Of its deadline, the share for which others may hold memory that a body waits for: less, so that its vote stays. */
+const PATIENT_SHARE = 0.2;
 
 /**
  * The most 1xx responses before the final one. Servers send two or three; an endless series would keep us busy until
@@ -275,13 +277,13 @@ class RunningExchange {
     const { socket } = response;
     this.#markAnswer(socket);
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
-    const charge = bodyBudget.open(this.#account, coming.giveUp);
+    const charge = bodyBudget.open(this.#account, coming.giveUp, PATIENT_SHARE * this.#request.deadlineMs);
     this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
     this.#timeline.waitedMs = coming.waitedMs;
     this.#hasWaited = () => coming.waits() || coming.waitedMs() >= LEAST_SHARE * this.#request.deadlineMs;
     const abandon = this.#abandon;
     this.#abandon = () => {
-      coming.giveUp();
+      coming.abandon();
       abandon();
     };
     const body = await coming.ended;

@@ -62,8 +62,8 @@ function windowOf(firstByte: number): number {
 }
 
 /**
- * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. `waits` says
- * whether it waits for the memory of its decoder, `waitedMs` how long it has. The end never rejects.
+ * A body on its way: what of it has come so far, how it ends, what gives it up for want of memory, and what ends it at
+ * once. `waits` says whether it waits for the memory of its decoder, `waitedMs` how long it has. The end never rejects.
  */
 export type ComingBody = {
   ended: Promise<BodyOutcome>;
@@ -71,6 +71,7 @@ export type ComingBody = {
   waits: () => boolean;
   waitedMs: () => number;
   giveUp: () => void;
+  abandon: () => void;
 };
 
 /** `charge` counts what the body holds beyond what is free; without one nothing does. */
@@ -88,7 +89,8 @@ export function readBody(response: ComingAnswer, options: Reading): ComingBody {
     soFar: () => reading.buffer.body().bytes,
     waits: () => reading.waits,
     waitedMs: () => reading.waitedMs,
-    giveUp: () => reading.finish('out_of_memory'),
+    giveUp: () => reading.giveUp(),
+    abandon: () => reading.finish('out_of_memory'),
   };
 }
 
@@ -119,7 +121,7 @@ function decoderOf({ headers }: ComingAnswer): Decoder | undefined {
 
 /** Reads a body and reports once how that ended, unless it is stopped before. */
 class BodyReader {
-  readonly buffer: BodyBuffer;
+  buffer: BodyBuffer;
   readonly #response: ComingAnswer;
   readonly #limit: number;
   readonly #coding: Decoder | undefined;
@@ -132,6 +134,8 @@ class BodyReader {
   #waitsSinceMs: number | null = null;
   #waitedMs = 0;
   #hasEnded = false;
+  /** Given up: what still comes is dropped. */
+  #isDropped = false;
   /** What its decoder may hold, and what the decoded body may still grow by. */
   #heldByDecoder = 0;
   #wireBytes = 0;
@@ -176,8 +180,22 @@ class BodyReader {
     this.#onEnd(reached);
   }
 
+  /**
+   * Gives up what the body holds. One that is still coming to a decoder is read on without keeping anything: where it
+   * has not ended by the deadline, that is a fact about the target.
+   */
+  giveUp(): void {
+    if (this.#decoder === null || this.#heldByDecoder === 0 || this.#hasEnded) return this.finish('out_of_memory');
+    this.#isDropped = true;
+    this.#decoder.destroy();
+    this.#decoder = null;
+    this.#heldByDecoder = 0;
+    this.buffer = new BodyBuffer(0, () => true);
+    this.#response.resume();
+  }
+
   #finishBody(): void {
-    this.finish(this.buffer.body());
+    this.finish(this.#isDropped ? 'out_of_memory' : this.buffer.body());
   }
 
   #endBody(): void {
@@ -189,6 +207,7 @@ class BodyReader {
 
   #take(chunk: Buffer): void {
     this.#wireBytes += chunk.length;
+    if (this.#isDropped) return this.#wireBytes > this.#limit + WIRE_SLACK ? this.#finishBody() : undefined;
     if (this.#coding === undefined) return this.#keep(chunk);
     if (!this.waits) this.#decoder ??= this.#obtainDecoder(this.#coding, chunk[0] ?? 0);
     if (this.#decoder === null) this.#keepEarly(chunk);
@@ -262,6 +281,7 @@ class BodyReader {
 
   /** The decoder may still be at what came before: what that holds counts. */
   #breakOff(decoder: Transform, chunk: Buffer): void {
+    this.#hasEnded = true;
     this.#response.off('data', this.#receive);
     this.#response.pause();
     this.#decode(decoder, chunk, () => this.finish({ ...this.buffer.body(), truncated: true }));
