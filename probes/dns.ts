@@ -9,9 +9,9 @@ import { ResolverPool, inquire } from './dns/inquiry.ts';
 import {
   OwnResolvers,
   createPanel,
+  createSearchDomains,
   hideInObservation,
   isPrivateName,
-  knowSearchDomains,
   readSystemServers,
   type OwnResolversWatch,
   type Panel,
@@ -35,7 +35,7 @@ export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservat
 export function openDnsProbe(
   { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,
   ownServers = readSystemServers,
-  searchDomains = knowSearchDomains,
+  searchDomains = createSearchDomains(),
 ): OpenDnsProbe {
   const resolvers = new ResolverPool();
   const ownResolvers = new OwnResolvers(ownServers, resolvers);

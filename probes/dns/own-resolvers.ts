@@ -79,33 +79,31 @@ export function readSystemServers(): string[] {
 /** For so long the search domains are taken to be the same ones, in milliseconds. */
 const DOMAINS_FRESH_MS = 10_000;
 
-let keptDomains: readonly string[] = [];
-let domainsReadAtMs = Number.NEGATIVE_INFINITY;
-
 /**
- * The domains below which the system completes names; none where its configuration has no such file. It is read at
- * once, as it is for each resolver: for a thread of the pool, which lookups that hang fill up, checks would wait.
+ * Makes the function that says below which domains the system completes names; none where its configuration has no such
+ * file. Where that cannot be read at the moment, they are the former ones. It is read at once, as it is for each
+ * resolver: for a thread of the pool, which lookups that hang fill up, checks would wait.
  */
-export function knowSearchDomains(): readonly string[] {
-  if (performance.now() - domainsReadAtMs > DOMAINS_FRESH_MS) {
-    domainsReadAtMs = performance.now();
-    keptDomains = readSearchDomains();
-  }
-  return keptDomains;
+export function createSearchDomains(path = '/etc/resolv.conf', freshMs = DOMAINS_FRESH_MS): () => readonly string[] {
+  let kept: readonly string[] = [];
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const text = performance.now() - readAtMs > freshMs ? readConfiguration(path) : null;
+    if (text === null) return kept;
+    readAtMs = performance.now();
+    kept = [...text.matchAll(/^[ \t]*(?:search|domain)[ \t]+(.*)$/gm)].flatMap(([, domains = '']) =>
+      domains.split(/\s+/).filter((domain) => domain !== '' && domain !== '.'),
+    );
+    return kept;
+  };
 }
 
-function readSearchDomains(): string[] {
-  const text = readConfiguration();
-  return [...text.matchAll(/^[ \t]*(?:search|domain)[ \t]+(.*)$/gm)].flatMap(([, domains = '']) =>
-    domains.split(/\s+/).filter((domain) => domain !== '' && domain !== '.'),
-  );
-}
-
-function readConfiguration(): string {
+/** Null where the file cannot be read at the moment, for want of descriptors for example. */
+function readConfiguration(path: string): string | null {
   try {
-    return readFileSync('/etc/resolv.conf', 'utf8');
-  } catch {
-    return '';
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : null;
   }
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open as openFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -12,9 +12,10 @@ import type { DnsObservation } from '../../core/checks/dns/observation.ts';
 import type { DnsRecordType } from '../../core/checks/dns/records.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../core/monitors/monitor.ts';
 import { openDnsProbe } from '../../probes/dns.ts';
-import { hideInObservation } from '../../probes/dns/own-resolvers.ts';
+import { createSearchDomains, hideInObservation } from '../../probes/dns/own-resolvers.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { RCODES, startDnsServer, type DnsReply } from '../helpers/dns-server.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
 const { probe, close } = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
@@ -465,6 +466,18 @@ test('a cross check asks the other resolvers and learns who disagrees', async (t
   );
   servers[1]?.zone.set('A name.example', { answers: [a('192.0.2.1')] });
   t.is((await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf)).verdict, 'up');
+});
+
+test('search domains that cannot be read at the moment are the former ones, and none without their file', async (t) => {
+  const path = join(await temporaryFolder(t), 'resolv.conf');
+  const searchDomains = createSearchDomains(path, -1);
+  await writeFile(path, 'nameserver 192.0.2.1\nsearch corp.example . lab.example\n');
+  t.deepEqual(searchDomains(), ['corp.example', 'lab.example']);
+  await rm(path);
+  await mkdir(path);
+  t.deepEqual(searchDomains(), ['corp.example', 'lab.example']);
+  await rm(path, { recursive: true });
+  t.deepEqual(searchDomains(), []);
 });
 
 test.serial('a check behind the guard needs no thread of the pool, which lookups that hang fill up', async (t) => {
