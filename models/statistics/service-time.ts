@@ -128,15 +128,20 @@ async function setTime(
   { run, client }: { run: Run; client: PoolClient },
   { nowMs, wasMs }: { nowMs: number; wasMs: number },
 ): Promise<void> {
+  await recordSetting(run, { nowMs, wasMs });
+  if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
+  await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
+  // The gap is recorded: the next self-watch begins here, and silence counts from here.
+  await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [MARKS.sweep, nowMs]);
+}
+
+/** Records that the service's time was set, here or in one process alone. */
+export async function recordSetting(run: Run, { nowMs, wasMs }: { nowMs: number; wasMs: number }): Promise<void> {
   await run(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE
      SET at = excluded.at, resumed_at = excluded.resumed_at`,
     [TIME.set, nowMs, wasMs],
   );
-  if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
-  await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
-  // The gap is recorded: the next self-watch begins here, and silence counts from here.
-  await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [MARKS.sweep, nowMs]);
 }
 
 /** Whether the service's time was set back so lately that what still held the old one may have written since. */

@@ -7,11 +7,13 @@ import {
   type TimeReading,
 } from '../../core/system/service-clock.ts';
 import type { Database } from '../database.ts';
+import { runOn } from '../sql.ts';
 import {
   correctTime,
   readTime,
   recordAgreement,
   recordClockStep,
+  recordSetting,
   settleAfterRest,
   settleTime,
   type TimeSetting,
@@ -37,6 +39,9 @@ const SLOW_READING_MS = 1000;
 /** A process starts by the first reading that took no longer than this, in milliseconds, or by the best of a few. */
 const GOOD_READING_MS = 20;
 const MAX_FIRST_READINGS = 5;
+
+/** What a process wrote ahead of the service's time by less than this, in milliseconds, is soon the past. */
+const MENDED_STEP_MS = 10_000;
 
 /** Drift is corrected by at most this much per reading, in milliseconds, so that time goes on evenly. */
 const MAX_DRIFT_MS = 20;
@@ -153,6 +158,11 @@ async function compareOnce(
   }
   if (verdict === 'follow') {
     aheadMs += offMs;
+    // What this process wrote meanwhile lies ahead, and newer results would seem older for as long: `reconcile` mends it.
+    if (offMs < -MENDED_STEP_MS) {
+      const wasMs = Math.round(held.serviceMs);
+      await recordSetting(runOn(database.pool), { nowMs: Math.round(wasMs + offMs), wasMs });
+    }
     // A setting by others was reported by them; our own measure of time stood still or jumped only here.
     if (reading.correctionMs === known.correctionMs) options.onStep('machine', Math.round(-offMs));
     return reading;

@@ -1,6 +1,10 @@
 import test from 'ava';
 import type { Database } from '../../../models/database.ts';
+import { runOn } from '../../../models/sql.ts';
+import { findSetBack, readTime } from '../../../models/statistics/service-time.ts';
 import { machineAheadMs, runServiceClock } from '../../../models/system/service-clock.ts';
+import { openTestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 const STALL_MS = 400;
 
@@ -29,4 +33,26 @@ test('a process that stands still at its first reading of the time starts by a b
   t.teardown(stop);
   // By the first reading alone it would be half of the stall.
   t.true(Math.abs(machineAheadMs()) < STALL_MS / 4, `${machineAheadMs()} ms`);
+});
+
+test('a process whose time was a day ahead has what it wrote taken away', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const run = runOn(database.pool);
+  const { databaseMs } = await readTime(database);
+  const setAhead = (aheadMs: number) =>
+    run(
+      `INSERT INTO service_marks (name, at, resumed_at) VALUES ('time', $1, $2) ON CONFLICT (name) DO UPDATE
+       SET resumed_at = excluded.resumed_at`,
+      [Math.round(databaseMs), Math.round(databaseMs) + aheadMs],
+    );
+  await setAhead(86_400_000);
+  const { stop } = await runServiceClock(database, {
+    settles: false,
+    onStep: () => undefined,
+    onFailure: (error) => t.fail(`${error}`),
+  });
+  t.teardown(stop);
+  t.false(await findSetBack(run, Math.round(databaseMs)));
+  await setAhead(0);
+  t.true(await until(async () => await findSetBack(run, Math.round((await readTime(database)).databaseMs))));
 });
