@@ -66,8 +66,7 @@ export async function startServers(
   harness: Harness,
   { folder, logs, clock, kind, disk }: ServerOptions,
 ): Promise<Servers> {
-  const env = clock?.postgresEnv ?? {};
-  const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env });
+  const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
   // Who waited for whom is in the log.
   await withClient(postgres.databaseUrl, async (client) => {
     await client.query('ALTER SYSTEM SET log_lock_waits = on');

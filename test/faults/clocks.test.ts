@@ -145,7 +145,7 @@ if (findFaketime() !== null) {
         dataDir: await newDataDir(t),
         onProgress: () => undefined,
         isDurable: false,
-        env: clock.postgresEnv,
+        env: clock.env,
       });
       t.teardown(postgres.stop);
       const { databaseUrl } = postgres;

@@ -10,11 +10,6 @@ const LIBRARIES = ['x86_64', 'aarch64'].map((name) => `/usr/lib/${name}-linux-gn
 export type SettableClock = {
   /** The environment that makes a program run by this clock. */
   env: Record<string, string>;
-  /**
-   * The same for PostgreSQL, which asks for the time in its signal handlers. The library must not open its file there,
-   * where a session could hang or break its heap: it reads the file once a second.
-   */
-  postgresEnv: Record<string, string>;
   /** Sets the clock this many seconds ahead of the machine's; below 0 behind it. */
   set: (aheadSeconds: number) => Promise<void>;
   /** Deletes the clock's files. */
@@ -44,15 +39,14 @@ export async function makeSettableClock(): Promise<SettableClock | null> {
     await rename(`${path}.new`, path);
   };
   await set(0);
-  const env = {
-    LD_PRELOAD: library,
-    FAKETIME_TIMESTAMP_FILE: path,
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    FAKETIME_DONT_RESET: '1',
-  };
   return {
-    env: { ...env, FAKETIME_NO_CACHE: '1' },
-    postgresEnv: { ...env, FAKETIME_CACHE_DURATION: '1' },
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: path,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      FAKETIME_DONT_RESET: '1',
+    },
     set,
     async remove() {
       await rm(folder, { recursive: true, force: true });
