@@ -66,7 +66,7 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
       aria-label="Main"
       class="shrink-0 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
     >
-      <ul class="flex">
+      <ul class="flex flex-wrap gap-x-1">
         {shown.map((item) => (
           <li key={item.page} class="flex-1">
             <a href={item.href} aria-current={isAt(item) ? 'page' : undefined} class={linkClass(isAt(item))}>

@@ -91,6 +91,38 @@ test('beside the navigation of a tablet all filters and names are in sight, and 
   t.true(box !== null && box.x + box.width <= 320, 'the button is in sight');
 });
 
+test('with the letters that a browser is set to, names are in sight and no control leaves the screen', async (t) => {
+  const { account } = await furnishAccount(t.context.api, 'letters');
+  const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
+  const devtools = await page.context().newCDPSession(page);
+  await page.goto('/');
+  const row = page.getByRole('list', { name: 'Monitors' }).getByRole('link').filter({ hasText: 'http letters' });
+  const name = row.getByText('http letters', { exact: true });
+  const isOnScreen = async (control: Locator, width: number) => {
+    const { x = -1, width: own = 0 } = (await control.boundingBox()) ?? {};
+    return x >= 0 && x + own <= width;
+  };
+  for (const standard of [16, 20, 24, 32]) {
+    await devtools.send('Page.setFontSizes', { fontSizes: { standard } });
+    await until(() =>
+      page.evaluate(`getComputedStyle(document.documentElement).fontSize === '${standard * 0.9375}px'`),
+    );
+    for (const width of [360, 820, 1280, 1920]) {
+      await page.setViewportSize({ width, height: HEIGHT });
+      const at = `letters of ${standard} px at ${width}`;
+      await row.waitFor();
+      t.true(((await name.boundingBox())?.width ?? 0) > 150, `the name with ${at}`);
+      const controls = page.locator('nav:visible :is(a, button):visible, main :is(button, select):visible');
+      for (const control of await controls.all())
+        t.true(await isOnScreen(control, width), `${(await control.textContent()) ?? ''} with ${at}`);
+      t.deepEqual(await findSideways(page), [], at);
+      const cut = await row.evaluate((link) => link.scrollHeight - link.clientHeight);
+      t.true(cut <= 1, `a row lacks ${cut} px with ${at}`);
+    }
+  }
+  t.deepEqual(complaints, []);
+});
+
 /** An hour late: as wide as such figures become. */
 const LATE = { count: 9, p50: 12.345, p99: 3599.9 };
 

@@ -53,7 +53,7 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
           </Chip>
         ))}
       </div>
-      <div class={`flex gap-2 ${layout === 'narrow' ? 'w-full' : ''}`}>
+      <div class={`flex flex-wrap gap-2 ${layout === 'narrow' ? 'w-full' : ''}`}>
         <Search {...search} text={selection.text} onText={(text) => onChange({ text })} />
         {/* In a narrow list the search covers types and tags. */}
         {hasTypes && (
@@ -110,7 +110,7 @@ type SearchProps = Pick<ControlsProps, 'search' | 'onOpenFirst' | 'onEnterList'>
 function Search({ search, text, onText, onOpenFirst, onEnterList }: SearchProps) {
   const actions: Partial<Record<string, () => void>> = { Enter: onOpenFirst, ArrowDown: onEnterList };
   return (
-    <label class="relative min-w-0 flex-1 md:w-56">
+    <label class="relative min-w-24 flex-1 md:w-56">
       <span class="sr-only">Search by name, target, type or tag</span>
       <Icon name="search" class="pointer-events-none absolute left-2.5 top-2.5 size-4 text-soft" />
       <input
@@ -219,17 +219,20 @@ type ListLayout = 'narrow' | 'medium' | 'wide' | 'widest';
 /** Two lines a row, or one. */
 type Density = 'comfortable' | 'dense';
 
-/** From this width on in pixels, the widest first. */
+/** From this width on in rem, the widest first. */
 const LAYOUTS: readonly [from: number, layout: ListLayout][] = [
-  [1400, 'widest'],
-  [860, 'wide'],
-  [600, 'medium'],
+  [93.3, 'widest'],
+  [57.3, 'wide'],
+  [40, 'medium'],
 ];
+
+/** How many pixels a rem has: it grows with the letters that the browser is set to. */
+const remPx = signal(15);
 
 /** The height of a row in pixels; a narrow list has its strips below the names at any density. */
 export function rowHeightOf(layout: ListLayout, chosen: Density): number {
-  if (layout === 'narrow') return 74;
-  return chosen === 'dense' ? 34 : 54;
+  const rem = chosen === 'dense' ? 2.27 : 3.6;
+  return Math.round((layout === 'narrow' ? 4.93 : rem) * remPx.value);
 }
 
 /** The layout for the width of an element; follows changes. */
@@ -239,7 +242,10 @@ export function useListLayout(box: RefObject<HTMLElement | null>): ListLayout {
     const { current } = box;
     if (current === null) return undefined;
     // Its first call comes before the first paint, when the browser has measured everything.
-    const observer = new ResizeObserver(() => (layout.value = layoutFor(current.clientWidth)));
+    const observer = new ResizeObserver(() => {
+      remPx.value = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      layout.value = layoutFor(current.clientWidth);
+    });
     observer.observe(current);
     return () => observer.disconnect();
   }, []);
@@ -247,7 +253,7 @@ export function useListLayout(box: RefObject<HTMLElement | null>): ListLayout {
 }
 
 function layoutFor(width: number): ListLayout {
-  return LAYOUTS.find(([from]) => width >= from)?.[1] ?? 'narrow';
+  return LAYOUTS.find(([from]) => width >= from * remPx.peek())?.[1] ?? 'narrow';
 }
 
 /** The key in local storage: it is of the screen rather than of the person. */
