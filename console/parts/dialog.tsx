@@ -136,7 +136,7 @@ type FormDialogProps = {
   children: ComponentChildren;
 };
 
-/** A modal dialog with a form. */
+/** A modal dialog with a form. While it is sent, nothing closes it. */
 export function FormDialog({
   title,
   action,
@@ -152,10 +152,13 @@ export function FormDialog({
   return (
     <Dialog
       title={title}
-      onClose={onClose}
+      // The answer to a request under way may be shown only once (D-289).
+      onClose={() => isBusy || onClose()}
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button disabled={isBusy} onClick={onClose}>
+            Cancel
+          </Button>
           <Button type="submit" form={id} tone={tone} busy={isBusy} disabled={!canSubmit}>
             {action}
           </Button>

@@ -65,10 +65,11 @@ export function PageOutlet({ page }: { page: Page }) {
   useLayoutEffect(() => {
     if (!loaded.has(page)) void fetch();
   }, [page]);
-  const isReachable = liveState.value === 'live' || liveState.value === 'polling';
+  const { value: connection } = liveState;
   useEffect(() => {
-    if (isReachable && error.peek() !== null) void fetch();
-  }, [isReachable]);
+    // A short outage is over with the next stream, without having been seen as one.
+    if ((connection === 'live' || connection === 'polling') && error.peek() !== null) void fetch();
+  }, [connection]);
   const { path, params, query } = route.value;
   // A loaded page is rendered at once, so that going back restores it; others are rendered when they arrive.
   const isHere = arrived.value === page || loaded.has(page);

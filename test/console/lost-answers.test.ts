@@ -51,6 +51,61 @@ test('an outage that came and went while the stream was lost is listed once the 
   t.deepEqual(complaints, []);
 });
 
+test('a page whose file was lost in a short outage is loaded once the stream is back', async (t) => {
+  const { page, complaints } = await prepare(t);
+  const isBack = Promise.withResolvers<void>();
+  let streams = 0;
+  await page.route('**/v1/live', async (route) => {
+    streams += 1;
+    if (streams === 1) {
+      await route.fulfill({ contentType: 'text/event-stream', body: 'retry: 100\nevent: ready\ndata: {}\n\n' });
+      return;
+    }
+    await isBack.promise;
+    await route.continue();
+  });
+  await page.goto('/');
+  const state = (text: string) => page.getByRole('status').filter({ hasText: text }).first().waitFor();
+  await state('Polling');
+  const lost = ['**/assets/reports-*', '**/v1/session'];
+  for (const path of lost) await page.route(path, (route) => route.abort('connectionrefused'));
+  await page.getByRole('link', { name: 'Reports' }).first().click();
+  await page.getByText('Can’t reach the server. Try again').waitFor();
+  for (const path of lost) await page.unroute(path);
+  isBack.resolve();
+  await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+  await state('Live');
+  t.deepEqual(complaints, []);
+});
+
+test('a dialog whose request is under way is not closed, and shows what is shown once', async (t) => {
+  const { page, complaints } = await prepare(t);
+  const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/v1/tokens', async (route) => {
+    if (route.request().method() === 'POST') {
+      sent.resolve();
+      await answered.promise;
+    }
+    await route.continue();
+  });
+  await page.goto('/settings/tokens');
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Terraform');
+  await page.keyboard.press('Enter');
+  await sent.promise;
+  const dialog = page.getByRole('dialog', { name: 'New API token' });
+  t.true(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());
+  // Of two in a row browsers heed the second themselves.
+  for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press('Escape');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.mouse.click(5, 5);
+  answered.resolve();
+  t.regex((await page.getByLabel('API token', { exact: true }).textContent()) ?? '', /^spk_/);
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
+  await page.getByRole('row').filter({ hasText: 'Terraform' }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
 const FAILED = { status: 500, json: { error: 'internal error' } };
 
 test('a part of the page that cannot be loaded again says so, and is tried again', async (t) => {
