@@ -1,6 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { addPerson } from '../api/person.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
@@ -246,6 +247,51 @@ test('a creation whose answer is lost is said to have happened, perhaps', async 
   }
   const { monitors } = (await account.owner('GET', '/v1/monitors?q=Attic')).json;
   t.is(monitors.length, 1);
+  t.deepEqual(complaints, []);
+});
+
+test('two-factor authentication whose first answer is lost is on, and says what a used code is', async (t) => {
+  const { page, complaints, person } = await prepare(t);
+  await page.goto('/settings/account');
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Your password').fill(person.password);
+  await page.keyboard.press('Enter');
+  const secret = (await dialog.getByLabel('Secret', { exact: true }).textContent()) ?? '';
+  const code = totpCode(secret, Math.floor(Date.now() / 30_000));
+  await dialog.getByLabel('6-digit code').fill(code);
+  await page.route('**/v1/user/totp/confirm', async (route) => {
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  await page.route('**/v1/session', (route) => route.abort('connectionreset'));
+  await page.keyboard.press('Enter');
+  await dialog.getByText('Can’t reach the server').waitFor();
+  for (const path of ['**/v1/user/totp/confirm', '**/v1/session']) await page.unroute(path);
+  await dialog.getByRole('button', { name: 'Turn on' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('Two-factor authentication is on. If you have no recovery codes, create new ones').waitFor();
+  await page.getByText('10 recovery codes left').waitFor();
+
+  await page.getByRole('button', { name: 'New recovery codes' }).click();
+  await dialog.getByLabel('Your password').fill(person.password);
+  await dialog.getByLabel('Code', { exact: true }).fill(code);
+  await page.keyboard.press('Enter');
+  await dialog.getByText('Wrong code, or it was already used: wait for the next one').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+  await page.route('**/v1/user/totp', (route) => route.fulfill({ status: 409, json: { error: 'it is off' } }));
+  await page.route('**/v1/session', async (route) => {
+    const response = await route.fetch();
+    const signedIn = await response.json();
+    await route.fulfill({ response, json: { ...signedIn, user: { ...signedIn.user, totp_enabled: false } } });
+  });
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  await dialog.getByLabel('Your password').fill(person.password);
+  await dialog.getByLabel('Code', { exact: true }).fill('123456');
+  await page.keyboard.press('Enter');
+  await page.getByText('Two-factor authentication is off').waitFor();
+  await page.getByRole('button', { name: 'Turn on' }).waitFor();
   t.deepEqual(complaints, []);
 });
 

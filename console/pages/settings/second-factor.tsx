@@ -1,7 +1,8 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
-import { signedIn } from '../../client/session-state.ts';
+import { session, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import { required, toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -10,14 +11,44 @@ import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Badge } from '../../parts/status.tsx';
 
+/** What fields of proof say where the API refuses them. A code works once, also to sign in. */
+export const PROOF_TEXTS = {
+  password: 'Wrong password',
+  code: 'Wrong code, or it was already used: wait for the next one',
+} as const;
+
+/**
+ * Sends a change of two-factor authentication. If it was turned on or off already, as by a request whose answer was
+ * lost, it returns null after it has closed the dialog and said so.
+ */
+async function change<T>(send: () => Promise<T>, onClose: () => void): Promise<T | null> {
+  const wasOn = signedIn().user.totp_enabled;
+  try {
+    return await send();
+  } catch (failure) {
+    if (!(failure instanceof Failure) || ![0, 409].includes(failure.status)) throw failure;
+    await loadSession().catch(() => undefined);
+    const { value: now } = session;
+    if (now === null || now === 'unknown' || now.user.totp_enabled === wasOn) throw failure;
+    toast(
+      wasOn
+        ? 'Two-factor authentication is off'
+        : 'Two-factor authentication is on. If you have no recovery codes, create new ones',
+    );
+    onClose();
+    return null;
+  }
+}
+
 const CODES_TITLE = 'New recovery codes';
 
 /** A dialog that replaces all recovery codes. */
 function NewCodes({ onClose }: { onClose: () => void }) {
   const made = useSignal<readonly string[] | null>(null);
   const renew = async (proof: Proof) => {
-    const { recovery_codes: codes } = await api.post('/user/recovery-codes', { body: proof });
-    made.value = codes;
+    const answer = await change(() => api.post('/user/recovery-codes', { body: proof }), onClose);
+    if (answer === null) return;
+    made.value = answer.recovery_codes;
     await loadSession();
   };
   if (made.value !== null) return <RecoveryCodes title={CODES_TITLE} codes={made.value} onClose={onClose} />;
@@ -69,7 +100,7 @@ export function SecondFactor() {
 /** A dialog that turns off two-factor authentication. */
 function StopSecondFactor({ onClose }: { onClose: () => void }) {
   const stop = async (proof: Proof) => {
-    await api.delete('/user/totp', { body: proof });
+    if ((await change(() => api.delete('/user/totp', { body: proof }), onClose)) === null) return;
     await loadSession();
     toast('Two-factor authentication turned off');
     onClose();
@@ -103,7 +134,7 @@ type ProofDialogProps = {
 function ProofDialog({ onProof, children, ...dialog }: ProofDialogProps) {
   const password = useSignal('');
   const code = useSignal('');
-  const form = useJudgedForm({ password: 'Wrong password', code: 'Wrong code' });
+  const form = useJudgedForm(PROOF_TEXTS);
   const submit = () => {
     const proof = { password: password.value, code: code.value.trim() };
     const judged = {
@@ -130,16 +161,18 @@ function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const password = useSignal('');
   const started = useSignal<Started | null>(null);
   const code = useSignal('');
-  const form = useJudgedForm({ password: 'Wrong password', code: 'Wrong code' });
+  const form = useJudgedForm(PROOF_TEXTS);
   const made = useSignal<readonly string[] | null>(null);
   const start = () =>
     form.submit({ password: required(password.value, 'Enter your password') }, async () => {
-      started.value = await api.post('/user/totp', { body: { password: password.value } });
+      started.value = await change(() => api.post('/user/totp', { body: { password: password.value } }), onClose);
     });
   const finish = () =>
     form.submit({ code: required(code.value.trim(), 'Enter the code from your app') }, async () => {
-      const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
-      made.value = codes;
+      const body = { code: code.value.trim() };
+      const answer = await change(() => api.post('/user/totp/confirm', { body }), onClose);
+      if (answer === null) return;
+      made.value = answer.recovery_codes;
       await loadSession();
       toast('Two-factor authentication turned on');
     });

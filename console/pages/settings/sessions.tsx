@@ -10,7 +10,7 @@ import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Deadline, Moment } from '../../parts/time.tsx';
 import { useSignInMethods } from '../../shell/open-frame.tsx';
-import { CodeField, PasswordField } from './second-factor.tsx';
+import { CodeField, PROOF_TEXTS, PasswordField } from './second-factor.tsx';
 
 /** Patterns of browsers; the first match counts, since most claim to be others as well. */
 const BROWSERS = [
@@ -216,7 +216,7 @@ function LinkDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const { totp_enabled: hasCode } = signedIn().user;
   const password = useSignal('');
   const code = useSignal('');
-  const form = useJudgedForm({ password: 'Wrong password', code: 'Wrong code' });
+  const form = useJudgedForm(PROOF_TEXTS);
   const submit = () => {
     const judged = {
       password: required(password.value, 'Enter your password'),
