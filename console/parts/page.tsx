@@ -141,8 +141,8 @@ export function Empty({
       <span class="mb-4 grid size-12 place-items-center rounded-full bg-accent-tint text-accent">
         <Icon name={icon} class="size-6" />
       </span>
-      <h2 class="heading text-lg">{title}</h2>
-      <div class="mt-1 text-sm text-soft text-pretty">{children}</div>
+      <h2 class="heading max-w-full text-lg">{title}</h2>
+      <div class="mt-1 max-w-full text-sm text-soft text-pretty">{children}</div>
       {action !== undefined && <div class="mt-5 flex flex-wrap justify-center gap-2">{action}</div>}
     </div>
   );

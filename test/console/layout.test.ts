@@ -40,6 +40,10 @@ test('nothing scrolls sideways at any width, however long names, URLs and reason
   await page.getByLabel('Chosen monitors').check();
   await page.getByRole('list', { name: 'Monitors' }).getByRole('checkbox').first().waitFor();
   problems.push(...(await findAtWidths(page, 'the chosen monitors')));
+  const viewer = await openAs(t, await addPerson(t.context.api, account.account.tenantId, { role: 'viewer' }));
+  await viewer.page.goto('/settings/tokens');
+  await viewer.page.getByRole('heading', { name: 'Owners only' }).waitFor();
+  problems.push(...(await findAtWidths(viewer.page, 'what is for owners')));
   t.deepEqual(problems, []);
   t.deepEqual(complaints, []);
 });
@@ -406,6 +410,19 @@ async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }
     tenantId,
     name,
   ]);
+  await pool.query(
+    `UPDATE reports SET content = replace(content::text, 'http long', $2)::json,
+       details = jsonb_build_object('days', jsonb_build_object($3::text, $4::jsonb), 'incidents', '[]'::jsonb,
+         'service_gaps', '[]'::jsonb)
+     WHERE tenant_id = $1`,
+    [
+      tenantId,
+      name,
+      ids.monitor[0],
+      JSON.stringify([{ date: '2026-03-16', uptime_percent: 98.6, worst_state: 'down', response_ms: { p50: null } }]),
+    ],
+  );
+  await pool.query('UPDATE tenants SET name = $2 WHERE id = $1', [tenantId, name]);
   await pool.query('UPDATE users SET name = $2 WHERE tenant_id = $1', [tenantId, name]);
   await pool.query('UPDATE audit_log SET object_name = $2 WHERE tenant_id = $1', [tenantId, name]);
   await pool.query('UPDATE delivery_attempts SET error = $2, response = $2 WHERE delivery_id = ANY($1::text[])', [

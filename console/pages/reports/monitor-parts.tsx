@@ -177,7 +177,7 @@ export function MonitorParts({
       }
     >
       <StripLegend />
-      <div class="grid gap-3">
+      <div class="grid grid-cols-1 gap-3">
         {found.slice(0, wanted.value).map((monitor) => (
           <MonitorPart key={monitor.id} monitor={monitor} incidents={byMonitor.get(monitor.id) ?? []} />
         ))}
