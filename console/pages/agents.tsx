@@ -149,7 +149,7 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
     name: 'Use 1 to 255 characters, no line breaks',
     region: 'Use at most 255 characters, no line breaks',
   });
-  useUnsaved(() => name.value.trim() !== '' || region.value.trim() !== '');
+  useUnsaved(() => name.value.trim() !== '' || region.value.trim() !== '', form.isBusy.value);
   const body = () => ({ name: name.value.trim(), region: region.value.trim() === '' ? null : region.value.trim() });
   const create = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () =>

@@ -1,8 +1,8 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { sentenceOf, serviceSeconds } from '../client/answer.ts';
-import { guardLeaving, type LeaveGuard } from '../shell/router.ts';
+import { guardLeaving, route, type LeaveGuard } from '../shell/router.ts';
 import { useFormAction } from './action.tsx';
 import { Button, IconButton } from './button.tsx';
 import { SelectField } from './choice-fields.tsx';
@@ -100,8 +100,8 @@ export function confirm(question: Question): Promise<boolean> {
 
 /** The open confirmation, if any; the layout renders it once. */
 export function ConfirmDialog() {
-  // The end of the session takes the layout away, and what was asked with it.
-  useEffect(() => () => openQuestion.peek()?.answer(false), []);
+  // What was asked goes with its page, and with the layout at the end of the session.
+  useLayoutEffect(() => () => openQuestion.peek()?.answer(false), [route.value.path]);
   if (openQuestion.value === null) return null;
   const { title, text, action, tone = 'danger', answer } = openQuestion.value;
   return (
@@ -221,7 +221,14 @@ export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: b
   useEffect(() => {
     if (!isNeeded) return undefined;
     const isFree = () => latest.current.isFree();
-    const stop = guardLeaving({ ...guard, isFree });
+    const { query } = guard;
+    const stop = guardLeaving({
+      query,
+      isFree,
+      get ask() {
+        return latest.current.ask;
+      },
+    });
     const warn = (event: BeforeUnloadEvent) => {
       if (!isFree()) event.preventDefault();
     };
@@ -234,11 +241,18 @@ export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: b
 }
 
 /**
- * Asks before leaving a form with unsaved input. `isUnsaved` is called when the form is rendered and at the moment of
- * leaving; `query` is that of a `LeaveGuard`.
+ * Asks before leaving a form with unsaved input, which may be on its way (`isBusy`). `isUnsaved` is called when the
+ * form is rendered and at the moment of leaving; `query` is that of a `LeaveGuard`.
  */
-export function useUnsaved(isUnsaved: () => boolean, query?: string): void {
-  useLeaveGuard({ isNeeded: isUnsaved(), isFree: () => !isUnsaved(), ask: askUnsaved, query });
+export function useUnsaved(isUnsaved: () => boolean, isBusy: boolean, query?: string): void {
+  const ask = isBusy ? askSent : askUnsaved;
+  useLeaveGuard({ isNeeded: isUnsaved(), isFree: () => !isUnsaved(), ask, query });
+}
+
+/** Asks before leaving what was sent and is not answered yet (D-673). */
+export function askSent(): Promise<boolean> {
+  const text = 'It was sent already, and may still be saved: check before you try again.';
+  return confirm({ title: 'Leave while saving?', text, action: 'Leave' });
 }
 
 function askUnsaved(): Promise<boolean> {

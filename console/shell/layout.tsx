@@ -213,8 +213,10 @@ const dialog = signal<ComponentType<{ onClose: () => void }> | null>(null);
 /** The command palette, which opens with Ctrl-K or Cmd-K on every page, also from within a field. */
 function CommandPalette() {
   useShortcut('Ctrl+K', 'Command palette', openPalette);
+  const close = () => void (isOpen.value = false);
+  useLayoutEffect(() => close, [route.value.path]);
   const { value: Shown } = dialog;
-  return isOpen.value && Shown !== null ? <Shown onClose={() => (isOpen.value = false)} /> : null;
+  return isOpen.value && Shown !== null ? <Shown onClose={close} /> : null;
 }
 
 /** Opens the command palette. */

@@ -77,11 +77,13 @@ type Navigation = {
   replace?: boolean;
   /** Without a confirmation, as from what was deleted. */
   isFree?: boolean;
+  /** Only while this path is shown: who has gone elsewhere during a request stays there. */
+  from?: string;
 };
 
 /** Goes to a page of the console. */
-export function navigate(to: string, { replace = false, isFree = false }: Navigation = {}): void {
-  if (to === currentAddress()) return;
+export function navigate(to: string, { replace = false, isFree = false, from }: Navigation = {}): void {
+  if (to === currentAddress() || (from ?? route.value.path) !== route.value.path) return;
   const left = isFree ? [] : blocking(to);
   if (left.length > 0) {
     void mayLeave(left).then((mayGo) => mayGo && navigate(to, { replace }));

@@ -346,6 +346,58 @@ test('a deletion that is under way shows on the button that it was chosen from',
   t.deepEqual(complaints, []);
 });
 
+test('who leaves a form that is being saved is told that it may be, and stays where they went', async (t) => {
+  const { page, complaints } = await prepare(t);
+  for (const [path, button] of [
+    ['monitors', 'Create monitor'],
+    ['maintenance', 'Plan maintenance'],
+  ] as const) {
+    const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(/\/v1\/(monitors|maintenance-windows)$/, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      sent.resolve();
+      await answered.promise;
+      return route.continue();
+    });
+    await page.goto(`/${path}/new`);
+    await page.getByLabel('Name', { exact: true }).fill('Attic');
+    if (path === 'maintenance') await page.getByLabel('All monitors').check();
+    await page.getByRole('button', { name: button }).click();
+    await sent.promise;
+    await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+    const question = page.getByRole('dialog', { name: 'Leave while saving?' });
+    await question.getByText('may still be saved').waitFor();
+    await question.getByRole('button', { name: 'Leave' }).click();
+    await page.waitForURL('**/incidents');
+    answered.resolve();
+    await page.getByText(/^Attic (is saved as a draft|planned)$/).waitFor();
+    t.regex(page.url(), /\/incidents$/);
+    await page.unroute(/\/v1\/(monitors|maintenance-windows)$/);
+  }
+  t.deepEqual(complaints, []);
+});
+
+test('a confirmation and the command palette go with their page', async (t) => {
+  const { page, complaints, account, path } = await prepare(t);
+  await page.goto('/incidents');
+  await page.getByRole('link', { name: 'Monitors', exact: true }).first().click();
+  await page.getByRole('link', { name: /Shop/ }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  const question = page.getByRole('dialog', { name: 'Delete Shop?' });
+  await question.waitFor();
+  await page.goBack();
+  await question.waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Command palette' });
+  await palette.waitFor();
+  await page.goForward();
+  await page.waitForURL(`**${path}`);
+  await palette.waitFor({ state: 'detached' });
+  t.is((await account.owner('GET', `/v1${path}`)).status, 200);
+  t.deepEqual(complaints, []);
+});
+
 test('an acknowledgement shows at once where there is no stream', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id, path } = await prepare(t);

@@ -186,7 +186,7 @@ function DeleteAgent({ agent }: { agent: Agent }) {
     await action.run(async () => {
       await api.delete('/agents/{id}', { path: { id: agent.id } });
       toast(`${agent.name} deleted`);
-      navigate(PATHS.agents, { replace: true });
+      navigate(PATHS.agents, { replace: true, from: `/agents/${agent.id}` });
     });
   };
   return (

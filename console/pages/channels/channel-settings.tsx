@@ -138,7 +138,7 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
     };
   };
   const body = () => changesOf(saved.current, fields());
-  useUnsaved(() => Object.keys(body()).length > 0, 'tab');
+  useUnsaved(() => Object.keys(body()).length > 0, form.isBusy.value, 'tab');
   const save = () =>
     form.submit({ name: required(name.trim(), 'Enter a name'), ...judgeRoute(route) }, async () => {
       const path = { id: channel.id };
@@ -305,7 +305,7 @@ function DeleteChannel({ channel }: { channel: Channel }) {
     await action.run(async () => {
       await api.delete('/channels/{id}', { path: { id: channel.id } });
       toast(`${channel.name} deleted`);
-      navigate(PATHS.channels, { replace: true, isFree: true });
+      navigate(PATHS.channels, { replace: true, isFree: true, from: `/channels/${channel.id}` });
     });
   };
   return (

@@ -147,6 +147,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
         reports.value,
         isFollowing.value,
       ]) !== UNTOUCHED,
+    form.isBusy.value,
   );
   const isWebhook = type === 'webhook';
   const isEmail = type === 'email';

@@ -111,7 +111,7 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
   const change = (index: number, changed: Partial<Draft>) =>
     (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
   const body = () => ({ rules: drafts.value.map(ruleOf) });
-  useUnsaved(() => JSON.stringify(body().rules) !== JSON.stringify(known.current), 'tab');
+  useUnsaved(() => JSON.stringify(body().rules) !== JSON.stringify(known.current), form.isBusy.value, 'tab');
   const save = () =>
     form.submit(judge(drafts.value), async () => {
       const path = { id: channel.id };

@@ -42,7 +42,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
     };
   };
   const isChanged = () => Object.keys(body()).length > 0;
-  useUnsaved(isChanged, 'tab');
+  useUnsaved(isChanged, form.isBusy.value, 'tab');
   const save = () =>
     form.submit(judgeWebhook(webhook.value, false), async () => {
       const path = { id: channel.id };

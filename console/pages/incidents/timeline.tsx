@@ -175,7 +175,7 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
 function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
   const text = useDraft(`note on ${incidentId}`, '');
   const formAction = useFormAction();
-  useUnsaved(() => text.value.trim() !== '');
+  useUnsaved(() => text.value.trim() !== '', formAction.isBusy.value);
   const send = async () => {
     const note = text.value;
     if (note.trim() === '') return;

@@ -9,7 +9,7 @@ import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/copy.tsx';
-import { confirm, useLeaveGuard } from '../../parts/dialog.tsx';
+import { askSent, confirm, useLeaveGuard } from '../../parts/dialog.tsx';
 import { Field, Form, FormError, TextArea, TextField, inputClass } from '../../parts/field.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage, ViewOnly } from '../../parts/object-page.tsx';
@@ -119,7 +119,10 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
   const isSaved = useRef(false);
   useLeaveGuard({
     isNeeded: Object.keys(changesOf(saved.current, bodyOf(draft))).length > 0,
-    ask: () => confirm({ title: 'Discard changes?', text: 'They have not been saved.', action: 'Discard' }),
+    ask: () =>
+      form.isBusy.value
+        ? askSent()
+        : confirm({ title: 'Discard changes?', text: 'They have not been saved.', action: 'Discard' }),
     isFree: () => isSaved.current,
   });
   const save = () =>
@@ -130,7 +133,8 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
           : await change({ id: window.id, known: saved, sent: bodyOf(draft) });
       isSaved.current = true;
       toast(isNew ? `${name} planned` : 'Saved');
-      navigate(`/maintenance/${id}`, { replace: true });
+      const from = isNew ? PATHS.maintenanceNew : `/maintenance/${id}/edit`;
+      navigate(`/maintenance/${id}`, { replace: true, from });
       await loadAll();
     });
   const request = (): ApiRequest =>

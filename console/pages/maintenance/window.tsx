@@ -111,7 +111,7 @@ function Actions({ window, onChanged }: ChangeProps) {
     await action.run(async () => {
       await api.delete('/maintenance-windows/{id}', { path });
       toast(`${name} deleted`);
-      navigate(PATHS.maintenance, { replace: true });
+      navigate(PATHS.maintenance, { replace: true, from: `/maintenance/${id}` });
       await loadAll();
     });
   };

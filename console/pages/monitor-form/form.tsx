@@ -45,7 +45,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   const isWide = useWide();
   const created = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
-  useUnsaved(() => !isSaved.value && isChanged(draft.value, first));
+  useUnsaved(() => !isSaved.value && isChanged(draft.value, first), action.isBusy.value);
   // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
@@ -79,8 +79,9 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
     if (type === 'heartbeat') created.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
     // What was typed is stored by now: a later sign-in must not restore it.
     draft.value = first;
-    if (created.value === null)
-      leave(id, target.trim() === '' && type !== 'heartbeat' ? `${name} is saved as a draft` : `${name} created`);
+    if (created.value !== null) return;
+    const isDraft = target.trim() === '' && type !== 'heartbeat';
+    leave(id, isDraft ? `${name} is saved as a draft` : `${name} created`, PATHS.monitorNew);
   };
   const change = async (id: string) => {
     const isStored = await saveUnlessChanged(async () => {
@@ -93,7 +94,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       isSaved.value = true;
       await saveChannels(id, { before: first.channels, after: draft.value.channels });
     });
-    if (isStored) leave(id, 'Saved');
+    if (isStored) leave(id, 'Saved', `/monitors/${id}/edit`);
   };
   const save = async () => {
     if (action.isBusy.peek()) return;
@@ -163,9 +164,9 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   );
 }
 
-function leave(id: string, text: string): void {
+function leave(id: string, text: string, from: string): void {
   toast(text);
-  navigate(`/monitors/${id}`, { replace: true });
+  navigate(`/monitors/${id}`, { replace: true, from });
 }
 
 /** The errors that belong to no field, at the top of the form. */

@@ -80,7 +80,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
     if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete monitor' }))) return;
     await act('delete', async () => {
       await api.delete('/monitors/{id}', { path: { id } });
-      navigate(PATHS.monitors, { replace: true });
+      navigate(PATHS.monitors, { replace: true, from: `/monitors/${id}` });
       putMonitors([], [id]);
       toast(`${name} deleted`);
     });
