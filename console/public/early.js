@@ -6,6 +6,33 @@ try {
   // Without storage the system decides.
 }
 
+// During an update a page can name files that are not there: it is loaded once more, and then says so.
+let isBroken = false;
+const notice = (event) => {
+  if (/\/assets\/index-/.test(event.target.src ?? event.target.href)) isBroken = true;
+};
+addEventListener('error', notice, true);
+addEventListener('load', () => {
+  // Without storage it might be loaded again for ever.
+  let isAgain = true;
+  try {
+    isAgain = sessionStorage.getItem('reloaded') !== null;
+    if (isBroken) sessionStorage.setItem('reloaded', '');
+    else sessionStorage.removeItem('reloaded');
+  } catch {}
+  if (!isBroken) return;
+  if (!isAgain) {
+    location.reload();
+    return;
+  }
+  document.body.insertAdjacentHTML(
+    'afterbegin',
+    `<div class="px-6 py-16 text-center text-sm"><p>Can’t load all of this page. Spotcheck may be updating: try again soon.</p>
+    <button class="mt-4 h-9 rounded-md bg-accent px-3.5 font-medium text-accent-ink">Reload page</button></div>`,
+  );
+  document.querySelector('button').addEventListener('click', () => location.reload());
+});
+
 // What the console asks for first is on its way while its own parts still are; `client/api.ts` takes it.
 const base = document.documentElement.dataset.base ?? '';
 const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];

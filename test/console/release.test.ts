@@ -11,22 +11,63 @@ const built = await readConsole(DIST, '');
 const files = new Map(built?.files);
 withApiServer(test, {}, (routes) => void routes.use(consolePages(built && { ...built, files }, '')));
 
-test('a tab that is open during an update offers the new version where the old one’s files are gone', async (t) => {
+test.serial(
+  'a tab that is open during an update offers the new version where the old one’s files are gone',
+  async (t) => {
+    const { api } = t.context;
+    const { person } = await furnishAccount(api, 'release');
+    const browser = await startBrowser(t);
+    const { page, complaints } = await openPage(t, browser, { url: api.url });
+    const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
+    await page.context().addCookies([{ name, value, url: api.url }]);
+    await page.goto('/');
+    await page.getByRole('list', { name: 'Monitors' }).waitFor();
+    for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
+    await page.getByRole('link', { name: 'Reports' }).first().click();
+    await page.getByText('Spotcheck was updated').waitFor();
+    t.is(await page.getByRole('alert').count(), 0, 'the server answers');
+    t.deepEqual(await findBarriers(page), []);
+    for (const [path, file] of built?.files ?? []) files.set(path, file);
+    await page.getByRole('button', { name: 'Reload page' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial('a page whose first files are gone is loaded once more, and then says what to do', async (t) => {
   const { api } = t.context;
-  const { person } = await furnishAccount(api, 'release');
   const browser = await startBrowser(t);
-  const { page, complaints } = await openPage(t, browser, { url: api.url });
-  const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
-  await page.context().addCookies([{ name, value, url: api.url }]);
-  await page.goto('/');
-  await page.getByRole('list', { name: 'Monitors' }).waitFor();
-  for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
-  await page.getByRole('link', { name: 'Reports' }).first().click();
-  await page.getByText('Spotcheck was updated').waitFor();
-  t.is(await page.getByRole('alert').count(), 0, 'the server answers');
-  t.deepEqual(await findBarriers(page), []);
-  for (const [path, file] of built?.files ?? []) files.set(path, file);
-  await page.getByRole('button', { name: 'Reload page' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
-  t.deepEqual(complaints, []);
+  for (const lost of [/\/assets\/index-[^/]+\.js$/, /\/assets\/index-[^/]+\.css$/]) {
+    const { page, complaints } = await openPage(t, browser, { url: api.url });
+    let visits = 0;
+    page.on('request', (request) => (visits += request.isNavigationRequest() ? 1 : 0));
+    const isGone = (path: string) => lost.test(path);
+    for (const path of [...files.keys()].filter(isGone)) files.delete(path);
+    await page.goto('/');
+    const sentence = page.getByText('Can’t load all of this page.');
+    await sentence.waitFor();
+    t.is(visits, 2);
+    for (const [path, file] of built?.files ?? []) files.set(path, file);
+    await page.getByRole('button', { name: 'Reload page' }).click();
+    await page.getByLabel('Password').waitFor();
+    t.is(await sentence.count(), 0);
+
+    // The next time it is loaded once more again, and finds them.
+    let isLost = true;
+    await page.route(lost, async (route) => {
+      if (isLost) await route.fulfill({ status: 404, body: '' });
+      else await route.continue();
+      isLost = false;
+    });
+    visits = 0;
+    await page.reload();
+    await page.waitForRequest((request) => request.isNavigationRequest());
+    await page.getByLabel('Password').waitFor();
+    t.deepEqual([visits, await sentence.count()], [2, 0]);
+    // Browsers complain of a page in the place of styles, too.
+    t.deepEqual(
+      complaints.filter((complaint) => !complaint.includes('MIME type')),
+      [],
+    );
+  }
 });
