@@ -13,6 +13,7 @@ import { Tooltip } from '../parts/tooltip.tsx';
 import { PAGES } from '../routes.ts';
 import { CommonKeys, showKeys, useShortcut } from './keys.tsx';
 import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
+import { fetchPart } from './page-outlet.tsx';
 import { cameBack, leave, route } from './router.ts';
 import { chooseTheme, theme, type Theme } from './theme.ts';
 
@@ -223,7 +224,7 @@ function CommandPalette() {
 function openPalette(): void {
   isOpen.value = true;
   if (dialog.peek() !== null) return;
-  import('./palette-dialog.tsx').then(
+  fetchPart(() => import('./palette-dialog.tsx')).then(
     ({ PaletteDialog }) => (dialog.value = PaletteDialog),
     (failure: unknown) => {
       isOpen.value = false;

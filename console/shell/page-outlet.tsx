@@ -87,8 +87,12 @@ export function PageOutlet({ page }: { page: Page }) {
   return <FailedLoad error={error.value} onRetry={() => void fetch()} />;
 }
 
-/** The file of a page is gone although the server answers. */
-class OldRelease extends Error {}
+/** A file of the console is gone although the server answers. */
+class OldRelease extends Failure {
+  constructor() {
+    super('Spotcheck was updated. Reload the page', { status: 404 });
+  }
+}
 
 function NewRelease() {
   return (
@@ -103,9 +107,13 @@ function NewRelease() {
 }
 
 async function fetchPage(page: Page): Promise<void> {
-  if (loaded.has(page)) return;
+  if (!loaded.has(page)) loaded.set(page, await fetchPart(page));
+}
+
+/** Loads a part of the console that is in a file of its own, if need be once more; rejects with a `Failure`. */
+export async function fetchPart<T>(load: () => Promise<T>): Promise<T> {
   try {
-    loaded.set(page, await page());
+    return await load().catch(load);
   } catch {
     // The browser does not say why: whether the server answers at all does.
     await request('GET', '/session', { answersOwn401: true }).catch((failure: unknown) => {

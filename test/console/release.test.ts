@@ -24,11 +24,43 @@ test.serial(
     await page.getByRole('list', { name: 'Monitors' }).waitFor();
     for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
     await page.getByRole('link', { name: 'Reports' }).first().click();
-    await page.getByText('Spotcheck was updated').waitFor();
+    await page.getByText('Spotcheck was updated', { exact: true }).waitFor();
     t.is(await page.getByRole('alert').count(), 0, 'the server answers');
     t.deepEqual(await findBarriers(page), []);
     for (const [path, file] of built?.files ?? []) files.set(path, file);
     await page.getByRole('button', { name: 'Reload page' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial(
+  'a file that is lost once is loaded again, and the command palette says why it does not open',
+  async (t) => {
+    const { api } = t.context;
+    const { person } = await furnishAccount(api, 'lost');
+    const browser = await startBrowser(t);
+    const { page, complaints } = await openPage(t, browser, { url: api.url });
+    const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
+    await page.context().addCookies([{ name, value, url: api.url }]);
+    await page.goto('/');
+    await page.getByRole('list', { name: 'Monitors' }).waitFor();
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    const lose = async (paths: readonly string[], say: RegExp) => {
+      for (const path of paths) await page.route(path, (route) => route.abort());
+      await page.keyboard.press('Control+k');
+      await page.getByRole('alert').filter({ hasText: say }).getByRole('button', { name: 'Dismiss' }).click();
+      for (const path of paths) await page.unroute(path);
+    };
+    await lose(['**/assets/palette-dialog-*'], /^Spotcheck was updated\. Reload the page/);
+    await lose(['**/assets/palette-dialog-*', '**/v1/session'], /^Can’t reach the server/);
+    t.is(await palette.count(), 0);
+    await page.keyboard.press('Control+k');
+    await palette.waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.route('**/assets/reports-*', (route) => route.abort(), { times: 1 });
+    await page.getByRole('link', { name: 'Reports' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
     t.deepEqual(complaints, []);
   },
