@@ -26,9 +26,7 @@ export function InvitationPage({ params }: PageProps) {
   if (invitation.error.value instanceof Failure && [404, 410].includes(invitation.error.value.status)) {
     return (
       <OpenFrame title="Invitation expired" lead="It was used, revoked, or is older than 7 days. Ask for a new one.">
-        <a class="text-sm font-medium text-accent underline underline-offset-2" href="/">
-          Sign in
-        </a>
+        <SignInLink />
       </OpenFrame>
     );
   }
@@ -38,6 +36,18 @@ export function InvitationPage({ params }: PageProps) {
     <OpenFrame title="Invitation">
       <Loaded load={invitation}>{() => null}</Loaded>
     </OpenFrame>
+  );
+}
+
+function hasNoAnswer(failure: unknown): boolean {
+  return failure instanceof Failure && failure.status === 0;
+}
+
+function SignInLink() {
+  return (
+    <a class="text-sm font-medium text-accent underline underline-offset-2" href="/">
+      Sign in
+    </a>
   );
 }
 
@@ -59,11 +69,17 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
   });
   const accept = () =>
     form.submit(judge(), async () => {
-      await request('POST', '/invitations/accept', {
-        body: { token, name: name.value.trim(), password: password.value },
-        answersOwn401: true,
-      });
-      await loadSession();
+      try {
+        await request('POST', '/invitations/accept', {
+          body: { token, name: name.value.trim(), password: password.value },
+          answersOwn401: true,
+        });
+        await loadSession();
+      } catch (failure) {
+        // Without a connection nothing was sent.
+        if (!hasNoAnswer(failure) || !navigator.onLine) throw failure;
+        throw new Failure('the connection was lost. You may have joined: try to sign in', { status: 0 });
+      }
       navigate('/', { replace: true });
     });
   return (
@@ -87,6 +103,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
               autocomplete="name"
               required
               autofocus
+              maxLength={255}
               error={form.problem('name')}
               onValue={(value) => (name.value = value)}
             />
@@ -102,6 +119,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
               onValue={(value) => (password.value = value)}
             />
             <FormError text={form.rest} />
+            {hasNoAnswer(form.failure) && <SignInLink />}
             <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
               Join
             </Button>

@@ -1,5 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { addPerson } from '../api/person.ts';
+import { signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { totpCode } from '../helpers/totp.ts';
 
@@ -292,6 +293,27 @@ test('two-factor authentication whose first answer is lost is on, and says what 
   await page.keyboard.press('Enter');
   await page.getByText('Two-factor authentication is off').waitFor();
   await page.getByRole('button', { name: 'Turn on' }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('who joins by an invitation and gets no answer learns that they may have joined, and signs in', async (t) => {
+  const { person } = await prepare(t);
+  const email = `${person.user.id}@shop.example`;
+  const { json } = await person.call('POST', '/v1/invitations', { email, role: 'editor' });
+  const { page, complaints } = await open(t, null);
+  await page.goto(new URL(json.url).pathname);
+  t.is(await page.getByLabel('Name').getAttribute('maxlength'), '255');
+  await page.getByLabel('Name').fill('Grace Hopper');
+  await page.getByLabel('Password').fill('a long pass phrase');
+  await page.route('**/v1/invitations/accept', async (route) => {
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: 'Join' }).click();
+  await page.getByText('The connection was lost. You may have joined: try to sign in').waitFor();
+  await page.context().clearCookies();
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await signIn(page, { email, password: 'a long pass phrase' });
   t.deepEqual(complaints, []);
 });
 
