@@ -31,6 +31,17 @@ export const PATHS = {
   invitation: '/invitations/:token',
 } as const;
 
+/** The sections of the settings, with what is in them. */
+export const SETTINGS: readonly { section: string; label: string; about: string; forOwners?: boolean }[] = [
+  { section: 'account', label: 'Profile', about: 'Name, password, two-factor authentication, time zone' },
+  { section: 'sessions', label: 'Sessions', about: 'Where you are signed in' },
+  { section: 'tokens', label: 'API tokens', about: 'Access for programs', forOwners: true },
+  { section: 'ping-key', label: 'Ping key', about: 'Heartbeats that their first ping creates' },
+  { section: 'members', label: 'Members', about: 'Invitations, roles, account name' },
+  { section: 'usage', label: 'Plan and usage', about: 'Limits' },
+  { section: 'audit-log', label: 'Audit log', about: 'History of changes', forOwners: true },
+];
+
 /** The name of a page. */
 export type PageName = keyof typeof PATHS;
 

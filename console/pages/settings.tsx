@@ -9,37 +9,31 @@ import { Loaded, useLoad } from '../parts/load.tsx';
 import { Card, Empty, Page, Section } from '../parts/page.tsx';
 import { PingKeySettings } from '../parts/ping-key.tsx';
 import { formatDuration } from '../parts/time.tsx';
-import type { PageProps } from '../paths.ts';
+import { SETTINGS, type PageProps } from '../paths.ts';
 import { AccountSettings } from './settings/account.tsx';
 import { AuditLogSettings } from './settings/audit-log.tsx';
 import { MemberSettings } from './settings/members.tsx';
 import { SessionSettings } from './settings/sessions.tsx';
 import { TokenSettings } from './settings/tokens.tsx';
 
-type Part = {
-  section: string;
-  label: string;
-  Shown: ComponentType<{ query: PageProps['query'] }>;
-  forOwners?: boolean;
+const SHOWN: Readonly<Record<string, ComponentType<{ query: PageProps['query'] }>>> = {
+  account: AccountSettings,
+  sessions: SessionSettings,
+  tokens: TokenSettings,
+  'ping-key': PingKeySettings,
+  members: MemberSettings,
+  usage: UsageSettings,
+  'audit-log': AuditLogSettings,
 };
-
-const PARTS: readonly Part[] = [
-  { section: 'account', label: 'Profile', Shown: AccountSettings },
-  { section: 'sessions', label: 'Sessions', Shown: SessionSettings },
-  { section: 'tokens', label: 'API tokens', Shown: TokenSettings, forOwners: true },
-  { section: 'ping-key', label: 'Ping key', Shown: PingKeySettings },
-  { section: 'members', label: 'Members', Shown: MemberSettings },
-  { section: 'usage', label: 'Plan and usage', Shown: UsageSettings },
-  { section: 'audit-log', label: 'Audit log', Shown: AuditLogSettings, forOwners: true },
-];
 
 /** The page of settings for the user and the account; each section has its own address. */
 export function SettingsPage({ params, query }: PageProps) {
   const { user, tenant } = signedIn();
   const isOwner = user.role === 'owner';
   const wanted = params['section'] ?? 'account';
-  const part = PARTS.find(({ section }) => section === wanted);
-  const tabs = PARTS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label }) => ({
+  const part = SETTINGS.find(({ section }) => section === wanted);
+  const Shown = SHOWN[wanted];
+  const tabs = SETTINGS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label }) => ({
     href: hrefOf(section),
     label,
   }));
@@ -52,7 +46,7 @@ export function SettingsPage({ params, query }: PageProps) {
   return (
     <Page title="Settings" lead={tenant.name}>
       <Tabs label="Settings" tabs={tabs} current={hrefOf(wanted)} />
-      {part === undefined ? (
+      {part === undefined || Shown === undefined ? (
         <Empty icon="search" title="Page not found" action={<ButtonLink href="/settings">All settings</ButtonLink>}>
           Check the address.
         </Empty>
@@ -61,7 +55,7 @@ export function SettingsPage({ params, query }: PageProps) {
           You are {user.role === 'editor' ? 'an editor' : 'a viewer'} of {tenant.name}. Ask an owner for access.
         </Empty>
       ) : (
-        <part.Shown query={query} />
+        <Shown query={query} />
       )}
     </Page>
   );

@@ -3,17 +3,17 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { sentenceOf } from '../client/answer.ts';
 import { api, type Incident } from '../client/api.ts';
 import { monitors, openIncidents } from '../client/live.ts';
-import { canWrite } from '../client/session-state.ts';
+import { canWrite, signedIn } from '../client/session-state.ts';
 import { select } from '../pages/overview/selection.ts';
 import { toast } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { inputClass } from '../parts/field.tsx';
-import { count } from '../parts/figures.ts';
+import { count, formatNumber } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.tsx';
 import { STATUSES, incidentStatus, type Status } from '../parts/monitors.ts';
 import { StatusMark } from '../parts/status.tsx';
-import { PATHS } from '../paths.ts';
+import { PATHS, SETTINGS } from '../paths.ts';
 import { listShortcuts } from './keys.tsx';
 import { listNavigation } from './navigation-bars.tsx';
 import { leave, navigate } from './router.ts';
@@ -40,9 +40,10 @@ export function PaletteDialog({ onClose }: { onClose: () => void }) {
     // What opens a dialog of its own does so after this one has given the focus back.
     setTimeout(() => void runEntry(entry));
   };
+  const total = groups.reduce((sum, group) => sum + group.total, 0);
   const press = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
-    if (event.key !== 'Enter' && step === undefined) return;
+    if (event.isComposing || (event.key !== 'Enter' && step === undefined)) return;
     event.preventDefault();
     if (step === undefined) run(entries[at]);
     else if (entries.length > 0) chosen.value = (at + step + entries.length) % entries.length;
@@ -70,10 +71,11 @@ export function PaletteDialog({ onClose }: { onClose: () => void }) {
         class={`${inputClass({})} h-10`}
       />
       <div ref={list} id={listId} role="listbox" aria-label="Results" class="mt-3 h-80 overflow-y-auto">
-        {groups.map(({ title, entries: ofGroup }) => (
+        {groups.map(({ title, entries: ofGroup, total: found }) => (
           <div key={title} role="group" aria-label={title} class="mb-2">
             <div class="px-2 py-1 text-xs font-medium text-soft" aria-hidden="true">
               {title}
+              {found > ofGroup.length && ` (${ofGroup.length} of ${formatNumber(found)})`}
             </div>
             {ofGroup.map((entry) => {
               const index = entries.indexOf(entry);
@@ -91,7 +93,14 @@ export function PaletteDialog({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p role="status" class="text-sm text-soft">
-        {entries.length === 0 ? 'No results' : <span class="sr-only">{count(entries.length, 'result')}</span>}
+        {entries.length === 0 ? (
+          'No results'
+        ) : (
+          <span class="sr-only">
+            {total > entries.length && `${entries.length} of `}
+            {count(total, 'result')}
+          </span>
+        )}
       </p>
     </Dialog>
   );
@@ -147,13 +156,13 @@ export type PaletteEntry = {
   run: () => unknown;
 };
 
-/** A heading with its entries; groups without entries are left out. */
-export type PaletteGroup = { title: string; entries: readonly PaletteEntry[] };
+/** A heading with its entries, of `total` that were found; groups without entries are left out. */
+export type PaletteGroup = { title: string; entries: readonly PaletteEntry[]; total: number };
 
 /** What the palette does from every page. */
 type Action = { label: string; icon: IconName; run: () => unknown };
 
-/** Entries that each group shows; further words narrow them down. */
+/** Monitors and incidents that are shown; further words narrow them down. */
 const MAX_OF_GROUP = 8;
 
 /** Shortcuts that move within a list, which the palette would lose. */
@@ -170,16 +179,18 @@ export function findEntries(text: string, incidents: readonly Incident[]): Palet
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const isFound = ({ label, note }: PaletteEntry) =>
     words.every((word) => `${label} ${note}`.toLowerCase().includes(word));
-  const groups: PaletteGroup[] = [
-    { title: 'Monitors', entries: findMonitors(text) },
-    { title: 'Incidents', entries: incidents.map(incidentEntry).filter(isFound) },
-    { title: 'This page', entries: listShortcuts().flatMap(shortcutEntry).filter(isFound) },
-    { title: 'Go to', entries: listNavigation().map(pageEntry).filter(isFound) },
-    { title: 'Actions', entries: listActions().filter(isFound) },
+  // Without words the pages alone: the settings have their own tabs.
+  const sections = words.length === 0 ? [] : listSections();
+  const groups: readonly (readonly [title: string, found: readonly PaletteEntry[], most?: number])[] = [
+    ['Monitors', findMonitors(text), MAX_OF_GROUP],
+    ['Incidents', incidents.map(incidentEntry).filter(isFound), MAX_OF_GROUP],
+    ['This page', listShortcuts().flatMap(shortcutEntry).filter(isFound)],
+    ['Go to', [...listNavigation().map(pageEntry), ...sections].filter(isFound)],
+    ['Actions', listActions().filter(isFound)],
   ];
   return groups
-    .map(({ title, entries }) => ({ title, entries: entries.slice(0, MAX_OF_GROUP) }))
-    .filter(({ entries }) => entries.length > 0);
+    .filter(([, found]) => found.length > 0)
+    .map(([title, found, most]) => ({ title, entries: found.slice(0, most), total: found.length }));
 }
 
 function findMonitors(text: string): PaletteEntry[] {
@@ -188,7 +199,7 @@ function findMonitors(text: string): PaletteEntry[] {
     { status: '', type: '', tag: '', text, sort: 'attention' },
     { incidents: openIncidents.value, figures: new Map(), overdue: new Set() },
   );
-  return found.slice(0, MAX_OF_GROUP).map(({ id, name, target, status }) => ({
+  return found.map(({ id, name, target, status }) => ({
     id: `monitor-${id}`,
     label: name,
     note: target,
@@ -213,6 +224,18 @@ function incidentEntry(incident: Incident): PaletteEntry {
 
 function pageEntry({ page, label, icon, href }: ReturnType<typeof listNavigation>[number]): PaletteEntry {
   return { id: `page-${page}`, label, note: '', icon, status: null, run: () => navigate(href) };
+}
+
+function listSections(): PaletteEntry[] {
+  const isOwner = signedIn().user.role === 'owner';
+  return SETTINGS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label, about }) => ({
+    id: `settings-${section}`,
+    label,
+    note: `Settings: ${about}`,
+    icon: 'settings',
+    status: null,
+    run: () => navigate(`${PATHS.settings}/${section}`),
+  }));
 }
 
 function shortcutEntry({ keys, does, run }: ReturnType<typeof listShortcuts>[number]): PaletteEntry[] {

@@ -83,6 +83,28 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await page.keyboard.press('Enter');
   await page.locator('html[data-theme=dark]').waitFor({ state: 'attached' });
 
+  for (const [text, name, path] of [
+    ['two-factor', 'Profile', 'account'],
+    ['audit', 'Audit log', 'audit-log'],
+  ] as const) {
+    await open(text);
+    await dialog.getByRole('group', { name: 'Go to' }).getByRole('option', { name }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/settings/${path}`);
+  }
+
+  // Of many monitors it shows some and says of how many; a page is not among what is left out.
+  for (let n = 0; n < 9; n += 1) await create(`Row ${n}`);
+  await open('');
+  await dialog.getByText('Monitors (8 of 11)').waitFor();
+  await dialog.getByText(/^\d+ of \d+ results$/).waitFor({ state: 'attached' });
+  await dialog.getByRole('group', { name: 'Go to' }).getByRole('option', { name: 'System' }).waitFor();
+  // Enter ends the composition of a word, as in Japanese.
+  await box.evaluate((input) => input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true })));
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  t.regex(page.url(), /\/settings\/audit-log$/);
+
   await open('no such thing anywhere');
   await dialog.getByText('No results').waitFor();
   await page.keyboard.press('Enter');
