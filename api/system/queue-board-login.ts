@@ -17,6 +17,7 @@ import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 import { isOwnOrigin } from '../middleware/csrf.ts';
 import { addressOf } from '../request-context.ts';
+import { sendPlainPage } from './plain-page.ts';
 import type { QueueBoardOptions } from './queue-board.ts';
 
 type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => string; now: () => number };
@@ -116,7 +117,18 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
     if (!isOwnOrigin(request, publicUrl)) throw new ApiError(403, FOREIGN_PAGE);
     const isEarned = async () => pass !== null && (await pass.isEarned(request, response));
     const visitor = (await findKnown(request)) ?? ((await isEarned()) ? { user: null } : null);
-    if (visitor === null) throw refusal(response, pass !== null);
+    if (visitor === null) {
+      const refused = refusal(response, pass !== null);
+      // Who follows a link reads a page; the board's own requests and programs get the error.
+      if (!READING_METHODS.has(request.method) || request.accepts(['json', 'html']) !== 'html') throw refused;
+      sendPlainPage(response, {
+        status: refused.status,
+        title: 'Sign in to see the queues',
+        sentences: [`${refused.message.charAt(0).toUpperCase()}${refused.message.slice(1)}.`],
+        link: { label: 'Open Spotcheck', url: publicUrl },
+      });
+      return;
+    }
     const action = { request, user: visitor.user, address: addressOf(response) };
     if (!READING_METHODS.has(request.method)) await recordBoardAction(options, action);
     next();

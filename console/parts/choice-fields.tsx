@@ -180,7 +180,7 @@ export function Tabs({
 }) {
   return (
     <nav aria-label={label} class="-mx-4 mb-5 overflow-x-auto px-4 md:mx-0 md:px-0">
-      <div class="flex gap-1 border-b border-line">
+      <div class="flex w-max min-w-full gap-1 border-b border-line">
         {tabs.map((tab) => (
           <a
             key={tab.href}

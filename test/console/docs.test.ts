@@ -53,6 +53,14 @@ test.serial(
     await page.getByLabel('Search operations').fill('pause monitor');
     await page.locator('nav a[href$="operation=listIncidents"]').waitFor({ state: 'detached' });
     t.is(await page.locator('nav a[href$="operation=pauseMonitor"]').count(), 1);
+    for (const [text, found, other] of [
+      ['/v1/monitors/{id}', 'getMonitor', 'listIncidents'],
+      ['DELETE /v1/monitors', 'deleteMonitor', 'getMonitor'],
+    ] as const) {
+      await page.getByLabel('Search operations').fill(text);
+      await page.locator(`nav a[href$="operation=${found}"]`).waitFor();
+      await page.locator(`nav a[href$="operation=${other}"]`).waitFor({ state: 'detached' });
+    }
     t.deepEqual(complaints, []);
   },
 );

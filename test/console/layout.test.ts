@@ -93,6 +93,8 @@ test('beside the navigation of a tablet all filters and names are in sight, and 
   await remove.waitFor();
   const box = await remove.boundingBox();
   t.true(box !== null && box.x + box.width <= 320, 'the button is in sight');
+  const tabs = page.getByRole('navigation', { name: 'Settings' }).locator('> div');
+  t.true(await tabs.evaluate((line) => line.scrollWidth <= line.clientWidth), 'the line is as long as the tabs');
 });
 
 test('with the letters that a browser is set to, names are in sight and no control leaves the screen', async (t) => {

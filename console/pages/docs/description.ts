@@ -117,11 +117,11 @@ export function follow<T extends { $ref?: string }>(description: Description, th
 
 /** Whether an operation contains the searched text. */
 export function isFound(
-  { path, summary, operationId, description = '', parameters }: Operation,
+  { method, path, server, summary, operationId, description = '', parameters }: Operation,
   words: readonly string[],
 ): boolean {
-  const text =
-    `${path} ${summary} ${operationId} ${description} ${parameters.map(({ name }) => name).join(' ')}`.toLowerCase();
+  const names = parameters.map(({ name }) => name).join(' ');
+  const text = `${method} ${server ?? ''}${path} ${summary} ${operationId} ${description} ${names}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

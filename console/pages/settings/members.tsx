@@ -174,7 +174,7 @@ function Remove({ member, load, isLastOwner }: { member: Member; load: Load<Answ
   return (
     <>
       {isLastOwner && (
-        <span class="mr-2 text-xs text-soft" id={`${id}-stays`}>
+        <span class="mr-2 whitespace-nowrap text-xs text-soft" id={`${id}-stays`}>
           Only owner
         </span>
       )}

@@ -114,6 +114,20 @@ test('the board is not shown without a password, and the answer asks for one', a
   t.is((await get('/', 'anyone:wrong')).status, 401);
 });
 
+test('a browser without a session reads a page that leads to the console, and programs get an error', async (t) => {
+  for (const password of [null, 'board-password']) {
+    const { url } = await openBoard(t, { password });
+    const ask = (accept: string) => fetch(`${url}${QUEUE_BOARD_PATH}`, { headers: { Accept: accept } });
+    const page = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+    t.is(page.status, 401);
+    t.is(page.headers.get('www-authenticate') !== null, password !== null);
+    t.regex(page.headers.get('content-type') ?? '', /^text\/html/);
+    t.regex(await page.text(), /operator[^]*<a href="http:\/\/spotcheck\.example">Open Spotcheck<\/a>/);
+    for (const accept of ['*/*', 'application/json, text/plain, */*'])
+      t.regex(((await (await ask(accept)).json()) as { error: string }).error, /operator/);
+  }
+});
+
 test(
   'a password of a person opens nothing here, right or wrong, of an operator or of nobody, and none of them is ' +
     'looked at',
