@@ -104,8 +104,8 @@ export function menuItem(isDanger = false): string {
   return `${MENU_ITEM} ${isDanger ? 'text-down' : ''}`;
 }
 
-/** The width of a menu, and the most height that one takes, in pixels. */
-const MENU = { width: 192, height: 160 } as const;
+/** The width of a menu, and the most height that one takes, in rem. */
+const MENU = { width: 12, height: 10.7 } as const;
 
 type MenuProps = { label: string; busy?: boolean; children: ComponentChildren };
 
@@ -118,9 +118,11 @@ export function MenuButton({ label, busy = false, children }: MenuProps) {
     opened.current?.abort();
     const box = button.current?.getBoundingClientRect();
     if (newState !== 'open' || box === undefined) return;
-    const isAbove = box.bottom + MENU.height > window.innerHeight;
-    const left = box.right - MENU.width;
-    menu.style.left = `${left >= 8 ? left : Math.min(box.left, window.innerWidth - MENU.width - 8)}px`;
+    const remPx = Number.parseFloat(getComputedStyle(menu).fontSize);
+    const isAbove = box.bottom + MENU.height * remPx > window.innerHeight;
+    const width = Math.min(MENU.width * remPx, window.innerWidth);
+    const left = box.right - width;
+    menu.style.left = `${left >= 8 ? left : Math.max(0, Math.min(box.left, window.innerWidth - width - 8))}px`;
     menu.style.top = isAbove ? 'auto' : `${box.bottom + 4}px`;
     menu.style.bottom = isAbove ? `${window.innerHeight - box.top + 4}px` : 'auto';
     // It stands still while the page below it moves. A scroll event may also be about what came before it opened.
@@ -149,7 +151,7 @@ export function MenuButton({ label, busy = false, children }: MenuProps) {
       <div
         id={id}
         popover="auto"
-        class="fixed m-0 w-48 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
+        class="fixed m-0 w-48 max-w-full rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
         onBeforeToggle={place}
         onClick={(event) => event.currentTarget.hidePopover()}
       >

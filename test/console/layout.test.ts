@@ -98,7 +98,7 @@ test('beside the navigation of a tablet all filters and names are in sight, and 
 });
 
 test('with the letters that a browser is set to, names are in sight and no control leaves the screen', async (t) => {
-  const { account } = await furnishAccount(t.context.api, 'letters');
+  const { account, ids } = await furnishAccount(t.context.api, 'letters');
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
   const devtools = await page.context().newCDPSession(page);
   await page.goto('/');
@@ -125,6 +125,15 @@ test('with the letters that a browser is set to, names are in sight and no contr
       const cut = await row.evaluate((link) => link.scrollHeight - link.clientHeight);
       t.true(cut <= 1, `a row lacks ${cut} px with ${at}`);
     }
+  }
+  await page.goto(`/monitors/${ids.monitor[0]}`);
+  for (const width of [360, 820, 1280]) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    const item = page.getByRole('button', { name: 'Delete', exact: true });
+    await item.waitFor();
+    t.true(await isOnScreen(item, width), `the menu at ${width}`);
+    await page.keyboard.press('Escape');
   }
   t.deepEqual(complaints, []);
 });
