@@ -62,7 +62,7 @@ function windowOf(firstByte: number): number {
 }
 
 /**
- * A body on its way: what of it has come so far, how it ends, what gives it up for want of memory, and what ends it at
+ * A body on its way: what of it has come so far, and how it ends. `giveUp` gives up what it holds, `abandon` ends it at
  * once. `waits` says whether it waits for the memory of its decoder, `waitedMs` how long it has. The end never rejects.
  */
 export type ComingBody = {

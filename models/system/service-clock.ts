@@ -158,7 +158,7 @@ async function compareOnce(
   }
   if (verdict === 'follow') {
     aheadMs += offMs;
-    // What this process wrote meanwhile lies ahead, and newer results would seem older for as long: `reconcile` mends it.
+    // What this process wrote meanwhile lies ahead, so that newer results would seem older: `reconcile` takes it away.
     if (offMs < -MENDED_STEP_MS) {
       const wasMs = Math.round(held.serviceMs);
       await recordSetting(runOn(database.pool), { nowMs: Math.round(wasMs + offMs), wasMs });

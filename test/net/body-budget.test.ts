@@ -65,7 +65,7 @@ test('an account has a quarter of what others leave for several bodies, and all 
   t.is(budget.heldBytes, 80);
 });
 
-test('bodies that wait patiently give up none, are served in order, and wait for their own share apart from others', (t) => {
+test('bodies that wait patiently give up none, are served in order, and wait for their own share apart', (t) => {
   const budget = new BodyBudget(160);
   const events: string[] = [];
   const open = (account: string, name: string) => budget.open(account, () => void events.push(`${name} given up`));
