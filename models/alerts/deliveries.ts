@@ -69,9 +69,9 @@ export const IS_HELD_AGAIN = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
  * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and that has this outcome and was
  * not released. `pending` is not decided yet; `superseded` was dropped, or came in the message of a parent.
  */
-export const followsUnreleased = (outcome: 'pending' | 'superseded') => `EXISTS (
+export const followsUnreleased = (outcome: 'pending' | 'superseded', d = 'd') => `EXISTS (
   SELECT FROM deliveries t JOIN held_deliveries o ON o.delivery_id = t.id
-  WHERE t.id = d.after_id AND d.attempts_before = 0 AND t.outcome = '${outcome}' AND o.released_at IS NULL
+  WHERE t.id = ${d}.after_id AND ${d}.attempts_before = 0 AND t.outcome = '${outcome}' AND o.released_at IS NULL
     AND o.summary_id IS NULL)`;
 
 /** The most deliveries that one statement writes: where all monitors of an account change, they may be very many. */

@@ -98,6 +98,14 @@ const FAILED_AT_FIRST = rootsOf(
   `SELECT id FROM deliveries WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`,
 );
 
+/**
+ * SQL: whether a delivery waits for an earlier one of its monitor, or for trouble that a worker held. What waits so lets
+ * nothing wait for itself: each could be the other's earlier one.
+ */
+const waitsForEarlier = (d: string, now: string) => `(EXISTS (
+  SELECT FROM unheld_ahead(${d}.channel_id, ${d}.monitor_id, ${d}.no, ${d}.after_id, ${now}))
+  OR ${followsUnreleased('pending', d)})`;
+
 /** How much of the error of an attempt is stored, in characters. */
 export const MAX_ERROR_LENGTH = 1000;
 
@@ -243,12 +251,12 @@ async function claimEach(
        SELECT n.id FROM requested c, LATERAL (
          SELECT d.id FROM deliveries d
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
-           AND NOT EXISTS (SELECT FROM unheld_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
-           AND NOT ${followsUnreleased('pending')}
+           AND NOT ${waitsForEarlier('d', '$2')}
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
                AND h.released_at IS NULL)
-             OR NOT EXISTS (SELECT FROM waiting_ahead(d, $2)))
+             OR NOT EXISTS (SELECT FROM waiting_ahead(d, $2) w JOIN deliveries e ON e.id = w.ahead_id
+               WHERE e.claimed_until > $2 OR NOT ${waitsForEarlier('e', '$2')}))
            AND CASE WHEN c.format ? 'preset' THEN NOT EXISTS (
              SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id
                AND e.no < d.no AND e.outcome = 'pending' AND e.claimed_until > $2) ELSE true END
