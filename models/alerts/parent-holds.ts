@@ -129,6 +129,8 @@ export type ParentStatus = {
   missedRecovery: { parentId: string; atMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
   isUpdate: boolean;
+  /** Of such an alert, whether the one that it follows came in the message of a parent, or waits. */
+  isRootBehind: boolean;
   /** Whether another alert of the monitor to the channel waits for a result of its own. */
   isOtherWaiting: boolean;
 };
@@ -141,6 +143,7 @@ const UNKNOWN_STATUS: ParentStatus = {
   hold: null,
   missedRecovery: null,
   isUpdate: false,
+  isRootBehind: false,
   isOtherWaiting: false,
 };
 
@@ -180,6 +183,8 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
             jsonb_build_array(jsonb_build_object('id', p.id, 'state', 'down'))
         ORDER BY t.sequence DESC LIMIT 1) AS "missedRecovery",
        EXISTS (SELECT FROM reminders n WHERE n.delivery_id = $1 AND n.number < 0) AS "isUpdate",
+       EXISTS (SELECT FROM reminders n JOIN parent_holds h ON h.delivery_id = n.follows
+         WHERE n.delivery_id = $1 AND n.number < 0) AS "isRootBehind",
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
          WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2
            AND o.outcome = 'pending' AND o.id <> $1) AS "isOtherWaiting",

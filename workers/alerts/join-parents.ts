@@ -50,9 +50,11 @@ export async function decideByParents(
   if (!isTrouble(claimed)) return SENT;
   const run = runOn(database.pool);
   let status = await readParentStatus(run, claimed, nowMs);
-  const { parent, isUpdate, isOtherWaiting } = status;
+  const { parent, isUpdate, isRootBehind, isOtherWaiting } = status;
   if (isUpdate || claimed.message.reminder !== undefined) {
-    if (parent === null && !isOtherWaiting) return isUpdate ? { outcome: 'update', attempts: [] } : SENT;
+    // What was sent by itself says itself what is behind it, whatever its own parents have become since.
+    const isBehind = isUpdate ? isRootBehind : parent !== null;
+    if (!isBehind && !isOtherWaiting) return isUpdate ? { outcome: 'update', attempts: [] } : SENT;
     await dropClaimed(run, claimed, nowMs);
     return { outcome: 'quiet', attempts: [] };
   }

@@ -698,3 +698,38 @@ test('a heartbeat that reports a failure soon after its parent recovered is aler
   await change('up', 51, [router]);
   t.deepEqual(await deliver(chat, 52), ['Down: Backup']);
 });
+
+test('after an absence a reminder and what says who is behind do not wait for each other', async (t) => {
+  const { run, change, add, addChannel, deliver } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const mail = await add('Mail', [], { tags: ['patient'] });
+  const chat = await addChannel('telegram');
+  const rules = [
+    { tags: ['patient'], after_seconds: 60 },
+    { repeat_seconds: 60, repeat_max: 1 },
+  ];
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, JSON.stringify(rules)]);
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+  await change('down', 5, [shop]);
+  t.deepEqual(await deliver(chat, 6), []);
+  await change('down', 10, [mail]);
+  t.deepEqual(await deliver(chat, 80), ['Still down: Router. And 1 behind it: Shop', '2 monitors: 2 down']);
+});
+
+test('what fails behind a monitor comes in one more message, though its own parent went down since', async (t) => {
+  const { change, add, addChannel, deliver } = await prepareParents(t);
+  const line = await add('Line');
+  const router = await add('Router', [[line, 'hold']]);
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await change('up', 1, [line]);
+  t.deepEqual(await deliver(chat, 2), ['Down: Router']);
+  await change('down', 60, [line]);
+  t.deepEqual(await deliver(chat, 61), ['Down: Line']);
+  await change('down', 70, [shop]);
+  t.deepEqual(await deliver(chat, 71), []);
+  t.deepEqual(await deliver(chat, 102), ['Still down: Router. And 1 behind it: Shop']);
+});
