@@ -85,7 +85,7 @@ type Recovery = { channelId: string; monitorId: string; sequence: number };
  * A summary gathers no longer than this before its first attempt, in milliseconds. A chat may have asked for a pause,
  * and a queue may be away.
  */
-const SUMMARY_OPEN_MS = DAY_MS;
+export const SUMMARY_OPEN_MS = DAY_MS;
 
 /**
  * A recovery that its chat waits for. `afterId` is the delivery of its trouble, where all that the chat may have been

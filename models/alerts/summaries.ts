@@ -11,6 +11,7 @@ import {
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { releaseBehind } from './parent-holds.ts';
+import { SUMMARY_OPEN_MS } from './routes.ts';
 
 /**
  * The newest summary of a chat. `isOpen`: its first attempt has not begun, so that what is added to it is reported with
@@ -110,9 +111,26 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
 }
 
 /**
+ * SQL: whether a channel is notified of the trouble `t` apart from this summary (the delivery `o`): alone, behind a
+ * parent, or in another summary. What waits, or was dropped while it waited, is not said; what is in a worker's hand
+ * counts as said, and so does flapping, of which a message says the state in the end.
+ */
+const IS_SAID = `(EXISTS (
+    SELECT FROM deliveries d LEFT JOIN held_deliveries h ON h.delivery_id = d.id
+    WHERE d.channel_id = o.channel_id AND d.created_at = t.detected_at AND d.monitor_id = t.monitor_id
+      AND d.event LIKE 'monitor.%' AND (h.delivery_id IS NULL OR h.released_at IS NOT NULL OR h.reason = 'flapping'
+        OR (d.outcome = 'pending' AND d.attempts > d.attempts_before)
+        OR EXISTS (SELECT FROM parent_holds k WHERE k.delivery_id = d.id AND k.joined_id IS NOT NULL)))
+  OR (t.monitor_id, t.sequence) IN (
+    SELECT s.monitor_id, s.sequence FROM deliveries own JOIN deliveries d ON d.channel_id = own.channel_id
+      AND d.event = 'summary' AND d.created_at >= own.created_at - ${SUMMARY_OPEN_MS}
+      JOIN summary_changes s ON s.delivery_id = d.id
+    WHERE own.id = $1))`;
+
+/**
  * Fills the message of a claimed summary with what was gathered for it, or for its group, and stores that for its
- * record. Monitors of which there is a newer change by now, which is reported by itself, and those that are gone are
- * left out, so that a retry says nothing that is over; none may be left.
+ * record. Left out is what a newer change makes outdated, as with an alert by itself, and what is gone, so that a retry
+ * says nothing that is over; none may be left. A recovery stays until its channel is notified of newer trouble.
  */
 export async function readSummary(
   database: Database,
@@ -131,8 +149,12 @@ export async function readSummary(
        WHERE s.delivery_id = $1 OR s.delivery_id IN (SELECT delivery_id FROM grouped_deliveries
          WHERE group_id = (SELECT group_id FROM grouped_deliveries WHERE delivery_id = $1))
        ORDER BY s.monitor_id, s.sequence DESC
-     ) c JOIN monitors m ON m.id = c.monitor_id
-     WHERE NOT EXISTS (SELECT FROM transitions t WHERE t.monitor_id = c.monitor_id AND t.sequence > c.sequence)
+     ) c JOIN monitors m ON m.id = c.monitor_id JOIN deliveries o ON o.id = $1
+     WHERE NOT CASE WHEN c.state = 'up'
+       THEN EXISTS (SELECT FROM transitions t WHERE t.monitor_id = c.monitor_id AND t.sequence > c.sequence
+         AND t.to_state IN ('degraded', 'down', 'unknown') AND ${IS_SAID})
+       ELSE EXISTS (SELECT FROM outdated_alert('monitor.' || c.state, c.monitor_id,
+         json_build_object('detail', json_build_object('sequence', c.sequence)))) END
      ORDER BY c.at, c.name, c.monitor_id`,
     [deliveryId],
   );

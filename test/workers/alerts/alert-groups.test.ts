@@ -1,6 +1,8 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
+import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { START_MS, prepareGroups } from './prepare-groups.ts';
+import { prepareParents } from './prepare-parents.ts';
 
 test('the first alert is sent at once, what follows edits it, and an email is followed by one more', async (t) => {
   const { monitors, change, deliver, titlesIn, telegram, emails, calls } = await prepareGroups(t, 30);
@@ -91,3 +93,85 @@ test('a message that is gone is sent anew, and one that did not arrive is replac
   for (let second = 12; second < 30; second += 1) await deliver(second);
   t.deepEqual(titlesIn(-100), ['🔴 <b>4 monitors: 4 down</b>']);
 });
+
+/** Two monitors that are down, as a chat that groups knows; the first is behind a router that holds its alerts. */
+async function prepareBothDown(t: ExecutionContext) {
+  const prepared = await prepareParents(t);
+  const { run, change, add, addChannel, deliver } = prepared;
+  const router = await add('Router');
+  const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog')];
+  const chat = await addChannel('telegram');
+  await run('UPDATE channels SET group_seconds = 10 WHERE id = $1', [chat]);
+  await change('down', 0, [shop, blog]);
+  await change('up', 0.5, [router]);
+  t.deepEqual([...(await deliver(chat, 1)), ...(await deliver(chat, 60))].toSorted(), ['Down: Blog', 'Down: Shop']);
+  return { ...prepared, router, shop, blog, chat };
+}
+
+test('a recovery in a group is said though its monitor is paused before the message is sent', async (t) => {
+  const { runtime, at, change, deliver, shop, blog, chat } = await prepareBothDown(t);
+  const { database, tenantId } = runtime;
+  await change('up', 600, [shop, blog]);
+  await pauseMonitor(database, { tenantId, id: shop.id, nowMs: at(600.1), author: null });
+  t.deepEqual(await deliver(chat, 601), ['2 monitors: 2 recovered']);
+  await resumeMonitor(database, { tenantId, id: shop.id, nowMs: at(700), author: null });
+  await change('up', 701, [shop]);
+  t.deepEqual(await deliver(chat, 702), []);
+});
+
+test('trouble in a group is said though our own overload makes its monitor unknown before', async (t) => {
+  const { run, at, change, add, addChannel, deliver } = await prepareParents(t);
+  const [shop, blog] = [await add('Shop'), await add('Blog')];
+  const chat = await addChannel('telegram');
+  await run('UPDATE channels SET group_seconds = 10 WHERE id = $1', [chat]);
+  await change('down', 0, [shop, blog]);
+  // As the sweep does it.
+  await run(
+    `WITH stopped AS (
+       UPDATE monitors SET state = 'unknown', state_since = $2, sequence = sequence + 1 WHERE no = $1 RETURNING *
+     ), changed AS (
+       INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+       SELECT id, sequence, tenant_id, 'down', 'unknown', $2, $2, '{}' FROM stopped
+     )
+     INSERT INTO unchecked_times (monitor_id, sequence, monitor_no, tenant_id, from_state, started_at)
+     SELECT id, sequence, no, tenant_id, 'down', $2 FROM stopped`,
+    [shop.no, at(0.5)],
+  );
+  t.deepEqual(await deliver(chat, 1), ['2 monitors: 2 down']);
+});
+
+for (const { when, recoversAt, sentAt } of [
+  { when: 'before', recoversAt: 600.5, sentAt: 601 },
+  { when: 'after', recoversAt: 603, sentAt: 601 },
+])
+  test(`a recovery in a group is said where new trouble is held and ends ${when} the message is sent`, async (t) => {
+    const { change, deliver, shop, blog, chat } = await prepareBothDown(t);
+    await change('up', 600, [shop, blog]);
+    await change('down', 600.2, [shop]);
+    const sent = when === 'after' ? await deliver(chat, sentAt) : [];
+    await change('up', recoversAt, [shop]);
+    sent.push(...(await deliver(chat, 604)), ...(await deliver(chat, 700)));
+    t.deepEqual(sent, ['2 monitors: 2 recovered']);
+  });
+
+test('a recovery in a group is said where the rules of its channel leave out the new trouble', async (t) => {
+  const { run, change, deliver, shop, blog, chat } = await prepareBothDown(t);
+  const rules = JSON.stringify([{ events: ['monitor.down', 'monitor.up'] }]);
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, rules]);
+  await change('up', 600, [shop, blog]);
+  await change('degraded', 600.2, [shop]);
+  t.deepEqual(await deliver(chat, 601), ['2 monitors: 2 recovered']);
+});
+
+for (const others of [0, 1])
+  test(`a retry leaves out a recovery where new trouble is reported alone or in a group: ${others} more`, async (t) => {
+    const { change, deliver, add, receiver, shop, blog, chat } = await prepareBothDown(t);
+    const more = others === 0 ? [] : [await add('Wiki')];
+    await change('up', 600, [shop, blog]);
+    receiver.isAway = true;
+    t.deepEqual(await deliver(chat, 601), []);
+    await change('down', 602, [blog, ...more]);
+    receiver.isAway = false;
+    t.deepEqual(await deliver(chat, 603), [others === 0 ? 'Down: Blog' : '2 monitors: 2 down']);
+    t.deepEqual(await deliver(chat, 660), ['1 monitor: 1 recovered']);
+  });
