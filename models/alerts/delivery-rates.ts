@@ -1,10 +1,11 @@
 import { FURTHEST_MARK_MS, planDue, usedUpBy } from '../../core/alerts/delivery-rates.ts';
+import { MONITOR_HOLDS, type Hold } from '../../core/alerts/hold.ts';
 import type { Database } from '../database.ts';
-import type { Run } from '../sql.ts';
+import { quoteList, type Run } from '../sql.ts';
 import { DELIVERIES_AT_ONCE, ENDS_INCIDENT, insertDeliveries, pairOf, type NewDelivery } from './deliveries.ts';
 
-/** A monitor's change on its way to one channel. */
-export type ChangeDelivery = NewDelivery & { monitorId: string };
+/** A monitor's change on its way to one channel; one that is held waits for maintenance or a mute. */
+export type ChangeDelivery = NewDelivery & { monitorId: string; hold?: Hold | null };
 
 /**
  * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320). What
@@ -36,8 +37,8 @@ export async function scheduleAtRate<Delivery extends ChangeDelivery>(
 
 /**
  * Writes scheduled deliveries and returns those that are new. One that has to wait takes the place of what waits for
- * the same channel about the same monitor: of both only the newer is sent, when the older was due, and how many it
- * replaces is recorded.
+ * the same channel about the same monitor, and for the same reason: of both only the newer is sent, when the older was
+ * due, and how many it replaces is recorded.
  */
 export async function insertAtRate(
   run: Run,
@@ -83,17 +84,24 @@ const incidentOf = (message: string) => `${message} -> 'detail' ->> 'incident_id
 /**
  * By pair of channel and monitor, the ids of waiting deliveries that now carry the newer change. What ends an incident
  * that its receiver keeps open gives way to no other incident; one whose beginning was replaced as well is none there.
+ * What maintenance or a mute holds replaces only what one of them holds, and what waits for its rate only what does so.
+ * `created_at` becomes that of the newer change: by this moment its recovery finds it.
  */
 async function updateWaiting(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
   const taken = new Map<string, string>();
   for (let from = 0; from < newest.length; from += DELIVERIES_AT_ONCE) {
     const rows = await run<{ id: string; channelId: string; monitorId: string }>(
-      `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event', after_id = k."afterId"
-       FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json, "afterId" text)
+      `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event', after_id = k."afterId",
+         created_at = k."createdAtMs"
+       FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json, "afterId" text,
+         "createdAtMs" bigint, hold json)
        JOIN channels c ON c.id = k."channelId"
        WHERE d.channel_id = k."channelId" AND d.monitor_id = k."monitorId" AND d.outcome = 'pending' AND d.attempts = 0
          AND d.claimed_until IS NULL
          AND d.next_attempt_at > $2 AND d.event LIKE 'monitor.%'
+         AND (SELECT h.reason IN ${quoteList(MONITOR_HOLDS)} FROM held_deliveries h WHERE h.delivery_id = d.id)
+           IS NOT DISTINCT FROM nullif(k.hold IS NOT NULL, false)
+         AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
          AND CASE WHEN ${ENDS_INCIDENT} THEN ${incidentOf('d.message')} IS DISTINCT FROM (
            SELECT ${incidentOf('e.message')} FROM deliveries e
            WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no ORDER BY e.no DESC LIMIT 1)

@@ -3,6 +3,7 @@ import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
+import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
@@ -89,6 +90,29 @@ test('after two messages one says that a monitor is unstable, and one what it is
   await change('up', 70);
   await deliver(70);
   t.like(sent.at(-1), { minute: 70, message: { title: 'Recovered: Shop 0' } });
+});
+
+test('trouble in a mute takes the place of no message that waits, and its recovery is told', async (t) => {
+  const { runtime, monitors, change, deliver, sent } = await prepare(t, 1);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  for (const minute of [0, 1, 2, 3]) {
+    await change(minute % 2 === 0 ? 'down' : 'up', minute);
+    await deliver(minute);
+  }
+  await muteMonitor(runtime.database, key, { untilMs: START_MS + 7 * 60_000, nowMs: START_MS + 3 * 60_000 });
+  await change('down', 4);
+  for (const minute of [6, 7, 15, 30, 60]) await deliver(minute);
+  await change('up', 150);
+  await deliver(150);
+  t.deepEqual(
+    sent.map(({ minute, message }) => [minute, message.title]),
+    [
+      [0, 'Down: Shop 0'],
+      [1, 'Recovered: Shop 0'],
+      [7, 'Down: Shop 0'],
+      [150, 'Recovered: Shop 0'],
+    ],
+  );
 });
 
 test('of monitors that flap at random a chat gets 2 + minutes / 15 messages at most, and the last state', async (t) => {

@@ -3,6 +3,7 @@ import type { Vote } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { deleteOldDeliveries } from '../../../models/alerts/deliveries.ts';
 import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
+import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
@@ -732,4 +733,21 @@ test('what fails behind a monitor comes in one more message, though its own pare
   await change('down', 70, [shop]);
   t.deepEqual(await deliver(chat, 71), []);
   t.deepEqual(await deliver(chat, 102), ['Still down: Router. And 1 behind it: Shop']);
+});
+
+test('what a mute holds takes the place of no alert that waits for a parent', async (t) => {
+  const { runtime, at, change, add, addChannel, deliver, outcomes } = await prepareParents(t);
+  const gateway = await add('Gateway');
+  const shop = await add('Shop', [[gateway, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('degraded', 0, [shop]);
+  const key = { tenantId: runtime.tenantId, id: shop.id, author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(400), nowMs: at(1) });
+  await change('down', 2, [shop]);
+  t.deepEqual(await outcomes(chat), ['Shop degraded pending parent Gateway', 'Shop down pending mute']);
+  await change('up', 3, [gateway]);
+  for (const second of [3, 30, 90, 399]) t.deepEqual(await deliver(chat, second), []);
+  t.deepEqual(await deliver(chat, 400), ['Down: Shop']);
+  await change('up', 500, [shop]);
+  t.deepEqual(await deliver(chat, 500), ['Recovered: Shop']);
 });

@@ -547,3 +547,61 @@ for (const [index, rules] of PREVIEWED.entries())
     t.true(live.length > 0);
     t.deepEqual(previewed, live);
   });
+
+/** A chat without rules, whose monitor has used up its rate so far that its alerts wait for about ten minutes. */
+async function prepareSlow(t: ExecutionContext) {
+  const prepared = await prepare(t);
+  const { runtime, monitors, at, addChannel } = prepared;
+  const chat = await addChannel('telegram', null);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  const slowDown = () =>
+    runtime.database.pool.query(
+      'INSERT INTO delivery_rates VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET used_up = $2',
+      [key.id, at(15)],
+    );
+  return { ...prepared, chat, key, slowDown };
+}
+
+test('the recovery of trouble that took the place of a waiting recovery is told', async (t) => {
+  const { change, deliver, chat, slowDown } = await prepareSlow(t);
+  await change('down', 0);
+  t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
+  await slowDown();
+  await change('up', 1);
+  await change('down', 2);
+  t.deepEqual(await deliver(chat, 3), []);
+  t.deepEqual(await deliver(chat, 20), ['Down: Shop 0']);
+  await change('up', 60);
+  t.deepEqual(await deliver(chat, 60), ['Recovered: Shop 0']);
+});
+
+test('what a mute holds takes the place of nothing that is sent before the mute ends', async (t) => {
+  const { runtime, change, deliver, at, outcomes, chat, key, slowDown } = await prepareSlow(t);
+  await slowDown();
+  await change('degraded', 0);
+  await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(1) });
+  await change('down', 2);
+  t.deepEqual(await outcomes(chat), ['monitor.degraded pending', 'monitor.down pending mute']);
+  t.deepEqual(await deliver(chat, 20), ['Delayed: Degraded: Shop 0']);
+  t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
+  await change('up', 61);
+  t.deepEqual(await deliver(chat, 61), ['Recovered: Shop 0']);
+});
+
+test('what a mute holds takes the place of no reminder', async (t) => {
+  const { runtime, change, addChannel, deliver, at, monitors, outcomes } = await prepare(t);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await change('degraded', 0);
+  t.deepEqual(await deliver(chat, 0), ['Degraded: Shop 0']);
+  await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(5) });
+  t.deepEqual(await deliver(chat, 10), []);
+  await runtime.database.pool.query('UPDATE channels SET rules = NULL WHERE id = $1', [chat]);
+  await change('down', 20);
+  t.deepEqual(await outcomes(chat), [
+    'monitor.degraded delivered',
+    'monitor.degraded pending mute',
+    'monitor.down pending mute',
+  ]);
+  t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
+});
