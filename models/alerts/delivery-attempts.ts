@@ -99,8 +99,8 @@ const FAILED_AT_FIRST = rootsOf(
 );
 
 /**
- * SQL: whether a delivery waits for an earlier one of its monitor, or for trouble that a worker held. Nothing else waits
- * for one that does: each could wait for the other.
+ * SQL: whether a delivery waits for an earlier one of its monitor, or for trouble that a worker held. Nothing else
+ * waits for one that does: each could wait for the other.
  */
 const waitsForEarlier = (d: string, now: string) => `(EXISTS (
   SELECT FROM unheld_ahead(${d}.channel_id, ${d}.monitor_id, ${d}.no, ${d}.after_id, ${now}))
