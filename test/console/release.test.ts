@@ -4,6 +4,7 @@ import { DIST } from '../../console/build/build.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
+import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const built = await readConsole(DIST, '');
@@ -93,7 +94,7 @@ test.serial('a page whose first files are gone is loaded once more, and then say
     });
     visits = 0;
     await page.reload();
-    await page.waitForRequest((request) => request.isNavigationRequest());
+    await until(() => visits === 2);
     await page.getByLabel('Password').waitFor();
     t.deepEqual([visits, await sentence.count()], [2, 0]);
     // Browsers complain of a page in the place of styles, too.

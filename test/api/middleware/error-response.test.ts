@@ -200,12 +200,15 @@ test('of an account one brotli body is read at a time, whoever sends it', async 
     );
     held.push(socket);
   };
-  // One may come while a body of the agent is being read.
-  const refused = await until(async () => {
-    if (held.length < 10) hold();
-    const answer = await send('/agent/v1/pull', agent.token, 'br');
-    return answer.status === 429 && answer;
-  });
+  // One may come while a body of the agent is being read. The agent may send only so much in a minute.
+  const refused = await until(
+    async () => {
+      if (held.length < 40) hold();
+      const answer = await send('/agent/v1/pull', agent.token, 'br');
+      return answer.status === 429 && answer;
+    },
+    { intervalMs: 250 },
+  );
   t.regex(refused.text, /1 brotli body of this account is being read already: send fewer at once/);
   t.is(refused.retryAfter, '1');
   t.is((await send('/agent/v1/pull', agent.token, 'gzip')).status, 200);
