@@ -157,12 +157,12 @@ async function compareOnce(
     return { ...reading, correctionMs };
   }
   if (verdict === 'follow') {
-    aheadMs += offMs;
     // What this process wrote meanwhile lies ahead, so that newer results would seem older: `reconcile` takes it away.
     if (offMs < -MENDED_STEP_MS) {
       const wasMs = Math.round(held.serviceMs);
       await recordSetting(runOn(database.pool), { nowMs: Math.round(wasMs + offMs), wasMs });
     }
+    aheadMs += offMs;
     // A setting by others was reported by them; our own measure of time stood still or jumped only here.
     if (reading.correctionMs === known.correctionMs) options.onStep('machine', Math.round(-offMs));
     return reading;

@@ -97,7 +97,7 @@ test('beside the navigation of a tablet all filters and names are in sight, and 
   t.true(await tabs.evaluate((line) => line.scrollWidth <= line.clientWidth), 'the line is as long as the tabs');
 });
 
-test('with the letters that a browser is set to, names are in sight and no control leaves the screen', async (t) => {
+test('with the letters that a browser is set to, names are visible and no control leaves the screen', async (t) => {
   const { account, ids } = await furnishAccount(t.context.api, 'letters');
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
   const devtools = await page.context().newCDPSession(page);

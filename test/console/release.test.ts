@@ -1,4 +1,4 @@
-import anyTest, { type TestFn } from 'ava';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { consolePages, readConsole } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/build.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
@@ -12,17 +12,22 @@ const built = await readConsole(DIST, '');
 const files = new Map(built?.files);
 withApiServer(test, {}, (routes) => void routes.use(consolePages(built && { ...built, files }, '')));
 
+/** The overview as a person of a new account has it open. */
+async function openOverview(t: ExecutionContext<{ api: ApiServer }>, account: string) {
+  const { api } = t.context;
+  const { person } = await furnishAccount(api, account);
+  const opened = await openPage(t, await startBrowser(t), { url: api.url });
+  const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
+  await opened.page.context().addCookies([{ name, value, url: api.url }]);
+  await opened.page.goto('/');
+  await opened.page.getByRole('list', { name: 'Monitors' }).waitFor();
+  return opened;
+}
+
 test.serial(
   'a tab that is open during an update offers the new version where the old one’s files are gone',
   async (t) => {
-    const { api } = t.context;
-    const { person } = await furnishAccount(api, 'release');
-    const browser = await startBrowser(t);
-    const { page, complaints } = await openPage(t, browser, { url: api.url });
-    const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
-    await page.context().addCookies([{ name, value, url: api.url }]);
-    await page.goto('/');
-    await page.getByRole('list', { name: 'Monitors' }).waitFor();
+    const { page, complaints } = await openOverview(t, 'release');
     for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
     await page.getByRole('link', { name: 'Reports' }).first().click();
     await page.getByText('Spotcheck was updated', { exact: true }).waitFor();
@@ -38,14 +43,7 @@ test.serial(
 test.serial(
   'a file that is lost once is loaded again, and the command palette says why it does not open',
   async (t) => {
-    const { api } = t.context;
-    const { person } = await furnishAccount(api, 'lost');
-    const browser = await startBrowser(t);
-    const { page, complaints } = await openPage(t, browser, { url: api.url });
-    const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
-    await page.context().addCookies([{ name, value, url: api.url }]);
-    await page.goto('/');
-    await page.getByRole('list', { name: 'Monitors' }).waitFor();
+    const { page, complaints } = await openOverview(t, 'lost');
     const palette = page.getByRole('dialog', { name: 'Command palette' });
     const lose = async (paths: readonly string[], say: RegExp) => {
       for (const path of paths) await page.route(path, (route) => route.abort());
