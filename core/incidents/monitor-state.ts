@@ -14,6 +14,7 @@ import {
   decidingResults,
   firstFailureOf,
   isSilent,
+  lastVoteOf,
   stepSource,
   voteOf,
   type Gauge,
@@ -36,8 +37,10 @@ export function applyResult(
   const newestAtMs = Math.max(result.dueAtMs, source.newestAtMs ?? 0);
   const sources = monitor.sources.map((other) => (other === source ? { ...source, state, newestAtMs } : other));
   const next = { ...monitor, sources };
-  // A vote that is merely repeated can still end the silence that made the monitor undecided.
-  if (state === source.state && isDecided(monitor.state)) return { monitor: next, change: null };
+  // A vote that is merely repeated can still end the silence that made the monitor undecided, or bear witness that the
+  // target works while those that saw it fail are silent.
+  const isBetter = result.verdict !== 'none' && isWorse(monitor.state, result.verdict);
+  if (state === source.state && isDecided(monitor.state) && !isBetter) return { monitor: next, change: null };
   const change = reconsider(next, { nowMs, silenceCounts: false, isByResult: true });
   // An edit may have decided it already, before this result came.
   const before = change === null ? null : reconsider(monitor, { nowMs, silenceCounts: false });
@@ -167,18 +170,25 @@ export function isWorse(a: MonitorState, b: MonitorState): boolean {
 }
 
 /**
- * Whether sources are better, and not only silent. Those count too that have not begun to fail again, for one that has
- * is no witness of a recovery.
+ * Whether sources are better, and not only silent. A source that has begun to fail again is no witness of a recovery.
+ * Where those that saw the target fail are silent or gone, neither is one whose newest result came to no vote, or is
+ * older than the state that it would end.
  */
 function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
   const gauge = monitor.state === 'down' ? 'failing' : 'impaired';
-  const sure = votes.map((vote, index) =>
-    isTurning(monitor.sources[index]?.state?.[gauge]) ? { ...vote, vote: null } : vote,
-  );
+  const isBetter = (those: readonly SourceVote[]): boolean =>
+    isWorse(monitor.state, decide(those, monitor.quorum).decision);
+  const spoken = monitor.sources.map(({ state }) => ({ vote: lastVoteOf(state), fresh: true }));
+  const isBySilence = !isBetter(spoken);
+  const isWitness = ({ state, newestAtMs }: Source): boolean =>
+    !isTurning(state?.[gauge]) &&
+    (!isBySilence || (state?.abstention === null && (newestAtMs ?? 0) > monitor.stateSinceMs));
+  const sure = monitor.sources.map((source, index) => ({
+    vote: isWitness(source) ? (votes[index]?.vote ?? null) : null,
+    fresh: votes[index]?.fresh === true,
+  }));
   const lastVotes = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
-  return [sure, ...(when.silenceCounts ? [] : [lastVotes])].every((those) =>
-    isWorse(monitor.state, decide(those, monitor.quorum).decision),
-  );
+  return isBetter(sure) && (when.silenceCounts || isBetter(lastVotes));
 }
 
 /** True for a good gauge that has begun to count bad results. */

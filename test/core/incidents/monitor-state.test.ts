@@ -277,9 +277,14 @@ function playOneOfTwoDown() {
   ]);
 }
 
+const blindSince = (second: number) => [0, 60, 120].map((later) => sent(1, second + later, 'none'));
+
 test('a source that has begun to fail again is no witness of a recovery when who saw the outage falls silent', (t) => {
-  const blind = [180, 240, 300].map((second) => sent(1, second, 'none'));
-  const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 125, 'down'), ...blind, sent(2, 301, 'none')]);
+  const { monitor, changes } = play(playOneOfTwoDown().monitor, [
+    sent(2, 125, 'down'),
+    ...blindSince(180),
+    sent(2, 301, 'none'),
+  ]);
   t.deepEqual(changes, []);
   t.is(reconsider(monitor, { nowMs: START_MS + 302_000, silenceCounts: true }), null);
   t.like(play(monitor, [sent(2, 303, 'up')]).changes[0], { from: 'down', to: 'up', atMs: START_MS + 303_500 });
@@ -287,6 +292,31 @@ test('a source that has begun to fail again is no witness of a recovery when who
     play(monitor, [sent(2, 303, 'down'), sent(2, 320, 'up')]).changes.map(({ from, to, atMs }) => [from, to, atMs]),
     [['down', 'up', START_MS + 320_000]],
   );
+});
+
+test('a source whose newest result is no vote is no witness of a recovery when who saw the outage falls silent', (t) => {
+  const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 181, 'none'), ...blindSince(182)]);
+  t.deepEqual(changes, []);
+  t.is(reconsider(monitor, { nowMs: START_MS + 303_000, silenceCounts: true }), null);
+  t.like(play(monitor, [sent(2, 304, 'up')]).changes[0], { from: 'down', to: 'up', atMs: START_MS + 304_500 });
+});
+
+test('a source that has not reported since the outage began bears no witness of its end until it has', (t) => {
+  const settings = { quorum: 1, intervalSeconds: 300 };
+  const { monitor, changes } = play(monitorOf(2, settings), [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 2, 'down'),
+    sent(1, 22, 'down'),
+    ...blindSince(42),
+  ]);
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up', 'down'],
+  );
+  t.is(reconsider(monitor, { nowMs: START_MS + 200_000, silenceCounts: true }), null);
+  t.like(play(monitor, [sent(2, 301, 'up')]).changes, [{ from: 'down', to: 'up', atMs: START_MS + 301_500 }]);
+  t.is(play(monitor, [sent(2, 301, 'down'), sent(2, 321, 'down')]).monitor.state, 'down');
 });
 
 test('a monitor that is up because who saw it down fell away is up from then on, and says why', (t) => {
