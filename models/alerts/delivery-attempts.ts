@@ -44,6 +44,11 @@ export type ClaimedAttempt = {
   holdReason: HoldReason | null;
   /** Whether it was held and may still belong in the message of a parent monitor. */
   isBehind: boolean;
+  /**
+   * Whether the receiver of a preset still has an alert of its monitor as unknown, outside of incidents, which this
+   * message of an incident resolves.
+   */
+  resolvesUnknown: boolean;
   /** The number of its monitor where alerts wait for that, or came in its message (D-530), or it says so; else null. */
   parentNo: number | null;
 };
@@ -105,6 +110,18 @@ const FAILED_AT_FIRST = rootsOf(
 const waitsForEarlier = (d: string, now: string) => `(EXISTS (
   SELECT FROM unheld_ahead(${d}.channel_id, ${d}.monitor_id, ${d}.no, ${d}.after_id, ${now}))
   OR ${followsUnreleased('pending', d)})`;
+
+/**
+ * SQL: whether the newest alert of its monitor, of those that a delivery `d` to a preset of a channel `c` follows and
+ * that the receiver may have, says unknown outside of incidents: what followed was held, or superseded.
+ */
+const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.up')
+  AND d.message #>> '{detail,incident_id}' IS NOT NULL AND coalesce((
+    SELECT e.event = 'monitor.unknown' FROM deliveries e
+    WHERE e.monitor_id = d.monitor_id AND e.channel_id = d.channel_id AND e.no < d.no AND CASE e.event
+      WHEN 'monitor.unknown' THEN e.attempts > 0 AND e.message #>> '{detail,incident_id}' IS NULL
+      ELSE e.event LIKE 'monitor.%' AND e.outcome = 'delivered' END
+    ORDER BY e.created_at DESC, e.no DESC LIMIT 1), false))`;
 
 /** How much of the error of an attempt is stored, in characters. */
 export const MAX_ERROR_LENGTH = 1000;
@@ -292,6 +309,7 @@ async function claimEach(
                 JOIN parent_holds k ON k.monitor_id = b.id AND k.sequence = b.sequence
                 WHERE e.parent_no = p.no AND e.mode = 'hold'))) END AS "parentNo",
             d.event = 'monitor.up' AND ${followsUnreleased('superseded')} AS "endsUnsent",
+            ${RESOLVES_UNKNOWN} AS "resolvesUnknown",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,

@@ -32,6 +32,8 @@ export type WebhookDelivery = {
   attempt: number;
   /** False: another attempt follows a failed one. Default true. */
   isLast?: boolean;
+  /** Whether a preset's receiver has an alert of the monitor as unknown to be resolved as well. Default false. */
+  resolvesUnknown?: boolean;
   message: EventMessage | GroupMessage;
 };
 

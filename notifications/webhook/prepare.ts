@@ -23,6 +23,8 @@ type Prepare = {
   deliveryId: string;
   /** False: another attempt follows a failed one. */
   isLast?: boolean;
+  /** Whether a preset's receiver has an alert of the monitor as unknown to be resolved as well. Default false. */
+  resolvesUnknown?: boolean;
   message: EventMessage | GroupMessage;
 };
 
@@ -35,7 +37,7 @@ const TOO_LATE: Rendered = { ok: false, problem: `was not rendered within ${LONG
 
 /** Prepares what a webhook is sent of an event at a moment, in the format of its channel. */
 export async function prepareRequests(
-  { url: address, format = null, account, deliveryId, isLast = true, message }: Prepare,
+  { url: address, format = null, account, deliveryId, isLast = true, resolvesUnknown, message }: Prepare,
   { nowMs, renderer }: { nowMs: number; renderer: Pick<TemplateRenderer, 'render'> },
 ): Promise<Prepared> {
   const url = new URL(address);
@@ -44,7 +46,7 @@ export async function prepareRequests(
     return { requests: [jsonPost(url, completeEnvelope(message, attempt))], problem: null };
   const envelope = completeEnvelope(message, attempt);
   if ('preset' in format) {
-    const requests = PRESETS[format.preset](presetAlertsOf(message, nowMs), { url, nowMs });
+    const requests = PRESETS[format.preset](presetAlertsOf(message, { nowMs, resolvesUnknown }), { url, nowMs });
     return { requests: requests.map((request) => jsonPost(request.url, request.body)), problem: null };
   }
   const { template } = format;

@@ -350,7 +350,7 @@ const SENDERS = {
 } as const satisfies Record<ChannelType, Send>;
 
 async function sendToWebhook(
-  { webhook, tenantId, deliveryId, attempt, attemptsBefore, message }: ClaimedAttempt,
+  { webhook, tenantId, deliveryId, attempt, attemptsBefore, resolvesUnknown, message }: ClaimedAttempt,
   { sendWebhook, retrySeconds }: DelivererParts,
 ): Promise<ChannelAttempt> {
   // The operator can bring the key back, so this is retried.
@@ -359,7 +359,7 @@ async function sendToWebhook(
   const sent = webhookMessageOf(message);
   if (sent === null) return notSent('failed', `${message.event} is sent to chats only`);
   const isLast = attempt - attemptsBefore >= countAttempts(retrySeconds);
-  const delivery = { ...webhook, account: tenantId, deliveryId, attempt, isLast, message: sent };
+  const delivery = { ...webhook, account: tenantId, deliveryId, attempt, isLast, resolvesUnknown, message: sent };
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
 }
 

@@ -39,9 +39,12 @@ const SEVERITIES = {
 
 /**
  * The alerts that an event changes, its own first. A monitor that was unknown had an alert without an incident; what
- * begins an incident resolves that one as well.
+ * begins an incident resolves that one as well, and so does what follows where that never arrived (`resolvesUnknown`).
  */
-export function presetAlertsOf(message: EventMessage, nowMs: number): [PresetAlert, ...PresetAlert[]] {
+export function presetAlertsOf(
+  message: EventMessage,
+  { nowMs, resolvesUnknown = false }: { nowMs: number; resolvesUnknown?: boolean },
+): [PresetAlert, ...PresetAlert[]] {
   const { event } = message;
   const own: PresetAlert = {
     status: event === 'monitor.up' || event === 'agent.online' ? 'resolved' : 'firing',
@@ -52,8 +55,10 @@ export function presetAlertsOf(message: EventMessage, nowMs: number): [PresetAle
     text: buildAlert(message, nowMs),
     message,
   };
-  const began = message.event === 'monitor.down' || message.event === 'monitor.degraded';
-  if (!began || message.detail.previous_state !== 'unknown' || message.detail.incident_id === null) return [own];
+  if (message.monitor === null || message.event === 'advisory.domain_expiry' || message.detail.incident_id === null)
+    return [own];
+  const beganUnknown = own.status === 'firing' && message.detail.previous_state === 'unknown';
+  if (!beganUnknown && !resolvesUnknown) return [own];
   return [own, { ...own, status: 'resolved', dedupKey: keyOf(message.url, message.monitor.id) }];
 }
 

@@ -323,7 +323,7 @@ test('a URL without what its receiver is known by is refused', (t) => {
 });
 
 function requestsOf(preset: WebhookPreset, message: EventMessage, url: string) {
-  return PRESETS[preset](presetAlertsOf(message, AT * 1000), { url: new URL(url), nowMs: AT * 1000 });
+  return PRESETS[preset](presetAlertsOf(message, { nowMs: AT * 1000 }), { url: new URL(url), nowMs: AT * 1000 });
 }
 
 function messagesAbout(name: string): EventMessage[] {

@@ -133,13 +133,8 @@ for (const [what, end] of [
   ['deleted', deleteMonitor],
 ] as const)
   test(`a monitor that is ${what} while it is unknown leaves no alert open at a receiver`, async (t) => {
-    const { runtime, monitor, claim, record, pagerduty } = await prepare(t);
-    const silentMs = START_MS + 600_000;
-    await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
-    for (let nowMs = START_MS; nowMs <= silentMs; nowMs += 10_000) await sweep({ ...runtime, now: () => nowMs });
-    const unknown = await claim(pagerduty, silentMs);
-    t.is(unknown?.event, 'monitor.unknown');
-    await record(unknown, {});
+    const { runtime, monitor, claim, fallSilent, pagerduty } = await prepare(t);
+    const { unknown, silentMs } = await fallSilent(pagerduty);
     const key = { tenantId: runtime.tenantId, id: monitor.id, author: null };
     await end(runtime.database, { ...key, nowMs: silentMs + 5000 });
     const [opened, resolved] = [await requestOf(unknown), await requestOf(await claim(pagerduty, silentMs + 5000))];
@@ -147,14 +142,41 @@ for (const [what, end] of [
     t.like(resolved, { event_action: 'resolve', dedup_key: opened['dedup_key'] });
   });
 
-/** What a receiver is sent of a claimed delivery. */
+test('an alert of an unknown monitor is resolved with the incident where its beginning never arrived', async (t) => {
+  const { change, attempt, claim, record, fallSilent, pagerduty } = await prepare(t);
+  const { unknown, silentMs } = await fallSilent(pagerduty);
+  const opened = await requestOf(unknown);
+  await change('down', silentMs + 1000);
+  await attempt(pagerduty, silentMs + 1000, { retryAtMs: silentMs + 60_000 });
+  await change('up', silentMs + 2000);
+  const up = await claim(pagerduty, silentMs + 2000);
+  t.is(up?.event, 'monitor.up');
+  const resolved = await requestsOf(up);
+  t.deepEqual(
+    resolved.map((request) => [request['event_action'], request['dedup_key'] === opened['dedup_key']]),
+    [
+      ['resolve', false],
+      ['resolve', true],
+    ],
+  );
+  await record(up, {});
+  await change('down', silentMs + 3000);
+  t.is((await requestsOf(await claim(pagerduty, silentMs + 3000))).length, 1);
+});
+
+/** What a receiver is sent of a claimed delivery first. */
 async function requestOf(claimed: ClaimedAttempt | null): Promise<Record<string, unknown>> {
+  return (await requestsOf(claimed))[0] ?? {};
+}
+
+/** What a receiver is sent of a claimed delivery. */
+async function requestsOf(claimed: ClaimedAttempt | null): Promise<Record<string, unknown>[]> {
   if (claimed === null || claimed.webhook === null) throw new Error('There is nothing to send');
-  const { webhook, tenantId, deliveryId, message } = claimed;
+  const { webhook, tenantId, deliveryId, resolvesUnknown, message } = claimed;
   const renderer = { render: () => Promise.reject(new Error('A preset has no template')) };
-  const delivery = { ...webhook, account: tenantId, deliveryId, message: message as MonitorMessage };
+  const delivery = { ...webhook, account: tenantId, deliveryId, resolvesUnknown, message: message as MonitorMessage };
   const { requests } = await prepareRequests(delivery, { nowMs: START_MS, renderer });
-  return JSON.parse(requests[0]?.body.toString('utf8') ?? '{}');
+  return requests.map(({ body }) => JSON.parse(body.toString('utf8')));
 }
 
 /** A monitor that has been up for long, with webhooks of two presets. */
@@ -167,7 +189,7 @@ async function prepare(t: ExecutionContext) {
   const change = async (verdict: Verdict, atMs: number) => {
     steps += 1;
     const evaluate = createEvaluator({ ...runtime, now: () => atMs });
-    return await evaluate([resultOf(monitor, agent, { dueAtMs: START_MS - 60_000 + 10 * steps, verdict })]);
+    return await evaluate([resultOf(monitor, agent, { dueAtMs: atMs - 1000 + 10 * steps, verdict })]);
   };
   await change('up', START_MS - 100_000);
   const addChannel = async (preset: WebhookPreset) => {
@@ -216,6 +238,16 @@ async function prepare(t: ExecutionContext) {
       const claimed = await claim(channelId, nowMs);
       await record(claimed, outcome);
       return claimed?.event ?? null;
+    },
+    /** The monitor becomes unknown, as a channel is notified; ten minutes after the start. */
+    async fallSilent(channelId: string) {
+      const silentMs = START_MS + 600_000;
+      await database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+      for (let nowMs = START_MS; nowMs <= silentMs; nowMs += 10_000) await sweep({ ...runtime, now: () => nowMs });
+      const unknown = await claim(channelId, silentMs);
+      if (unknown?.event !== 'monitor.unknown') throw new Error(`It is ${unknown?.event}`);
+      await record(unknown, {});
+      return { unknown, silentMs };
     },
     outcomesOf: async (channelId: string) =>
       (
