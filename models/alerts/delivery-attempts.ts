@@ -240,13 +240,15 @@ export async function postponeClaimed(
  * Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel.
  * 1. `requested`: the channels, without chats that asked for a pause.
  * 2. `superseded`: due retries to chats and presets that a newer change overtook are ended.
- * 3. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
+ * 3. `turn`: of each chat the one of those that waited which may be sent now; none while another is on its way. It is
+ *    chosen once, for in an absence of all workers thousands wait for each other.
+ * 4. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
  *    skipped. A recovery waits for its trouble that a worker held, until that is released or dropped. To a preset
  *    nothing goes while an earlier one of its monitor is on its way, be it a retry.
- * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
+ * 5. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
  *    which was half of its time: what a crash of PostgreSQL takes back is a claim, and the attempt is then made once
  *    more under the same `delivery_id`, which the documentation has receivers expect.
- * 5. With each the way to its receiver, and whether its channel has more that is due.
+ * 6. With each the way to its receiver, and whether its channel has more that is due.
  */
 async function claimEach(
   database: Database,
@@ -264,6 +266,18 @@ async function claimEach(
          WHERE ${DROPS_OVERTAKEN} AND is_due(d, $2) AND d.attempts > d.attempts_before AND ${IS_OUTDATED}
          FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
+     ), turn AS MATERIALIZED (
+       SELECT c.id AS channel_id, (
+         SELECT e.id FROM deliveries e
+         WHERE e.channel_id = c.id AND is_due(e, $2)
+           AND EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = e.id AND h.summary_id IS NULL
+             AND h.released_at IS NULL)
+           AND NOT ${waitsForEarlier('e', '$2')}
+         ORDER BY e.next_attempt_at, e.id LIMIT 1) AS id
+       FROM requested c WHERE c.type <> 'webhook' AND NOT EXISTS (
+         SELECT FROM deliveries e JOIN held_deliveries h ON h.delivery_id = e.id AND h.summary_id IS NULL
+           AND h.released_at IS NULL
+         WHERE e.channel_id = c.id AND e.outcome = 'pending' AND e.next_attempt_at <= $2 AND e.claimed_until > $2)
      ), next AS MATERIALIZED (
        SELECT n.id FROM requested c, LATERAL (
          SELECT d.id FROM deliveries d
@@ -272,8 +286,7 @@ async function claimEach(
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
                AND h.released_at IS NULL)
-             OR NOT EXISTS (SELECT FROM waiting_ahead(d, $2) w JOIN deliveries e ON e.id = w.ahead_id
-               WHERE e.claimed_until > $2 OR NOT ${waitsForEarlier('e', '$2')}))
+             OR d.id = (SELECT t.id FROM turn t WHERE t.channel_id = c.id LIMIT 1))
            AND CASE WHEN c.format ? 'preset' THEN NOT EXISTS (
              SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id
                AND e.no < d.no AND e.outcome = 'pending' AND e.claimed_until > $2) ELSE true END
