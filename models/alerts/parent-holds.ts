@@ -80,22 +80,23 @@ export async function awaitOwnResults(
 ): Promise<Rearmed> {
   if (parentIds.length === 0) return { channels: [], monitorIds: [] };
   const rows = await run<{ monitorId: string; due: DueChannel | null }>(
-    `WITH behind AS MATERIALIZED (
-       SELECT delivery_id FROM parent_holds WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL
+    `WITH RECURSIVE come AS (
+       SELECT delivery_id, monitor_id, joined_id FROM parent_holds
+       WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL AND ($3::text IS NULL OR monitor_id = $3)
        UNION
-       SELECT h.delivery_id FROM parent_holds k JOIN deliveries r ON r.id = k.joined_id AND r.monitor_id = k.parent_id
-         JOIN parent_holds h ON h.joined_id = r.id
-       WHERE k.parent_id = ANY ($1::text[])
+       SELECT h.delivery_id, h.monitor_id, h.joined_id FROM come c
+         JOIN parent_holds h ON h.joined_id = c.joined_id AND h.parent_id = c.monitor_id
+     ), behind AS MATERIALIZED (
+       SELECT delivery_id FROM come
        UNION
        SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
        WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
-         AND w.outcome = 'pending'
+         AND w.outcome = 'pending' AND ($3::text IS NULL OR h.monitor_id = $3)
          AND EXISTS (SELECT FROM held_deliveries e WHERE e.delivery_id = w.id AND e.released_at IS NULL)
      ), rearmed AS (
        UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true
        FROM behind b, monitors m
        WHERE h.delivery_id = b.delivery_id AND m.id = h.monitor_id AND m.sequence = h.sequence
-         AND ($3::text IS NULL OR m.id = $3)
        RETURNING h.delivery_id, h.monitor_id
      ), due AS (
        UPDATE deliveries d SET outcome = 'pending', finished_at = NULL, next_attempt_at = $2::bigint + ${FALLBACK_MS}
@@ -124,7 +125,7 @@ export type ParentStatus = {
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
   /**
    * The recovery of its parent that did not see the hold, as their transactions overlapped; null = none. The alert says
-   * that the parent is down, and waits for it still.
+   * that the parent is down, or was written just then, and waits for it still.
    */
   missedRecovery: { parentId: string; atMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
@@ -146,6 +147,12 @@ const UNKNOWN_STATUS: ParentStatus = {
   isRootBehind: false,
   isOtherWaiting: false,
 };
+
+/**
+ * How long before an alert that says unknown a recovery may be which its transaction overlapped, in milliseconds: such
+ * an alert does not say which parents are down.
+ */
+const OVERLAP_MS = 60_000;
 
 /** How much longer than an alert rules may hold the message of a parent that the alert comes in, in milliseconds. */
 const HELD_LONGER_MS = 60_000;
@@ -179,8 +186,9 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
           JOIN monitors p ON p.id = h.parent_id AND p.state <> 'down'
           JOIN transitions t ON t.monitor_id = p.id AND t.from_state = 'down'
         WHERE h.delivery_id = $1 AND h.joined_id IS NULL AND NOT h.awaits_own
-          AND (d.message #> '{detail,dependencies}')::jsonb @>
-            jsonb_build_array(jsonb_build_object('id', p.id, 'state', 'down'))
+          AND CASE WHEN d.event = 'monitor.unknown' THEN t.detected_at > h.since - ${OVERLAP_MS}
+            ELSE (d.message #> '{detail,dependencies}')::jsonb @>
+              jsonb_build_array(jsonb_build_object('id', p.id, 'state', 'down')) END
         ORDER BY t.sequence DESC LIMIT 1) AS "missedRecovery",
        EXISTS (SELECT FROM reminders n WHERE n.delivery_id = $1 AND n.number < 0) AS "isUpdate",
        EXISTS (SELECT FROM reminders n JOIN parent_holds h ON h.delivery_id = n.follows

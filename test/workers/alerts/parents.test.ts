@@ -420,6 +420,23 @@ test('an alert that was written while its parent recovered, unseen by that, need
   t.deepEqual(await deliver(chat, 21), ['Down: Shop']);
 });
 
+test('what fell silent while its parent recovered, unseen by that, says nothing where it works again', async (t) => {
+  const { change, add, addChannel, deliver, run } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+  for (const second of [2, 3, 4]) await change('none', second, [shop]);
+  await run('CREATE TABLE unseen AS SELECT * FROM parent_holds');
+  await run('DELETE FROM parent_holds');
+  await change('up', 5, [router]);
+  await run('INSERT INTO parent_holds SELECT * FROM unseen');
+  t.deepEqual(await deliver(chat, 10), ['Recovered: Router']);
+  await change('up', 20, [shop]);
+  t.deepEqual(await deliver(chat, 21), []);
+});
+
 for (const isBefore of [true, false])
   test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits`, async (t) => {
     const { runtime, change, add, addChannel, deliver, at, run } = await prepareParents(t);
@@ -603,6 +620,32 @@ test('once a parent is paused, deleted or no longer depended on, what is behind 
   );
   t.deepEqual(rows, [{ at: at(20) + 20 }, { at: at(20) + 20 }, { at: at(20) + 20 }]);
 });
+
+for (const isParentFirst of [true, false])
+  test(`what is behind a monitor that depends on its parent no longer is checked as well (parent first: ${isParentFirst})`, async (t) => {
+    const { change, add, addChannel, deliver, runtime, at } = await prepareParents(t);
+    const line = await add('Line');
+    const router = await add('Router', [[line, 'hold']]);
+    const shop = await add('Shop', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    const sent: string[] = [];
+    for (const [index, monitor] of (isParentFirst ? [line, router, shop] : [router, shop, line]).entries()) {
+      await change('down', index, [monitor]);
+      sent.push(...(await deliver(chat, index + 0.9)));
+    }
+    sent.push(...(await deliver(chat, 60)));
+    t.regex(sent.at(-1) ?? '', /own: Line. And 2 behind it: Router, Shop$/);
+    await changeMonitor(runtime.database, { tenantId: runtime.tenantId, nowMs: at(90), id: router.id }, (current) => ({
+      ...current,
+      settings: current.monitor,
+      parents: [],
+    }));
+    await change('down', 100, [router, shop]);
+    await change('up', 101, [line]);
+    // Whether it comes with that of the router or soon after depends on which lane is first.
+    const later = [...(await deliver(chat, 104)), ...(await deliver(chat, 140))];
+    t.regex(later.at(-1) ?? '', /own: Router. And 1 behind it: Shop$/);
+  });
 
 test('alerts with the rules of their parent come in its message, though that was decided later', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);

@@ -17,6 +17,7 @@ import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 import { DELIVERED, createDeliverer } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
@@ -604,4 +605,27 @@ test('what a mute holds takes the place of no reminder', async (t) => {
     'monitor.down pending mute',
   ]);
   t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
+});
+
+test('a reminder comes in no message before its alert, which waits for its rate', async (t) => {
+  const { runtime, monitors, at, addChannel, change, deliver, deliverer, sent } = await prepare(t, 2);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  const [slow, quick] = monitors;
+  if (slow === undefined || quick === undefined) throw new Error('There are two monitors');
+  // Its alert is due in the sixteenth minute, its first reminder in the tenth.
+  await runtime.database.pool.query('INSERT INTO delivery_rates VALUES ($1, $2)', [slow.id, at(20)]);
+  await change('down', 0, [slow]);
+  await change('down', 0.1, [quick]);
+  t.deepEqual(await deliver(chat, 0.2), ['Down: Shop 1']);
+  const lanes = deliverer(10.2);
+  const done = lanes.run(chat);
+  await until(() => sent.length > 0);
+  // One lane stays for the reminder that has to wait.
+  lanes.stop();
+  await done;
+  t.deepEqual(
+    sent.splice(0).map(({ title }) => title),
+    ['Still down: Shop 1'],
+  );
+  t.is((await deliver(chat, 17))[0], 'Down: Shop 0');
 });
