@@ -66,6 +66,11 @@ export class Outbox {
   #waitedAtSend = 0;
   readonly #sending = new SharedCalls(() => this.#sendAll());
   #isHeld = false;
+  #isClosing = false;
+  /** Results that a proxy refused when each was alone; whether another was accepted since, or is tried next (D-675). */
+  readonly #refusedByProxy = new Set<Entry>();
+  #hasPassedProxy = false;
+  #isOtherNext = false;
   /**
    * From a failure, or a start with results of an earlier run, until all that waited then is sent. The numbers are
    * known once the service takes results.
@@ -126,6 +131,7 @@ export class Outbox {
   async close(boundMs: number): Promise<void> {
     const flush = async () => {
       await this.#sending.settled();
+      this.#isClosing = true;
       this.#notBeforeMs = 0;
       this.#leavesAtMs = 0;
       await this.#sending.run();
@@ -158,7 +164,7 @@ export class Outbox {
       this.#leavesAtMs = batch.length < this.#entries.length ? 0 : Number.POSITIVE_INFINITY;
       this.#sentAtMs = this.#options.monotonic();
       // Batches of a few results could be more requests than an agent may make.
-      if (this.#batchSize < MAX_INGEST_RESULTS) this.#notBeforeMs = this.#sentAtMs + URGENT_GAP_MS;
+      if (this.#batchSize < MAX_INGEST_RESULTS && !this.#isClosing) this.#notBeforeMs = this.#sentAtMs + URGENT_GAP_MS;
       this.#waitedAtSend = this.#entries.length;
       const outcome = await this.#options.send(`{"results":[${batch.map(({ line }) => line).join(',')}]}`);
       this.#take(batch, outcome);
@@ -168,7 +174,8 @@ export class Outbox {
   #nextBatch(): Entry[] {
     const batch: Entry[] = [];
     let bytes = 0;
-    for (const entry of this.#entries.slice(0, this.#batchSize)) {
+    const others = this.#isOtherNext ? this.#entries.filter((entry) => !this.#refusedByProxy.has(entry)) : [];
+    for (const entry of (others.length > 0 ? others : this.#entries).slice(0, this.#batchSize)) {
       bytes += Buffer.byteLength(entry.line) + 1;
       if (bytes > MAX_BODY_BYTES && batch.length > 0) break;
       batch.push(entry);
@@ -188,13 +195,7 @@ export class Outbox {
           this.#batchSize = Math.ceil(batch.length / 2);
           return;
         }
-        // A proxy knows nothing of results, and may let them pass another time (D-675).
-        if (!outcome.isFromService) {
-          this.#fail({ reason: outcome.reason, requestedWaitMs: null });
-          return;
-        }
-        this.#remove(batch);
-        onEvent({ kind: 'refused', line: batch[0]?.line ?? '', reason: outcome.reason });
+        this.#refuse(batch, outcome);
         return;
       case 'unauthorized':
         this.#fail({ reason: 'HTTP 401: the service refuses the token', requestedWaitMs: null });
@@ -208,6 +209,24 @@ export class Outbox {
     }
   }
 
+  /**
+   * Drops a result that is refused when it is alone. A proxy knows nothing of results: what it refuses is kept. Whether
+   * it refuses all shows by another result; where that is accepted, the one that is refused again is dropped.
+   */
+  #refuse([entry]: readonly Entry[], { reason, isFromService }: { reason: string; isFromService: boolean }): void {
+    if (entry === undefined) return;
+    if (isFromService || (this.#hasPassedProxy && this.#refusedByProxy.has(entry))) {
+      this.#hasPassedProxy = false;
+      this.#remove([entry]);
+      this.#options.onEvent({ kind: 'refused', line: entry.line, reason });
+      return;
+    }
+    this.#refusedByProxy.add(entry);
+    if (this.#isOtherNext || this.#refusedByProxy.size === this.#entries.length)
+      this.#fail({ reason, requestedWaitMs: null });
+    else this.#isOtherNext = true;
+  }
+
   #accept(batch: readonly Entry[], answer: IngestAnswer): void {
     const { onEvent } = this.#options;
     this.#failures = 0;
@@ -215,6 +234,8 @@ export class Outbox {
     this.#batchSize = Math.min(MAX_INGEST_RESULTS, this.#batchSize * 2);
     if (this.#replay === 'waiting') this.#replay = { total: this.#waitedAtSend, left: this.#waitedAtSend };
     this.#remove(batch);
+    this.#hasPassedProxy = this.#refusedByProxy.size > 0;
+    this.#isOtherNext = false;
     onEvent({ kind: 'accepted', answer });
     if (this.#replay !== null && (this.#replay.left -= batch.length) <= 0) {
       onEvent({ kind: 'replayed', results: this.#replay.total });
@@ -226,6 +247,7 @@ export class Outbox {
   #fail({ reason, requestedWaitMs }: { reason: string; requestedWaitMs: number | null }): void {
     const { monotonic, random, onEvent } = this.#options;
     this.#failures += 1;
+    this.#isOtherNext = false;
     this.#isWaitRequested = requestedWaitMs !== null;
     this.#replay = 'waiting';
     this.#leavesAtMs = 0;
@@ -243,6 +265,7 @@ export class Outbox {
     const sent = new Set(batch);
     // All but always they are the first ones: only a bound that was met meanwhile took some away.
     this.#entries = this.#entries.filter((entry) => !sent.has(entry));
+    for (const entry of batch) this.#refusedByProxy.delete(entry);
     void this.#options.journal.settle(batch);
   }
 
@@ -253,6 +276,7 @@ export class Outbox {
     while (tooMany < this.#entries.length && (this.#entries[tooMany]?.atMs ?? 0) < oldestMs) tooMany += 1;
     if (tooMany === 0) return;
     const dropped = this.#entries.splice(0, tooMany);
+    for (const entry of dropped) this.#refusedByProxy.delete(entry);
     void this.#options.journal.settle(dropped);
     onEvent({ kind: 'dropped', results: dropped.length });
   }

@@ -209,7 +209,8 @@ test('what a proxy refuses is kept, and arrives in order when the proxy lets it 
   for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(300_000);
   t.is(outbox.waiting, 600);
-  t.true(sent.length < 30, `${sent.length} requests`);
+  // Two each time: the oldest result, and another one.
+  t.true(sent.length < 2 * 30, `${sent.length} requests`);
   t.true(kinds().includes('failed'));
   const tries = sent.length;
   service.answer = (results) => accepted(results.length);
@@ -219,6 +220,49 @@ test('what a proxy refuses is kept, and arrives in order when the proxy lets it 
     Array.from({ length: 600 }, (_, number) => `mon_${number}`),
   );
   t.false(kinds().includes('refused'));
+});
+
+test('one result that a proxy always refuses is dropped once others arrive, and costs none of them', async (t) => {
+  const { outbox, time, sent, service, events } = await openOutbox(t);
+  const isBad = (id: string) => id === 'mon_2' || id === 'mon_3';
+  service.answer = (results) =>
+    results.some(({ monitorId }) => isBad(monitorId))
+      ? { outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false }
+      : accepted(results.length);
+  for (let number = 0; number < 20; number += 1) outbox.add(result(number), { isUrgent: false });
+  await time.pass(60_000);
+  t.is(outbox.waiting, 0);
+  t.deepEqual(
+    events.flatMap((event) => (event.kind === 'refused' ? [JSON.parse(event.line).monitorId] : [])),
+    ['mon_2', 'mon_3'],
+  );
+  const arrived = sent.flatMap(({ ids }) => (ids.some(isBad) ? [] : ids));
+  t.deepEqual(new Set(arrived).size, 18);
+  t.is(arrived.length, 18);
+});
+
+test('results that a proxy refuses are kept while it is not known to accept any', async (t) => {
+  const { outbox, time, service, kinds } = await openOutbox(t);
+  service.answer = () => ({ outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false });
+  for (let number = 0; number < 3; number += 1) outbox.add(result(number), { isUrgent: false });
+  await time.pass(600_000);
+  outbox.add(result(3), { isUrgent: false });
+  await time.pass(600_000);
+  t.is(outbox.waiting, 4);
+  t.false(kinds().includes('refused'));
+});
+
+test('an agent that is stopped while batches are halved sends what waits', async (t) => {
+  const { outbox, time, service } = await openOutbox(t);
+  service.answer = (results) =>
+    results.length > 10
+      ? { outcome: 'refused', reason: "HTTP 413: the response is a proxy's", isFromService: false }
+      : accepted(results.length);
+  for (let number = 0; number < 100; number += 1) outbox.add(result(number), { isUrgent: false });
+  const closed = outbox.close(3000);
+  await time.pass(3000);
+  await closed;
+  t.is(outbox.waiting, 0);
 });
 
 test('a proxy that takes small batches only holds none of the results back', async (t) => {
