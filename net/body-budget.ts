@@ -90,34 +90,45 @@ export class BodyBudget {
     return hasRoom;
   }
 
-  /** Gives up others that have held memory for `heldMs` at the least, until there is room for so many bytes more. */
+  /** Gives up others that have held memory for `heldMs` at the least, where that makes room for so many bytes more. */
   #makeRoom(holder: Holder, bytes: number, heldMs = 0): boolean {
     const untilMs = performance.now() - heldMs;
     const mayGo = (other: Holder): boolean => other !== holder && other.sinceMs <= untilMs;
-    return (
-      this.#giveUpUntil(
-        () => this.#isWithinShare(holder, bytes),
-        (other) => mayGo(other) && other.account === holder.account,
-      ) && this.#giveUpUntil(() => this.#isWithinAll(bytes), mayGo)
-    );
+    const [isInShare, isInAll] = [
+      () => this.#isWithinShare(holder, bytes),
+      () => this.#held + bytes <= this.#mostBytes,
+    ];
+    if (isInShare() && isInAll()) return true;
+    if (!this.#canMakeRoom(holder, bytes, mayGo)) return false;
+    this.#giveUpUntil(isInShare, (other) => mayGo(other) && other.account === holder.account);
+    this.#giveUpUntil(isInAll, mayGo);
+    return true;
   }
 
-  #isWithinShare(holder: Holder, bytes: number): boolean {
+  /** Whether there is room for so many bytes more once all were given up that may be. */
+  #canMakeRoom(holder: Holder, bytes: number, mayGo: (other: Holder) => boolean): boolean {
+    const going = [...this.#coming].filter(mayGo);
+    const sum = (holders: readonly Holder[]): number => holders.reduce((total, other) => total + other.bytes, 0);
+    const ownGoing = sum(going.filter(({ account }) => account === holder.account));
+    return this.#isWithinShare(holder, bytes, ownGoing) && this.#held - sum(going) + bytes <= this.#mostBytes;
+  }
+
+  /** Whether its account may hold so many bytes more, after others of it gave back `goingBytes`. */
+  #isWithinShare(holder: Holder, bytes: number, goingBytes = 0): boolean {
     const own = this.#heldBy(holder.account);
-    return own === holder.bytes || own + bytes <= (this.#mostBytes - (this.#held - own)) * PART_OF_AN_ACCOUNT;
-  }
-
-  #isWithinAll(bytes: number): boolean {
-    return this.#held + bytes <= this.#mostBytes;
+    const left = own - goingBytes;
+    return left === holder.bytes || left + bytes <= (this.#mostBytes - (this.#held - own)) * PART_OF_AN_ACCOUNT;
   }
 
   #serveWaiting(): void {
     if (this.#waiting.size === 0) return;
     const beyondShare = new Set<string>();
     const inTurn = [...this.#waiting].toSorted(([a], [b]) => this.#heldBy(a.account) - this.#heldBy(b.account));
+    // Who is first in turn and patient must not stand in the way of others: what these may have given up is given up.
+    let patienceMs = this.#shortestPatienceMs();
     for (const [holder, { bytes, onTaken }] of inTurn) {
       if (beyondShare.has(holder.account) || !this.#waiting.has(holder)) continue;
-      if (!this.#makeRoom(holder, bytes, holder.patienceMs)) {
+      if (!this.#makeRoom(holder, bytes, Math.min(patienceMs, holder.patienceMs))) {
         if (this.#isWithinShare(holder, bytes)) break;
         beyondShare.add(holder.account);
         continue;
@@ -125,9 +136,18 @@ export class BodyBudget {
       this.#waiting.delete(holder);
       this.#hold(holder, bytes);
       onTaken();
+      if (holder.patienceMs === patienceMs) patienceMs = this.#shortestPatienceMs();
     }
     if (this.#waiting.size > 0 && this.#recheck === null)
       this.#recheck = setTimeout(() => this.#recheckNow(), RECHECK_MS);
+  }
+
+  /** Of those that wait, and not for their own share. */
+  #shortestPatienceMs(): number {
+    let shortestMs = Number.POSITIVE_INFINITY;
+    for (const [holder, { bytes }] of this.#waiting)
+      if (holder.patienceMs < shortestMs && this.#isWithinShare(holder, bytes)) shortestMs = holder.patienceMs;
+    return shortestMs;
   }
 
   #recheckNow(): void {
@@ -135,19 +155,18 @@ export class BodyBudget {
     this.#serveWaiting();
   }
 
-  #giveUpUntil(hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean {
+  #giveUpUntil(hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): void {
     while (!hasRoom()) {
       let first: Holder | null = null;
       for (const holder of this.#coming) {
         if (holder.bytes === 0 || !mayGo(holder)) continue;
         if (first === null || this.#heldBy(holder.account) > this.#heldBy(first.account)) first = holder;
       }
-      if (first === null) return false;
+      if (first === null) return;
       // At once, and not when its reader comes to it: else more would be given up than is asked for.
       this.#release(first);
       first.giveUp();
     }
-    return true;
   }
 
   #giveBack(holder: Holder, bytes: number): void {

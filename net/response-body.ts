@@ -134,8 +134,8 @@ class BodyReader {
   #waitsSinceMs: number | null = null;
   #waitedMs = 0;
   #hasEnded = false;
-  /** Given up: what still comes is dropped. */
-  #isDropped = false;
+  /** Given up: what still comes is dropped, up to so many bytes in all; null = not given up. */
+  #dropsUpTo: number | null = null;
   /** What its decoder may hold, and what the decoded body may still grow by. */
   #heldByDecoder = 0;
   #wireBytes = 0;
@@ -181,12 +181,15 @@ class BodyReader {
   }
 
   /**
-   * Gives up what the body holds. One that is still coming to a decoder is read on without keeping anything: where it
-   * has not ended by the deadline, that is a fact about the target.
+   * Gives up what the body holds. One that is still coming to a decoder is read on without keeping anything, to where
+   * it would have been cut, by what came so far. If it has not come so far by the deadline, that is a fact about the
+   * target.
    */
   giveUp(): void {
     if (this.#decoder === null || this.#heldByDecoder === 0 || this.#hasEnded) return this.finish('out_of_memory');
-    this.#isDropped = true;
+    const { length } = this.buffer.body().bytes;
+    const cutAt = length === 0 ? Number.POSITIVE_INFINITY : (this.#limit * this.#wireBytes) / length;
+    this.#dropsUpTo = Math.min(this.#limit + WIRE_SLACK, cutAt);
     this.#decoder.destroy();
     this.#decoder = null;
     this.#heldByDecoder = 0;
@@ -195,7 +198,7 @@ class BodyReader {
   }
 
   #finishBody(): void {
-    this.finish(this.#isDropped ? 'out_of_memory' : this.buffer.body());
+    this.finish(this.#dropsUpTo === null ? this.buffer.body() : 'out_of_memory');
   }
 
   #endBody(): void {
@@ -207,7 +210,7 @@ class BodyReader {
 
   #take(chunk: Buffer): void {
     this.#wireBytes += chunk.length;
-    if (this.#isDropped) return this.#wireBytes > this.#limit + WIRE_SLACK ? this.#finishBody() : undefined;
+    if (this.#dropsUpTo !== null) return this.#wireBytes > this.#dropsUpTo ? this.#finishBody() : undefined;
     if (this.#coding === undefined) return this.#keep(chunk);
     if (!this.waits) this.#decoder ??= this.#obtainDecoder(this.#coding, chunk[0] ?? 0);
     if (this.#decoder === null) this.#keepEarly(chunk);

@@ -112,8 +112,8 @@ const waitsForEarlier = (d: string, now: string) => `(EXISTS (
   OR ${followsUnreleased('pending', d)})`;
 
 /**
- * SQL: whether the newest alert of its monitor, of those that a delivery `d` to a preset of a channel `c` follows and
- * that the receiver may have, says unknown outside of incidents: what followed was held, or superseded.
+ * SQL: whether the receiver of a delivery `d` to a preset of a channel `c` still has its monitor as unknown. Of the
+ * earlier alerts that it may have, the newest says so, outside of incidents: what followed was held, or superseded.
  */
 const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.up')
   AND d.message #>> '{detail,incident_id}' IS NOT NULL AND coalesce((

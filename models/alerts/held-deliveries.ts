@@ -177,8 +177,8 @@ export async function releaseHeld(
 
 /**
  * Locks the claimed alert and those of its chat that came due with it, in their order, until the transaction ends. Left
- * out is what another transaction changes just now, what waits for an earlier alert of its monitor that did not come due
- * with it, and what is overtaken: that is sent by itself, and says so.
+ * out is what another transaction changes just now, and what waits for an earlier alert of its monitor that never
+ * waited. So is what is overtaken: that is sent by itself, and says so.
  */
 export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<DueHeld[]> {
   return await run<DueHeld>(
@@ -192,7 +192,8 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
        AND (d.id = $2 OR NOT EXISTS (SELECT FROM deliveries u
-         WHERE u.channel_id = d.channel_id AND u.monitor_id = d.monitor_id AND u.no < d.no AND is_on_first_attempt(u, $3)
+         WHERE u.channel_id = d.channel_id AND u.monitor_id = d.monitor_id AND u.no < d.no
+           AND is_on_first_attempt(u, $3)
            AND NOT EXISTS (SELECT FROM held_deliveries g WHERE g.delivery_id = u.id AND g.summary_id IS NULL
              AND g.released_at IS NULL)))
        AND NOT (${FOLLOWS_MAINTENANCE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))

@@ -149,8 +149,8 @@ const UNKNOWN_STATUS: ParentStatus = {
 };
 
 /**
- * How long before an alert that says unknown a recovery may be which its transaction overlapped, in milliseconds: such
- * an alert does not say which parents are down.
+ * How long before an alert of an unknown monitor its parent may have recovered unseen, in milliseconds. Such an alert
+ * does not say which parents are down.
  */
 const OVERLAP_MS = 60_000;
 

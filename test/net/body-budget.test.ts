@@ -113,6 +113,51 @@ test('of what waits, the account that holds the least is served first', (t) => {
   for (const charge of [judged, other, more, free]) charge?.release();
 });
 
+/** A budget of 100 bytes; what is given up, and what waited and was served, in order. */
+function openSmall() {
+  const budget = new BodyBudget(100);
+  const events: string[] = [];
+  const open = (account: string, patienceMs?: number) =>
+    budget.open(account, () => void events.push(`${account} given up`), patienceMs);
+  const hold = (account: string, bytes: number) => {
+    const charge = open(account);
+    charge.take(bytes);
+    return charge;
+  };
+  const wait = (account: string, bytes: number, patienceMs: number) =>
+    open(account, patienceMs).takeInTurn(bytes, () => void events.push(account));
+  return { events, hold, wait };
+}
+
+test('no body is given up in vain: not where all that may be given up is not enough', (t) => {
+  const { events, hold, wait } = openSmall();
+  const judged = hold('judged', 70);
+  judged.complete();
+  hold('plain', 20);
+  wait('impatient', 40, 0);
+  t.deepEqual(events, []);
+  judged.release();
+  t.deepEqual(events, ['impatient']);
+});
+
+test('who waits patiently in front is in the way of none who is less patient, and is served first', (t) => {
+  const { events, hold, wait } = openSmall();
+  hold('drip', 90);
+  wait('patient', 50, 60_000);
+  wait('impatient', 40, 0);
+  t.deepEqual(events, ['drip given up', 'patient', 'impatient']);
+});
+
+test('once all that are impatient are served no more is given up for those that are patient', (t) => {
+  const { events, hold, wait } = openSmall();
+  hold('young', 40);
+  hold('drip', 50);
+  wait('patient', 55, 60_000);
+  wait('impatient', 5, 0);
+  wait('other', 60, 60_000);
+  t.deepEqual(events, ['drip given up', 'patient', 'impatient']);
+});
+
 /** Answers with the given bytes, and then nothing more where it is asked to hang. */
 async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
   return await startHttpServer(t, (request, response) => {

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
+import { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import zlib from 'node:zlib';
 import test from 'ava';
+import { BodyBudget } from '../../net/body-budget.ts';
 import { createHttpClient } from '../../net/http-client.ts';
+import { readBody } from '../../net/response-body.ts';
 import { bodyOf, expectFailure, KILOBYTE, requestTo } from '../helpers/exchange.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
+import { until } from '../helpers/until.ts';
 
 const send = createHttpClient({ allowPrivateNetwork: true });
 
@@ -120,4 +125,22 @@ test('compressed emptiness without end does not keep the decoder busy until the 
     pump();
   });
   t.like(await send(requestTo(port)), { outcome: 'answered', truncated: true });
+});
+
+test('a body that is given up is read to where it would have been cut, by what came so far', async (t) => {
+  const head = { httpVersion: '1.1', headers: { 'content-encoding': 'br' }, complete: false, socket: new Socket() };
+  const response = Object.assign(new PassThrough(), head);
+  const charge = new BodyBudget(32 * KILOBYTE * KILOBYTE).open('ten_1', () => undefined);
+  const body = readBody(response, { limit: 100 * KILOBYTE, decodes: true, charge: () => charge });
+  const encoder = zlib.createBrotliCompress();
+  const wire: Buffer[] = [];
+  encoder.on('data', (chunk: Buffer) => void wire.push(chunk));
+  encoder.write('one line of a log\n'.repeat(1000));
+  await new Promise<void>((resolve) => void encoder.flush(() => resolve()));
+  const start = Buffer.concat(wire);
+  response.write(start);
+  await until(() => body.soFar().length === 18_000);
+  body.giveUp();
+  response.write(Buffer.alloc(10 * start.length));
+  t.is(await body.ended, 'out_of_memory');
 });

@@ -294,7 +294,7 @@ test('a source that has begun to fail again is no witness of a recovery when who
   );
 });
 
-test('a source whose newest result is no vote is no witness of a recovery when who saw the outage falls silent', (t) => {
+test('a source whose newest result is no vote is no witness of a recovery where who saw it down is silent', (t) => {
   const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 181, 'none'), ...blindSince(182)]);
   t.deepEqual(changes, []);
   t.is(reconsider(monitor, { nowMs: START_MS + 303_000, silenceCounts: true }), null);

@@ -622,7 +622,7 @@ test('once a parent is paused, deleted or no longer depended on, what is behind 
 });
 
 for (const isParentFirst of [true, false])
-  test(`what is behind a monitor that depends on its parent no longer is checked as well (parent first: ${isParentFirst})`, async (t) => {
+  test(`what is behind a monitor without its parent is alerted of (parent first: ${isParentFirst})`, async (t) => {
     const { change, add, addChannel, deliver, runtime, at } = await prepareParents(t);
     const line = await add('Line');
     const router = await add('Router', [[line, 'hold']]);
