@@ -21,6 +21,8 @@ export type ClaimedAttempt = {
   message: StoredMessage;
   /** From 1; attempts interrupted by the end of their worker count. */
   attempt: number;
+  /** When the claim ends, Unix milliseconds: from then on the attempt is another worker's. */
+  claimedUntilMs: number;
   /** Attempts of earlier rounds: 0 unless the delivery was redelivered. */
   attemptsBefore: number;
   /** Null where there is none, or where its key is missing from the ring. */
@@ -303,7 +305,8 @@ async function claimEach(
      )
      SELECT c.id AS requested, d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId",
             CASE WHEN d.event NOT LIKE 'agent.%' THEN d.monitor_id END AS "monitorId", c.type AS "channelType",
-            d.event, d.message, d.attempts AS attempt, d.attempts_before AS "attemptsBefore", c.enabled, c.status,
+            d.event, d.message, d.attempts AS attempt, d.attempts_before AS "attemptsBefore",
+            d.claimed_until AS "claimedUntilMs", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
             c.type <> 'webhook'
               AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message)) AS "isOvertaken",

@@ -149,6 +149,8 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
 
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */
   async attempt(claimed: ClaimedAttempt): Promise<AttemptOutcome | 'skipped'> {
+    // Of a process that stood still. What it would send may be resolved or overtaken by now.
+    if (this.#parts.now() >= claimed.claimedUntilMs) return 'skipped';
     const putOffs = await this.#countPutOffs(claimed);
     const refused = refuse(claimed, countAttempts(this.#parts.retrySeconds) + putOffs.putOffs);
     const sent = refused ?? (await this.#send(claimed));

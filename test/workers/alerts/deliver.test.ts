@@ -312,6 +312,17 @@ test('an answer that comes after the claim was outlived leaves the delivery to i
   t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2 });
 });
 
+test('a worker that stood still for longer than its claim sends nothing of it', async (t) => {
+  const { deliverer, deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
+  const { channelId } = await addDelivery(receiver.url);
+  const { claimed } = await deliverer.claim(channelId);
+  if (claimed === null) throw new Error('There is a delivery to claim');
+  clock.offsetMs += 60_000;
+  t.is(await deliverer.attempt(claimed), 'skipped');
+  t.is(receiver.requests(), 0);
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+});
+
 test('a delivery gets four attempts at the most, those that the end of a worker cut short among them', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(500).end());
   const dieInside = async (channelId: string, times: number): Promise<void> => {
@@ -615,6 +626,7 @@ async function prepare(t: ExecutionContext, listener: RequestListener, given: Ov
   const lanes = new ChannelLanes(deliverer);
   const deliver = async (channelId: string) => (await lanes.run(channelId)).outcomes;
   return {
+    deliverer,
     deliver,
     lanes,
     receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests },
