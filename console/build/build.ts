@@ -50,7 +50,10 @@ export async function buildConsole(): Promise<Built | null> {
   }
 }
 
-type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] };
+type Chunk = { file: string; isEntry?: boolean; imports?: string[] };
+
+/** All styles of the console are one file. */
+const STYLES = 'style.css';
 
 /** Pages that a first visit can show: the sign-in page, or the overview for users with a session. */
 const FIRST_PAGES = ['pages/sign-in.tsx', 'pages/overview.tsx'];
@@ -64,11 +67,11 @@ async function listFirstLoad(folder: string, files: readonly FileSize[]): Promis
   const visit = (name: string): void => {
     const chunk = manifest[name];
     if (chunk === undefined || wanted.has(chunk.file)) return;
-    for (const file of [chunk.file, ...(chunk.css ?? [])]) wanted.add(file);
+    wanted.add(chunk.file);
     chunk.imports?.forEach(visit);
   };
   for (const [name, { isEntry }] of Object.entries(manifest)) if (isEntry) visit(name);
-  FIRST_PAGES.forEach(visit);
+  [STYLES, ...FIRST_PAGES].forEach(visit);
   return files.filter(({ path }) => wanted.has(path));
 }
 
@@ -92,6 +95,8 @@ async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | n
         outDir,
         emptyOutDir: true,
         manifest: 'manifest.json',
+        // A page whose own style sheet was lost once would be shown without it when it is loaded again (D-732).
+        cssCodeSplit: false,
         target: 'es2023',
         cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
         // The page's content security policy forbids `data:` URLs.

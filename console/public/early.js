@@ -9,7 +9,7 @@ try {
 // During an update a page can name files that are not there: it is loaded once more, and then says so.
 let isBroken = false;
 const notice = (event) => {
-  if (/\/assets\/index-/.test(event.target.src ?? event.target.href)) isBroken = true;
+  if (/\/assets\/(index|style)-/.test(event.target.src ?? event.target.href)) isBroken = true;
 };
 addEventListener('error', notice, true);
 addEventListener('load', () => {

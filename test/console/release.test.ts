@@ -65,10 +65,23 @@ test.serial(
   },
 );
 
+test.serial('a page has its styles even where none are loaded after the first page', async (t) => {
+  const { page, complaints } = await openOverview(t, 'styles');
+  await page.route('**/assets/*.css', (route) => route.abort());
+  await page
+    .getByRole('link', { name: /http styles/ })
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1, name: /^http styles/ }).waitFor();
+  // Of the charts.
+  t.not(await page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--plot-1')`), '');
+  t.deepEqual(complaints, []);
+});
+
 test.serial('a page whose first files are gone is loaded once more, and then says what to do', async (t) => {
   const { api } = t.context;
   const browser = await startBrowser(t);
-  for (const lost of [/\/assets\/index-[^/]+\.js$/, /\/assets\/index-[^/]+\.css$/]) {
+  for (const lost of [/\/assets\/index-[^/]+\.js$/, /\/assets\/style-[^/]+\.css$/]) {
     const { page, complaints } = await openPage(t, browser, { url: api.url });
     let visits = 0;
     page.on('request', (request) => (visits += request.isNavigationRequest() ? 1 : 0));
