@@ -16,9 +16,11 @@ addEventListener('load', () => {
   // Without storage it might be loaded again for ever.
   let isAgain = true;
   try {
-    isAgain = sessionStorage.getItem('reloaded') !== null;
+    const { reloaded } = sessionStorage;
     if (isBroken) sessionStorage.setItem('reloaded', '');
     else sessionStorage.removeItem('reloaded');
+    // Only what was stored is known the next time.
+    isAgain = reloaded !== undefined;
   } catch {}
   if (!isBroken) return;
   if (!isAgain) {

@@ -115,3 +115,23 @@ test.serial('a page whose first files are gone is loaded once more, and then say
     );
   }
 });
+
+test.serial('a page whose first files are gone says so at once where the browser can store nothing more', async (t) => {
+  const { api } = t.context;
+  const { page, complaints } = await openPage(t, await startBrowser(t), { url: api.url });
+  await page.goto('/');
+  await page.getByLabel('Password').waitFor();
+  await page.evaluate(() => {
+    for (let length = 2 ** 22; length >= 1; length = Math.floor(length / 2))
+      try {
+        sessionStorage.setItem(`${length}`, 'x'.repeat(length));
+      } catch {}
+  });
+  await page.route('**/assets/index-*.js', (route) => route.abort());
+  let visits = 0;
+  page.on('request', (request) => (visits += request.isNavigationRequest() ? 1 : 0));
+  await page.reload();
+  await Promise.race([page.getByText('Can’t load all of this page.').waitFor(), until(() => visits > 1)]);
+  t.is(visits, 1);
+  t.deepEqual(complaints, []);
+});
