@@ -6,6 +6,9 @@ try {
   // Without storage the system decides.
 }
 
+const base = document.documentElement.dataset.base ?? '';
+const isWall = location.pathname === `${base}/wall`;
+
 // During an update a page can name files that are not there: it is loaded once more, and then says so.
 let isBroken = false;
 const notice = (event) => {
@@ -35,12 +38,15 @@ addEventListener('load', () => {
   document.querySelector('button').addEventListener('click', () => location.reload());
 });
 
+// A wallboard has no keyboard. A page of the browser's own, as of a server that is away, would stay for good.
+const reload = () => fetch(location.pathname).then(({ ok }) => ok && location.reload(), Boolean);
+if (isWall) setInterval(() => document.querySelector('main') ?? reload(), 60_000);
+
 // What the console asks for first is on its way while its own parts still are; `client/api.ts` takes it.
-const base = document.documentElement.dataset.base ?? '';
 const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];
 globalThis.spotcheckEarlyAnswers = new Map(
   // A wallboard has no session.
-  (location.pathname === `${base}/wall` ? [] : ofConsole).map((url) => {
+  (isWall ? [] : ofConsole).map((url) => {
     const answer = fetch(base + url, { headers: { Accept: 'application/json' } });
     // The taker gets a failure; an untaken one is dropped.
     answer.catch(() => undefined);

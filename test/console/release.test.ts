@@ -135,3 +135,37 @@ test.serial('a page whose first files are gone says so at once where the browser
   t.is(visits, 1);
   t.deepEqual(complaints, []);
 });
+
+test.serial('a wallboard whose files are gone is loaded again each minute that the server answers', async (t) => {
+  const { api } = t.context;
+  const browser = await startBrowser(t);
+  for (const [lost, sentence, needed] of [
+    ['**/assets/index-*.js', 'Can’t load all of this page.', 2],
+    ['**/assets/wall-*.js', 'Reload to use the new version.', 1],
+  ] as const) {
+    const { page, complaints } = await openPage(t, browser, { url: api.url });
+    await page.clock.install({ time: 0 });
+    await page.clock.pauseAt(1000);
+    let visits = 0;
+    page.on('request', (request) => (visits += request.isNavigationRequest() ? 1 : 0));
+    await page.route(lost, (route) => route.abort());
+    await page.goto('/wall#token');
+    await page.getByText(sentence).waitFor();
+    await page.clock.runFor(59_000);
+    t.is(visits, needed);
+    await page.route('**/wall', (route) => route.abort());
+    const failed = page.waitForEvent('requestfailed', (request) => new URL(request.url()).pathname === '/wall');
+    await page.clock.runFor(1000);
+    await failed;
+    for (const path of [lost, '**/wall']) await page.unroute(path);
+    t.is(await page.getByText(sentence).count(), 1);
+    await page.clock.resume();
+    await page.clock.fastForward(60_000);
+    await page.getByText('This link is not valid').waitFor();
+    t.is(visits, needed + 1);
+    // It is loaded now.
+    await page.clock.fastForward(60_000);
+    t.is(visits, needed + 1);
+    t.deepEqual(complaints, []);
+  }
+});
