@@ -78,7 +78,14 @@ export function Dialog({
   );
 }
 
-type Question = { title: string; text: ComponentChildren; action: string; tone?: 'primary' | 'danger' };
+type Question = {
+  title: string;
+  text: ComponentChildren;
+  action: string;
+  tone?: 'primary' | 'danger';
+  /** Whether it is about what is being sent: a guard that ends then closes it. */
+  isOfSent?: boolean;
+};
 const openQuestion = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
 
 /**
@@ -136,7 +143,7 @@ type FormDialogProps = {
   children: ComponentChildren;
 };
 
-/** A modal dialog with a form. While it is sent, nothing closes it. */
+/** A modal dialog with a form. While it is sent, nothing closes it, and leaving asks for confirmation. */
 export function FormDialog({
   title,
   action,
@@ -149,10 +156,11 @@ export function FormDialog({
   children,
 }: FormDialogProps) {
   const id = useId();
+  // The answer to a request under way may be shown only once (D-289).
+  useLeaveGuard({ isNeeded: isBusy, isFree: () => !isBusy, ask: askSent });
   return (
     <Dialog
       title={title}
-      // The answer to a request under way may be shown only once (D-289).
       onClose={() => isBusy || onClose()}
       actions={
         <>
@@ -218,7 +226,8 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
 export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: boolean }): void {
   const latest = useRef(guard);
   latest.current = guard;
-  useEffect(() => {
+  // Before it is painted: what is sent is guarded from its first moment.
+  useLayoutEffect(() => {
     if (!isNeeded) return undefined;
     const isFree = () => latest.current.isFree();
     const { query } = guard;
@@ -236,6 +245,8 @@ export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: b
     return () => {
       stop();
       window.removeEventListener('beforeunload', warn);
+      const question = openQuestion.peek();
+      if (question?.isOfSent === true) question.answer(false);
     };
   }, [isNeeded]);
 }
@@ -249,10 +260,10 @@ export function useUnsaved(isUnsaved: () => boolean, isBusy: boolean, query?: st
   useLeaveGuard({ isNeeded: isUnsaved(), isFree: () => !isUnsaved(), ask, query });
 }
 
-/** Asks before leaving what was sent and is not answered yet (D-673). */
+/** Asks before leaving what was sent, until it is answered (D-673). */
 export function askSent(): Promise<boolean> {
   const text = 'It was sent already, and may still be saved: check before you try again.';
-  return confirm({ title: 'Leave while saving?', text, action: 'Leave' });
+  return confirm({ title: 'Leave while saving?', text, action: 'Leave', isOfSent: true });
 }
 
 function askUnsaved(): Promise<boolean> {

@@ -110,6 +110,46 @@ test('a dialog whose request is under way is not closed, and shows what is shown
 
 const FAILED = { status: 500, json: { error: 'internal error' } };
 
+test('the browser’s Back asks before it leaves a dialog that is being sent, until the answer is there', async (t) => {
+  const { page, complaints } = await prepare(t);
+  const dialog = page.getByRole('dialog', { name: 'New API token' });
+  const question = page.getByRole('dialog', { name: 'Leave while saving?' });
+  for (const answer of ['made', 'failed', 'left'] as const) {
+    const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route('**/v1/tokens', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      sent.resolve();
+      await answered.promise;
+      return answer === 'failed' ? route.fulfill(FAILED) : route.continue();
+    });
+    await page.goto('/settings/members');
+    await page.getByRole('link', { name: 'API tokens' }).click();
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill(`Terraform ${answer}`);
+    const response = page.waitForResponse((each) => each.request().method() === 'POST');
+    await page.keyboard.press('Enter');
+    await sent.promise;
+    await page.evaluate('history.back()');
+    await question.waitFor();
+    if (answer === 'left') await question.getByRole('button', { name: 'Leave' }).click();
+    else answered.resolve();
+    await question.waitFor({ state: 'detached' });
+    if (answer === 'made') {
+      t.regex((await page.getByLabel('API token', { exact: true }).textContent()) ?? '', /^spk_/);
+      await page.getByRole('button', { name: 'I’ve saved it' }).click();
+      await page.getByRole('row').filter({ hasText: 'Terraform made' }).waitFor();
+    } else if (answer === 'failed') {
+      await dialog.getByText('Internal error').waitFor();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+    } else await page.waitForURL('**/settings/members');
+    await dialog.waitFor({ state: 'detached' });
+    answered.resolve();
+    await response;
+    await page.unroute('**/v1/tokens');
+  }
+  t.deepEqual(complaints, []);
+});
+
 test('a part of the page that cannot be loaded again says so, and is tried again', async (t) => {
   const { page, complaints, path } = await prepare(t);
   await page.goto(path);

@@ -59,6 +59,11 @@ test.serial('a person links their account with their password, and unlinks it', 
   const { page } = await openSignedIn(t, '/settings/account');
   await page.getByRole('button', { name: 'Link Keycloak' }).click();
   const dialog = page.getByRole('dialog', { name: 'Link Keycloak' });
+  const questions: string[] = [];
+  page.on('dialog', (question) => {
+    questions.push(question.type());
+    void question.accept();
+  });
   await dialog.getByLabel('Your password').fill('not my password');
   await dialog.getByRole('button', { name: 'Continue' }).click();
   await dialog.getByText('Wrong password').waitFor();
@@ -66,6 +71,7 @@ test.serial('a person links their account with their password, and unlinks it', 
   await dialog.getByRole('button', { name: 'Continue' }).click();
   await page.getByLabel('Login').fill('ada');
   await page.getByRole('button', { name: 'Continue' }).click();
+  t.deepEqual(questions, [], 'the browser does not ask before it goes to the provider');
   await page.getByText(`ada@elsewhere.example at ${provider.issuer}`).waitFor();
   await page.getByRole('button', { name: 'Unlink' }).click();
   await page.getByText('Not linked.').waitFor();

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
 import { signedIn } from '../../client/session-state.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
@@ -217,6 +218,12 @@ function LinkDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const password = useSignal('');
   const code = useSignal('');
   const form = useJudgedForm(PROOF_TEXTS);
+  const address = useSignal<string | null>(null);
+  // The dialog has to know that it is answered: while it is sent, the browser asks before it leaves.
+  const next = form.isBusy.value ? null : address.value;
+  useEffect(() => {
+    if (next !== null) location.assign(next);
+  }, [next]);
   const submit = () => {
     const judged = {
       password: required(password.value, 'Enter your password'),
@@ -224,8 +231,7 @@ function LinkDialog({ name, onClose }: { name: string; onClose: () => void }) {
     };
     return form.submit(judged, async () => {
       const body = { password: password.value, ...(hasCode && { code: code.value.trim() }) };
-      const { url } = await api.post('/user/identities', { body });
-      location.assign(url);
+      address.value = (await api.post('/user/identities', { body })).url;
     });
   };
   return (
