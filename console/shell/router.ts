@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { BASE_PATH, withoutBase } from '../client/base-path.ts';
 import { signOut } from '../client/session.ts';
 import { PATHS, type PageName } from '../paths.ts';
@@ -25,6 +25,18 @@ export const route = computed<Route>(() => {
   const { page, params } = findPage(path);
   return { path, page, params, query: Object.fromEntries(url.searchParams) };
 });
+
+const visit = { path: '', number: 0 };
+effect(() => {
+  const { path } = route.value;
+  if (path !== visit.path) visit.number += 1;
+  visit.path = path;
+});
+
+/** The number of the current visit; another path begins the next one. */
+export function currentVisit(): number {
+  return visit.number;
+}
 
 /** Whether the browser's back or forward led here; then the page restores its scroll position. */
 export const cameBack = signal(false);
@@ -77,13 +89,13 @@ type Navigation = {
   replace?: boolean;
   /** Without a confirmation, as from what was deleted. */
   isFree?: boolean;
-  /** Only while this path is shown: who has gone elsewhere during a request stays there. */
-  from?: string;
+  /** Only during this visit (`currentVisit`): who has gone elsewhere during a request stays there. */
+  from?: number;
 };
 
 /** Goes to a page of the console. */
 export function navigate(to: string, { replace = false, isFree = false, from }: Navigation = {}): void {
-  if (to === currentAddress() || (from ?? route.value.path) !== route.value.path) return;
+  if (to === currentAddress() || (from ?? currentVisit()) !== currentVisit()) return;
   const left = isFree ? [] : blocking(to);
   if (left.length > 0) {
     void mayLeave(left).then((mayGo) => mayGo && navigate(to, { replace }));

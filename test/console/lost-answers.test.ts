@@ -442,6 +442,39 @@ test('who leaves a form that is being saved is told that it may be, and stays wh
   t.deepEqual(complaints, []);
 });
 
+test('who opens a form again that they left while it was being saved stays there when the answer comes', async (t) => {
+  const { page, complaints } = await prepare(t);
+  for (const [path, button] of [
+    ['monitors', 'Create monitor'],
+    ['maintenance', 'Plan maintenance'],
+  ] as const) {
+    const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const isForm = (url: URL) => url.pathname.endsWith(`/${path}/new`);
+    await page.route(/\/v1\/(monitors|maintenance-windows)$/, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      sent.resolve();
+      await answered.promise;
+      return route.continue();
+    });
+    await page.goto(`/${path}/new`);
+    await page.getByLabel('Name', { exact: true }).fill('Attic');
+    if (path === 'maintenance') await page.getByLabel('All monitors').check();
+    await page.getByRole('button', { name: button }).click();
+    await sent.promise;
+    await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+    await page.waitForURL('**/incidents');
+    await page.goBack();
+    await page.waitForURL(isForm);
+    answered.resolve();
+    await page.getByText(/^Attic (is saved as a draft|planned)$/).waitFor();
+    t.true(isForm(new URL(page.url())));
+    t.is(await page.getByLabel('Name', { exact: true }).inputValue(), '');
+    await page.unroute(/\/v1\/(monitors|maintenance-windows)$/);
+  }
+  t.deepEqual(complaints, []);
+});
+
 test('a confirmation and the command palette go with their page', async (t) => {
   const { page, complaints, account, path } = await prepare(t);
   await page.goto('/incidents');

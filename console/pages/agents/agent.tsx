@@ -16,7 +16,7 @@ import { StatusMark } from '../../parts/status.tsx';
 import { Moment, Since, formatDateTime } from '../../parts/time.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
-import { navigate } from '../../shell/router.ts';
+import { currentVisit, navigate } from '../../shell/router.ts';
 import { AgentCommand, AgentState, capabilitiesOf, type Agent } from '../agents.tsx';
 
 /** The height of a row in pixels. */
@@ -184,9 +184,10 @@ function DeleteAgent({ agent }: { agent: Agent }) {
     )
       return;
     await action.run(async () => {
+      const from = currentVisit();
       await api.delete('/agents/{id}', { path: { id: agent.id } });
       toast(`${agent.name} deleted`);
-      navigate(PATHS.agents, { replace: true, from: `/agents/${agent.id}` });
+      navigate(PATHS.agents, { replace: true, from });
     });
   };
   return (

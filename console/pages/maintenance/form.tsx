@@ -16,7 +16,7 @@ import { ObjectPage, ViewOnly } from '../../parts/object-page.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { clock } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
-import { navigate } from '../../shell/router.ts';
+import { currentVisit, navigate } from '../../shell/router.ts';
 import { Routing } from '../channels/monitor-choice.tsx';
 import {
   ALERTS,
@@ -127,13 +127,13 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
   });
   const save = () =>
     form.submit(judgeWindow(draft), async () => {
+      const from = currentVisit();
       const { id, name } =
         window === null
           ? await api.post('/maintenance-windows', { body: bodyOf(draft), creates: 'window' })
           : await change({ id: window.id, known: saved, sent: bodyOf(draft) });
       isSaved.current = true;
       toast(isNew ? `${name} planned` : 'Saved');
-      const from = isNew ? PATHS.maintenanceNew : `/maintenance/${id}/edit`;
       navigate(`/maintenance/${id}`, { replace: true, from });
       await loadAll();
     });

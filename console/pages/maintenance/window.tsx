@@ -15,7 +15,7 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { TimesIn, clock, formatDuration, formatShort, formatUntil } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
-import { navigate } from '../../shell/router.ts';
+import { currentVisit, navigate } from '../../shell/router.ts';
 import { ALERTS, WindowStatus, describeMonitors, describeTimes, formatSpan, type MaintenanceWindow } from './draft.tsx';
 
 type Occurrence = Schemas['MaintenanceOccurrence'];
@@ -109,9 +109,10 @@ function Actions({ window, onChanged }: ChangeProps) {
     const text = `${current === null ? '' : 'It ends now. '}What has been stays in uptime and reports.`;
     if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete window' }))) return;
     await action.run(async () => {
+      const from = currentVisit();
       await api.delete('/maintenance-windows/{id}', { path });
       toast(`${name} deleted`);
-      navigate(PATHS.maintenance, { replace: true, from: `/maintenance/${id}` });
+      navigate(PATHS.maintenance, { replace: true, from });
       await loadAll();
     });
   };

@@ -10,7 +10,7 @@ import { useUnsaved } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, useArrival, useWide } from '../../parts/page.tsx';
 import { PATHS } from '../../paths.ts';
-import { navigate } from '../../shell/router.ts';
+import { currentVisit, navigate } from '../../shell/router.ts';
 import { Notify, Parents, ServiceHours, saveChannels } from './alerting.tsx';
 import { Basics, TypeChooser } from './basics.tsx';
 import { createBody, isChanged, patchBody, requestOf } from './body.ts';
@@ -71,6 +71,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       ? draft.value
       : { ...draft.value, name: suggestName(draft.value, vendors) };
   const create = async () => {
+    const from = currentVisit();
     const { name, type, target, channels: chosen } = named();
     const { id } = await api.post('/monitors', { body: createBody(named()), creates: 'monitor' });
     isSaved.value = true;
@@ -81,12 +82,13 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
     draft.value = first;
     if (created.value !== null) return;
     const isDraft = target.trim() === '' && type !== 'heartbeat';
-    leave(id, isDraft ? `${name} is saved as a draft` : `${name} created`, PATHS.monitorNew);
+    leave(id, isDraft ? `${name} is saved as a draft` : `${name} created`, from);
   };
   const change = async (id: string) => {
+    const from = currentVisit();
     const isStored = await saveUnlessChanged(async () => {
-      const { draft: from, version } = base.peek();
-      const body = patchBody(draft.value, { original: from, surroundings });
+      const { draft: before, version } = base.peek();
+      const body = patchBody(draft.value, { original: before, surroundings });
       await api.patch('/monitors/{id}', {
         path: { id },
         body: { ...body, ...(version !== null && { if_settings_version: version }) },
@@ -94,7 +96,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       isSaved.value = true;
       await saveChannels(id, { before: first.channels, after: draft.value.channels });
     });
-    if (isStored) leave(id, 'Saved', `/monitors/${id}/edit`);
+    if (isStored) leave(id, 'Saved', from);
   };
   const save = async () => {
     if (action.isBusy.peek()) return;
@@ -164,7 +166,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   );
 }
 
-function leave(id: string, text: string, from: string): void {
+function leave(id: string, text: string, from: number): void {
   toast(text);
   navigate(`/monitors/${id}`, { replace: true, from });
 }

@@ -13,7 +13,7 @@ import { isCheckable } from '../../parts/monitors.ts';
 import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
-import { navigate } from '../../shell/router.ts';
+import { currentVisit, navigate } from '../../shell/router.ts';
 import { isNotified, namesUnheld, type Channel } from '../channels/words.tsx';
 
 type Monitor = Schemas['Monitor'];
@@ -79,8 +79,9 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
       'the list of incidents and in reports.';
     if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete monitor' }))) return;
     await act('delete', async () => {
+      const from = currentVisit();
       await api.delete('/monitors/{id}', { path: { id } });
-      navigate(PATHS.monitors, { replace: true, from: `/monitors/${id}` });
+      navigate(PATHS.monitors, { replace: true, from });
       putMonitors([], [id]);
       toast(`${name} deleted`);
     });
