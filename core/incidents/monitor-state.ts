@@ -37,14 +37,19 @@ export function applyResult(
   const newestAtMs = Math.max(result.dueAtMs, source.newestAtMs ?? 0);
   const sources = monitor.sources.map((other) => (other === source ? { ...source, state, newestAtMs } : other));
   const next = { ...monitor, sources };
-  // A vote that is merely repeated can still end the silence that made the monitor undecided, or bear witness that the
-  // target works while those that saw it fail are silent.
-  const isBetter = result.verdict !== 'none' && isWorse(monitor.state, result.verdict);
-  if (state === source.state && isDecided(monitor.state) && !isBetter) return { monitor: next, change: null };
+  if (state === source.state && !mayEndState(monitor.state, result)) return { monitor: next, change: null };
   const change = reconsider(next, { nowMs, silenceCounts: false, isByResult: true });
   // An edit may have decided it already, before this result came.
   const before = change === null ? null : reconsider(monitor, { nowMs, silenceCounts: false });
   return withChange(next, change !== null && before?.to === change.to ? { ...change, atMs: before.atMs } : change);
+}
+
+/**
+ * Whether a vote that is merely repeated may end a monitor's state. It can end the silence that made it undecided, or
+ * bear witness that the target works while those that saw it fail are silent.
+ */
+export function mayEndState(state: MonitorState, { verdict }: Pick<VotedResult, 'verdict'>): boolean {
+  return !isDecided(state) || (verdict !== 'none' && isWorse(state, verdict));
 }
 
 /**

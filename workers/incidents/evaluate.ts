@@ -1,6 +1,6 @@
 import { MAX_CAUSE, MAX_REASON } from '../../core/checks/verdict.ts';
 import { cleanText } from '../../core/foreign-text.ts';
-import { isDecided } from '../../core/incidents/quorum.ts';
+import { mayEndState } from '../../core/incidents/monitor-state.ts';
 import { GAUGES, latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { DAY_MS } from '../../core/time.ts';
 import {
@@ -189,8 +189,8 @@ async function readResultSources(
 }
 
 /**
- * The sources of which some result may change something. A repeated steady result can only end an undecided state;
- * everything else shows in the source's own streaks.
+ * The sources of which some result may change something. A repeated steady result can only end a state that is
+ * undecided, or worse; everything else shows in the source's own streaks.
  */
 function findChangeable(
   results: readonly MeasuredResult[],
@@ -201,7 +201,7 @@ function findChangeable(
     const key = sourceKey(result);
     const source = sources.get(key);
     if (source === undefined || changeable.has(key)) continue;
-    if (!isDecided(source.monitorState) || stepSource(source.state, result, source) !== source.state)
+    if (mayEndState(source.monitorState, result) || stepSource(source.state, result, source) !== source.state)
       changeable.set(key, source);
   }
   return changeable;

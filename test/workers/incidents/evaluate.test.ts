@@ -547,3 +547,21 @@ test('a check knows the verdict that changes nothing: its monitor and its source
     ['degraded', 'degraded', null],
   );
 });
+
+test('an outage whose source falls silent ends by the good results of another one, however steady', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const [blind, other] = [await runtime.addAgent('blind'), await runtime.addAgent('other')];
+  const monitor = await runtime.addMonitor([blind, other], { downMinSources: 1, intervalSeconds: 10 });
+  const startMs = Date.now() + 300 * SECOND;
+  const evaluate = async (agent: typeof blind, second: number, verdict: MeasuredResult['verdict']) => {
+    const result = resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+    await evaluatorOf(runtime, result.dueAtMs + SECOND)([result]);
+    return await stateOf(runtime, monitor.id);
+  };
+  await evaluate(blind, -10, 'up');
+  await evaluate(other, -5, 'up');
+  await evaluate(blind, 0, 'down');
+  t.is(await evaluate(blind, 10, 'down'), 'down');
+  for (const second of [20, 30, 40]) t.is(await evaluate(blind, second, 'none'), 'down');
+  t.is(await evaluate(other, 45, 'up'), 'up');
+});
