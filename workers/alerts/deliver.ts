@@ -20,6 +20,7 @@ import {
   claimDeliveries,
   countLateDeliveries,
   countPutOffs,
+  postponeClaimed,
   recordAttempts,
   type Claim,
   type ClaimedAttempt,
@@ -150,7 +151,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */
   async attempt(claimed: ClaimedAttempt): Promise<AttemptOutcome | 'skipped'> {
     // Of a process that stood still. What it would send may be resolved or overtaken by now.
-    if (this.#parts.now() >= claimed.claimedUntilMs) return 'skipped';
+    if (this.#parts.now() >= claimed.claimedUntilMs) return await this.#giveBack(claimed);
     const putOffs = await this.#countPutOffs(claimed);
     const refused = refuse(claimed, countAttempts(this.#parts.retrySeconds) + putOffs.putOffs);
     const sent = refused ?? (await this.#send(claimed));
@@ -168,6 +169,15 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     // What was to come in its message is due itself.
     if (made.outcome === 'failed' && claimed.parentNo !== null) await this.#enqueueNext(made, made.finishedAtMs);
     return made.outcome;
+  }
+
+  /** Where nobody else has claimed it since, it is due again, with as many attempts as before. */
+  async #giveBack(claimed: ClaimedAttempt): Promise<'skipped'> {
+    const { database, now } = this.#parts;
+    const nowMs = now();
+    await postponeClaimed(runOn(database.pool), claimed, nowMs);
+    await this.#enqueueNext({ ...claimed, attempt: claimed.attempt - 1 }, nowMs);
+    return 'skipped';
   }
 
   async #send(claimed: ClaimedAttempt): Promise<ChannelAttempt> {
@@ -296,7 +306,10 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 
   /** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */
-  async #enqueueNext({ deliveryId, channelId, attempt }: MadeAttempt, dueAtMs: number | null): Promise<void> {
+  async #enqueueNext(
+    { deliveryId, channelId, attempt }: Pick<MadeAttempt, 'deliveryId' | 'channelId' | 'attempt'>,
+    dueAtMs: number | null,
+  ): Promise<void> {
     const { queues, log } = this.#parts;
     if (dueAtMs === null) return;
     const next = { deliveryId, channelId, attempt: attempt + 1, dueAtMs };

@@ -312,15 +312,35 @@ test('an answer that comes after the claim was outlived leaves the delivery to i
   t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2 });
 });
 
-test('a worker that stood still for longer than its claim sends nothing of it', async (t) => {
-  const { deliverer, deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
-  const { channelId } = await addDelivery(receiver.url);
+test('a worker that stood still for longer than its claim sends nothing of it, and gives it back', async (t) => {
+  const prepared = await prepare(t, (_request, response) => void response.end());
+  const { deliverer, deliver, receiver, clock, retries } = prepared;
+  const first = await addDelivery(receiver.url);
+  await addDeliveryTo(first, `mon_of_${first.id}`);
+  // More often than a delivery has attempts.
+  for (let stood = 1; stood <= 5; stood += 1) {
+    const { claimed } = await deliverer.claim(first.channelId);
+    if (claimed === null) throw new Error('There is a delivery to claim');
+    t.is(claimed.deliveryId, first.id, 'no other alert of the monitor is first');
+    clock.offsetMs += 60_000;
+    t.is(await deliverer.attempt(claimed), 'skipped');
+    t.like(retries.at(-1), { deliveryId: first.id });
+  }
+  t.is(receiver.requests(), 0);
+  t.deepEqual(await attemptsOf(first.id), []);
+  t.deepEqual(await deliver(first.channelId), { delivered: 2 });
+});
+
+test('what another worker has claimed since is not given back', async (t) => {
+  const { deliverer, receiver, clock } = await prepare(t, (_request, response) => void response.end());
+  const { id, channelId } = await addDelivery(receiver.url);
   const { claimed } = await deliverer.claim(channelId);
   if (claimed === null) throw new Error('There is a delivery to claim');
   clock.offsetMs += 60_000;
+  const claimedAtMs = clock.now();
+  await claimNextDelivery(database, channelId, { nowMs: claimedAtMs, claimMs: 10_000 });
   t.is(await deliverer.attempt(claimed), 'skipped');
-  t.is(receiver.requests(), 0);
-  t.deepEqual(await deliver(channelId), { delivered: 1 });
+  t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2, claimed_until: claimedAtMs + 10_000 });
 });
 
 test('a delivery gets four attempts at the most, those that the end of a worker cut short among them', async (t) => {
