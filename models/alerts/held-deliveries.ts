@@ -182,7 +182,13 @@ export async function releaseHeld(
  */
 export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<DueHeld[]> {
   return await run<DueHeld>(
-    `SELECT d.id, d.monitor_id AS "monitorId", d.message -> 'monitor' ->> 'name' AS name,
+    `WITH unheld AS MATERIALIZED (
+       SELECT u.monitor_id, min(u.no) AS no FROM deliveries u
+       WHERE u.channel_id = $1 AND is_on_first_attempt(u, $3)
+         AND NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = u.id AND h.summary_id IS NULL
+           AND h.released_at IS NULL)
+       GROUP BY u.monitor_id)
+     SELECT d.id, d.monitor_id AS "monitorId", d.message -> 'monitor' ->> 'name' AS name,
             d.message ->> 'state' AS state, (d.message -> 'detail' ->> 'sequence')::integer AS sequence,
             d.created_at AS "createdAtMs", (d.message ->> 'event_at')::bigint AS "eventAt",
             CASE WHEN h.reason = 'maintenance' THEN d.message #>> '{detail,maintenance,name}' END AS maintenance
@@ -191,11 +197,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
-       AND (d.id = $2 OR NOT EXISTS (SELECT FROM deliveries u
-         WHERE u.channel_id = d.channel_id AND u.monitor_id = d.monitor_id AND u.no < d.no
-           AND is_on_first_attempt(u, $3)
-           AND NOT EXISTS (SELECT FROM held_deliveries g WHERE g.delivery_id = u.id AND g.summary_id IS NULL
-             AND g.released_at IS NULL)))
+       AND (d.id = $2 OR NOT EXISTS (SELECT FROM unheld u WHERE u.monitor_id = d.monitor_id AND u.no < d.no))
        AND NOT (${FOLLOWS_MAINTENANCE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
