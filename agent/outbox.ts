@@ -43,6 +43,9 @@ const DELAY_MS = 3000;
 /** Results that were not sent by then are written to disk. */
 const JOURNAL_DELAY_MS = 500;
 
+/** How often a proxy refuses a result, with another one accepted each time before the next, until it is dropped. */
+const MAX_REFUSALS = 3;
+
 /** The largest batch that the service accepts is 1 MiB. */
 const MAX_BODY_BYTES = 1024 * 1024 - 1024;
 
@@ -67,8 +70,8 @@ export class Outbox {
   readonly #sending = new SharedCalls(() => this.#sendAll());
   #isHeld = false;
   #isClosing = false;
-  /** Results that a proxy refused when each was alone; whether another was accepted since, or is tried next (D-675). */
-  readonly #refusedByProxy = new Set<Entry>();
+  /** How often a proxy refused results that were alone; whether another was accepted since, or is next (D-675). */
+  readonly #refusedByProxy = new Map<Entry, number>();
   #hasPassedProxy = false;
   #isOtherNext = false;
   /**
@@ -174,13 +177,21 @@ export class Outbox {
   #nextBatch(): Entry[] {
     const batch: Entry[] = [];
     let bytes = 0;
-    const others = this.#isOtherNext ? this.#entries.filter((entry) => !this.#refusedByProxy.has(entry)) : [];
-    for (const entry of (others.length > 0 ? others : this.#entries).slice(0, this.#batchSize)) {
+    for (const entry of this.#entriesInTurn().slice(0, this.#batchSize)) {
       bytes += Buffer.byteLength(entry.line) + 1;
       if (bytes > MAX_BODY_BYTES && batch.length > 0) break;
       batch.push(entry);
     }
     return batch;
+  }
+
+  /** Where another result is tried, rather one of a monitor of which none was refused. */
+  #entriesInTurn(): readonly Entry[] {
+    if (!this.#isOtherNext) return this.#entries;
+    const refused = new Set([...this.#refusedByProxy.keys()].map(({ monitorId }) => monitorId));
+    const others = this.#entries.filter((entry) => !this.#refusedByProxy.has(entry));
+    const elsewhere = others.filter(({ monitorId }) => !refused.has(monitorId));
+    return [elsewhere, others].find((entries) => entries.length > 0) ?? this.#entries;
   }
 
   #take(batch: readonly Entry[], outcome: IngestOutcome): void {
@@ -211,17 +222,19 @@ export class Outbox {
 
   /**
    * Drops a result that is refused when it is alone. A proxy knows nothing of results: what it refuses is kept. Whether
-   * it refuses all shows by another result; where that is accepted, the one that is refused again is dropped.
+   * it refuses all shows by another result: what is refused again and again while others are accepted is dropped.
    */
   #refuse([entry]: readonly Entry[], { reason, isFromService }: { reason: string; isFromService: boolean }): void {
     if (entry === undefined) return;
-    if (isFromService || (this.#hasPassedProxy && this.#refusedByProxy.has(entry))) {
-      this.#hasPassedProxy = false;
+    const refusals = (this.#refusedByProxy.get(entry) ?? 0) + 1;
+    const isLast = isFromService || (this.#hasPassedProxy && refusals >= MAX_REFUSALS);
+    this.#hasPassedProxy = false;
+    if (isLast) {
       this.#remove([entry]);
       this.#options.onEvent({ kind: 'refused', line: entry.line, reason });
       return;
     }
-    this.#refusedByProxy.add(entry);
+    this.#refusedByProxy.set(entry, refusals);
     if (this.#isOtherNext || this.#refusedByProxy.size === this.#entries.length)
       this.#fail({ reason, requestedWaitMs: null });
     else this.#isOtherNext = true;

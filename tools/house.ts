@@ -56,6 +56,8 @@ const counts: Count[] = [
   },
   ...(await countRoads()),
 ];
+// A reader that has enough of it, such as `head`, goes away.
+process.stdout.on('error', () => process.exit(0));
 for (const { what, count, aim, worst = [] } of counts) {
   process.stdout.write(`${String(count).padStart(6)}  ${what} (aim: ${aim === 0 ? 'none' : `at most ${aim}`})\n`);
   if (process.argv.includes('--list')) for (const line of worst) process.stdout.write(`        ${line}\n`);

@@ -241,6 +241,21 @@ test('one result that a proxy always refuses is dropped once others arrive, and 
   t.is(arrived.length, 18);
 });
 
+test('results of other monitors do not wait for those of one that a proxy always refuses', async (t) => {
+  const { outbox, time, sent, service } = await openOutbox(t);
+  service.answer = (results) =>
+    results.some(({ monitorId }) => monitorId === 'mon_0')
+      ? { outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false }
+      : accepted(results.length);
+  for (let second = 0; second < 1200; second += 10) {
+    outbox.add(result(0, { ts: time.now() / 1000 }), { isUrgent: false });
+    if (second % 60 === 0) outbox.add(result(second), { isUrgent: false });
+    await time.pass(10_000);
+  }
+  await time.pass(60_000);
+  t.is(new Set(sent.flatMap(({ ids }) => (ids.includes('mon_0') ? [] : ids))).size, 19);
+});
+
 test('results that a proxy refuses are kept while it is not known to accept any', async (t) => {
   const { outbox, time, service, kinds } = await openOutbox(t);
   service.answer = () => ({ outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false });
