@@ -124,30 +124,22 @@ export class BodyBudget {
     if (this.#waiting.size === 0) return;
     const beyondShare = new Set<string>();
     const inTurn = [...this.#waiting].toSorted(([a], [b]) => this.#heldBy(a.account) - this.#heldBy(b.account));
-    // Who is first in turn and patient must not stand in the way of others: what these may have given up is given up.
-    let patienceMs = this.#shortestPatienceMs();
+    // Where there is no room for one, those that are as patient wait behind it; less is given up for them.
+    let triedMs: number | null = null;
     for (const [holder, { bytes, onTaken }] of inTurn) {
       if (beyondShare.has(holder.account) || !this.#waiting.has(holder)) continue;
-      if (!this.#makeRoom(holder, bytes, Math.min(patienceMs, holder.patienceMs))) {
-        if (this.#isWithinShare(holder, bytes)) break;
-        beyondShare.add(holder.account);
+      if (triedMs !== null && holder.patienceMs >= triedMs) continue;
+      if (!this.#makeRoom(holder, bytes, holder.patienceMs)) {
+        if (this.#isWithinShare(holder, bytes)) triedMs = holder.patienceMs;
+        else beyondShare.add(holder.account);
         continue;
       }
       this.#waiting.delete(holder);
       this.#hold(holder, bytes);
       onTaken();
-      if (holder.patienceMs === patienceMs) patienceMs = this.#shortestPatienceMs();
     }
     if (this.#waiting.size > 0 && this.#recheck === null)
       this.#recheck = setTimeout(() => this.#recheckNow(), RECHECK_MS);
-  }
-
-  /** Of those that wait, and not for their own share. */
-  #shortestPatienceMs(): number {
-    let shortestMs = Number.POSITIVE_INFINITY;
-    for (const [holder, { bytes }] of this.#waiting)
-      if (holder.patienceMs < shortestMs && this.#isWithinShare(holder, bytes)) shortestMs = holder.patienceMs;
-    return shortestMs;
   }
 
   #recheckNow(): void {
