@@ -185,7 +185,7 @@ export class Outbox {
     return batch;
   }
 
-  /** Where another result is tried, rather one of a monitor of which none was refused. */
+  /** What is sent next: to find out whether a proxy refuses all, results of monitors of which it refused none. */
   #entriesInTurn(): readonly Entry[] {
     if (!this.#isOtherNext) return this.#entries;
     const refused = new Set([...this.#refusedByProxy.keys()].map(({ monitorId }) => monitorId));

@@ -124,7 +124,7 @@ export class BodyBudget {
     if (this.#waiting.size === 0) return;
     const beyondShare = new Set<string>();
     const inTurn = [...this.#waiting].toSorted(([a], [b]) => this.#heldBy(a.account) - this.#heldBy(b.account));
-    // Where there is no room for one, those that are as patient wait behind it; less is given up for them.
+    // Where there is no room for one, only those that are less patient are tried: more may be given up for them.
     let triedMs: number | null = null;
     for (const [holder, { bytes, onTaken }] of inTurn) {
       if (beyondShare.has(holder.account) || !this.#waiting.has(holder)) continue;

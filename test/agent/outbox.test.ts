@@ -22,6 +22,12 @@ function result(number: number, overrides: Partial<AgentResult> = {}): AgentResu
   };
 }
 
+const REFUSED_BY_PROXY: IngestOutcome = {
+  outcome: 'refused',
+  reason: "HTTP 400: the response is a proxy's",
+  isFromService: false,
+};
+
 function accepted(count: number, recheck: IngestAnswer['recheck'] = []): IngestOutcome {
   return {
     outcome: 'accepted',
@@ -205,7 +211,7 @@ test('a service that refuses every other result is asked no more often than an a
 
 test('what a proxy refuses is kept, and arrives in order when the proxy lets it pass', async (t) => {
   const { outbox, time, sent, service, kinds } = await openOutbox(t);
-  service.answer = () => ({ outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false });
+  service.answer = () => REFUSED_BY_PROXY;
   for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(300_000);
   t.is(outbox.waiting, 600);
@@ -226,9 +232,7 @@ test('one result that a proxy always refuses is dropped once others arrive, and 
   const { outbox, time, sent, service, events } = await openOutbox(t);
   const isBad = (id: string) => id === 'mon_2' || id === 'mon_3';
   service.answer = (results) =>
-    results.some(({ monitorId }) => isBad(monitorId))
-      ? { outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false }
-      : accepted(results.length);
+    results.some(({ monitorId }) => isBad(monitorId)) ? REFUSED_BY_PROXY : accepted(results.length);
   for (let number = 0; number < 20; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(60_000);
   t.is(outbox.waiting, 0);
@@ -244,9 +248,7 @@ test('one result that a proxy always refuses is dropped once others arrive, and 
 test('results of other monitors do not wait for those of one that a proxy always refuses', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = (results) =>
-    results.some(({ monitorId }) => monitorId === 'mon_0')
-      ? { outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false }
-      : accepted(results.length);
+    results.some(({ monitorId }) => monitorId === 'mon_0') ? REFUSED_BY_PROXY : accepted(results.length);
   for (let second = 0; second < 1200; second += 10) {
     outbox.add(result(0, { ts: time.now() / 1000 }), { isUrgent: false });
     if (second % 60 === 0) outbox.add(result(second), { isUrgent: false });
@@ -258,7 +260,7 @@ test('results of other monitors do not wait for those of one that a proxy always
 
 test('results that a proxy refuses are kept while it is not known to accept any', async (t) => {
   const { outbox, time, service, kinds } = await openOutbox(t);
-  service.answer = () => ({ outcome: 'refused', reason: "HTTP 400: the response is a proxy's", isFromService: false });
+  service.answer = () => REFUSED_BY_PROXY;
   for (let number = 0; number < 3; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(600_000);
   outbox.add(result(3), { isUrgent: false });
@@ -269,10 +271,7 @@ test('results that a proxy refuses are kept while it is not known to accept any'
 
 test('an agent that is stopped while batches are halved sends what waits', async (t) => {
   const { outbox, time, service } = await openOutbox(t);
-  service.answer = (results) =>
-    results.length > 10
-      ? { outcome: 'refused', reason: "HTTP 413: the response is a proxy's", isFromService: false }
-      : accepted(results.length);
+  service.answer = (results) => (results.length > 10 ? REFUSED_BY_PROXY : accepted(results.length));
   for (let number = 0; number < 100; number += 1) outbox.add(result(number), { isUrgent: false });
   const closed = outbox.close(3000);
   await time.pass(3000);
@@ -282,10 +281,7 @@ test('an agent that is stopped while batches are halved sends what waits', async
 
 test('a proxy that takes small batches only holds none of the results back', async (t) => {
   const { outbox, time, service } = await openOutbox(t);
-  service.answer = (results) =>
-    results.length > 100
-      ? { outcome: 'refused', reason: "HTTP 413: the response is a proxy's", isFromService: false }
-      : accepted(results.length);
+  service.answer = (results) => (results.length > 100 ? REFUSED_BY_PROXY : accepted(results.length));
   for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(60_000);
   t.is(outbox.waiting, 0);

@@ -1,4 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
 import { addPerson } from '../api/person.ts';
 import { signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
@@ -411,29 +412,35 @@ test('a deletion that is under way shows on the button that it was chosen from',
   t.deepEqual(complaints, []);
 });
 
+/** Fills a form, sends it, and leaves it for the incidents before it is answered. */
+async function leaveWhileSaving(page: Page, { path, button }: { path: string; button: string }) {
+  const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(/\/v1\/(monitors|maintenance-windows)$/, async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    sent.resolve();
+    await answered.promise;
+    return route.continue();
+  });
+  await page.goto(`/${path}/new`);
+  await page.getByLabel('Name', { exact: true }).fill('Attic');
+  if (path === 'maintenance') await page.getByLabel('All monitors').check();
+  await page.getByRole('button', { name: button }).click();
+  await sent.promise;
+  await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+  const question = page.getByRole('dialog', { name: 'Leave while saving?' });
+  await question.getByText('may still be saved').waitFor();
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.waitForURL('**/incidents');
+  return { answered };
+}
+
 test('who leaves a form that is being saved is told that it may be, and stays where they went', async (t) => {
   const { page, complaints } = await prepare(t);
   for (const [path, button] of [
     ['monitors', 'Create monitor'],
     ['maintenance', 'Plan maintenance'],
   ] as const) {
-    const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await page.route(/\/v1\/(monitors|maintenance-windows)$/, async (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
-      sent.resolve();
-      await answered.promise;
-      return route.continue();
-    });
-    await page.goto(`/${path}/new`);
-    await page.getByLabel('Name', { exact: true }).fill('Attic');
-    if (path === 'maintenance') await page.getByLabel('All monitors').check();
-    await page.getByRole('button', { name: button }).click();
-    await sent.promise;
-    await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
-    const question = page.getByRole('dialog', { name: 'Leave while saving?' });
-    await question.getByText('may still be saved').waitFor();
-    await question.getByRole('button', { name: 'Leave' }).click();
-    await page.waitForURL('**/incidents');
+    const { answered } = await leaveWhileSaving(page, { path, button });
     answered.resolve();
     await page.getByText(/^Attic (is saved as a draft|planned)$/).waitFor();
     t.regex(page.url(), /\/incidents$/);
@@ -448,22 +455,8 @@ test('who opens a form again that they left while it was being saved stays there
     ['monitors', 'Create monitor'],
     ['maintenance', 'Plan maintenance'],
   ] as const) {
-    const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const isForm = (url: URL) => url.pathname.endsWith(`/${path}/new`);
-    await page.route(/\/v1\/(monitors|maintenance-windows)$/, async (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
-      sent.resolve();
-      await answered.promise;
-      return route.continue();
-    });
-    await page.goto(`/${path}/new`);
-    await page.getByLabel('Name', { exact: true }).fill('Attic');
-    if (path === 'maintenance') await page.getByLabel('All monitors').check();
-    await page.getByRole('button', { name: button }).click();
-    await sent.promise;
-    await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
-    await page.waitForURL('**/incidents');
+    const { answered } = await leaveWhileSaving(page, { path, button });
     await page.goBack();
     await page.waitForURL(isForm);
     answered.resolve();
