@@ -1,7 +1,7 @@
 import { recheckAfterMs, recheckAtMs } from '../../core/checks/recheck.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
 import type { Change } from '../../core/incidents/change.ts';
-import { applyResult, reconsider, withChange } from '../../core/incidents/monitor-state.ts';
+import { applyResult, mayEndState, reconsider, withChange } from '../../core/incidents/monitor-state.ts';
 import { isDecided, type DecidedMonitor, type Source } from '../../core/incidents/quorum.ts';
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/incidents/source-state.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
@@ -118,9 +118,8 @@ function createSeat(
   { index, setting, everyStep }: { index: number; setting: Setting; everyStep: boolean },
 ): Seat {
   const leaves = createSteadiness(setting);
-  // A monitor that is not decided takes every result.
   const isSteady = (monitor: DecidedMonitor) => (verdict: Verdict) =>
-    !everyStep && isDecided(monitor.state) && leaves(sourceAt(monitor, index).state, verdict);
+    !everyStep && !mayEndState(monitor.state, { verdict }) && leaves(sourceAt(monitor, index).state, verdict);
   return { location, index, isSteady };
 }
 
