@@ -156,8 +156,9 @@ export async function insertAgentResolves(run: Run, { id, nowMs, end }: EndedAge
        FROM deliveries d JOIN channels c ON c.id = d.channel_id
        WHERE d.monitor_id = a.id AND c.format ->> 'preset' = ANY ($2::text[])
          AND (d.attempts > 0 OR d.outcome = 'pending')
-       ORDER BY d.channel_id, d.no DESC) n
-     WHERE a.id = $1 AND a.offline_at IS NOT NULL AND a.revoked_at IS NULL AND n.message ->> 'event' = 'agent.offline'`,
+       ORDER BY d.channel_id, d.no DESC) n JOIN channels c ON c.id = n."channelId"
+     WHERE a.id = $1 AND a.offline_at IS NOT NULL AND a.revoked_at IS NULL AND n.message ->> 'event' = 'agent.offline'
+     ORDER BY c.id FOR KEY SHARE OF c`,
     [id, STATEFUL_PRESETS],
   );
   const newId = createIdSource();

@@ -541,3 +541,18 @@ test.serial('no receiver is notified that an agent is deleted while it is online
   t.not(await deleteAgent(database, deletion), null);
   t.deepEqual(await envelopes.attempt(111), []);
 });
+
+test.serial('an agent is deleted while one of its channels is', async (t) => {
+  const { runtime, agent, at, attempt } = await stageChannel(t, { preset: 'pagerduty' });
+  t.deepEqual(await attempt(105), ['agent.offline']);
+  const { database, tenantId } = runtime;
+  const other = await database.pool.connect();
+  await other.query('BEGIN');
+  await other.query('DELETE FROM channels');
+  const deleting = deleteAgent(database, { tenantId, id: agent.id, nowMs: at(110), author: null });
+  const isWaiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await until(async () => (await database.pool.query(isWaiting)).rowCount === 1);
+  await other.query('COMMIT');
+  other.release();
+  t.not(await deleting, null);
+});
