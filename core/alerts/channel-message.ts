@@ -2,7 +2,7 @@ import { cleanText } from '../foreign-text.ts';
 import { DAY_MS } from '../time.ts';
 import type { ChannelType } from './channel.ts';
 
-/** That a channel is failing, as it is stored with its delivery to another one. Times are Unix seconds. */
+/** Message that a channel is failing, as stored with its delivery to another channel. Times are Unix seconds. */
 export type ChannelMessage = {
   version: '1';
   event: 'channel.failing';
@@ -16,12 +16,12 @@ export type ChannelMessage = {
 
 export type FailingFacts = {
   channel: ChannelMessage['channel'];
-  /** Deliveries in a row that came to nothing, and when the first of them did (Unix milliseconds). */
+  /** Failed deliveries in a row, and when the first of them failed (Unix milliseconds). */
   failures: number;
   failingSinceMs: number;
   lastError: string;
   nowMs: number;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
@@ -29,8 +29,8 @@ export type FailingFacts = {
 const MAX_NAME = 60;
 
 /**
- * The message to an owner's other chats that a channel takes no deliveries any more. The service's description knows no
- * such event, so that no webhook gets it.
+ * Builds the message to an owner's other chats that a channel is failing. The service's description has no such event,
+ * so webhooks do not get it.
  */
 export function buildChannelMessage({
   channel,
@@ -55,7 +55,7 @@ export function buildChannelMessage({
   };
 }
 
-/** A test of a chat, as it is stored with its delivery. Times are Unix seconds. */
+/** A test message to a chat, as stored with its delivery. Times are Unix seconds. */
 export type ChannelTestMessage = {
   version: '1';
   event: 'test';
@@ -65,7 +65,9 @@ export type ChannelTestMessage = {
   url: string;
 };
 
-/** The test that an owner sends to a chat. `publicUrl` is the base of links, without a slash at its end. */
+/**
+ * Builds the test message that an owner sends to a chat. `publicUrl` is the base of links, without a trailing slash.
+ */
 export function buildChannelTest({
   channel: { id, name, type },
   nowMs,
@@ -81,17 +83,17 @@ export function buildChannelTest({
   };
 }
 
-/** After this many failed deliveries in a row the owner's other channels are notified. */
+/** Number of failed deliveries in a row after which the owner's other channels are notified. */
 const FAILING_AFTER_DELIVERIES = 100;
 
 /**
- * Three days, in milliseconds: this long after the first failure, and without a success since, the next failure
- * notifies them, too.
+ * Three days, in milliseconds: this long after the first failure without a success, the next failure notifies them,
+ * too.
  */
 const FAILING_AFTER_MS = 3 * DAY_MS;
 
 /**
- * True when a channel has failed often or long enough for its owner to be notified elsewhere. Decided after each failed
+ * Reports whether a channel has failed often or long enough to notify its owner elsewhere. Decided after each failed
  * delivery.
  */
 export function isFailing(
@@ -102,14 +104,14 @@ export function isFailing(
 }
 
 /**
- * How a chat came to get nothing any more. It cannot be reached, a member wrote /stop in it, the bot was blocked there
- * or put out of it, or a reader of an email unsubscribed.
+ * Why a chat gets no more messages. It cannot be reached, a member wrote /stop in it, the bot was blocked or removed
+ * there, or a reader of an email unsubscribed.
  */
 export type ChannelLoss = 'lost' | 'stopped' | 'removed' | 'unsubscribed';
 
 /**
- * That a chat gets nothing any more through no doing of its owner's, as it is stored with its delivery to another one.
- * Times are Unix seconds.
+ * Message that a chat was disconnected other than by its owner, as stored with its delivery to another one. Times are
+ * Unix seconds.
  */
 export type ChannelLossMessage = {
   version: '1';
@@ -127,7 +129,7 @@ export type LossFacts = {
   loss: ChannelLoss;
   lastError: string;
   nowMs: number;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
@@ -146,8 +148,8 @@ const REASONS = {
 } as const satisfies Record<ChannelLoss, (name: string) => string>;
 
 /**
- * The message to an owner's other chats that one of them gets nothing any more. The service's description knows no such
- * event, so that no webhook gets it.
+ * Builds the message to an owner's other chats that one of them was disconnected. The service's description has no such
+ * event, so webhooks do not get it.
  */
 export function buildLossMessage({ channel, loss, lastError, nowMs, publicUrl }: LossFacts): ChannelLossMessage {
   return {

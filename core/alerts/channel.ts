@@ -7,10 +7,10 @@ import type { WebhookFormat } from './webhook.ts';
 const CHANNEL_TYPES = ['telegram', 'slack', 'webhook', 'email'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
 
-/** `pending` until the customer has finished connecting it; nothing is sent to it before. */
+/** `pending` until the customer has finished connecting it; it gets no messages before. */
 export type ChannelStatus = 'connected' | 'pending';
 
-/** Where a tenant is notified of events, without its secrets. `createdAt` is in Unix seconds. */
+/** A channel, without its secrets. `createdAt` is in Unix seconds. */
 export type Channel = {
   id: string;
   tenantId: string;
@@ -19,46 +19,46 @@ export type Channel = {
   enabled: boolean;
   status: ChannelStatus;
   /**
-   * True: alerts for every monitor; false: only for `monitorIds` and those with `monitorTags`. Both are kept sorted
-   * either way.
+   * True: alerts for every monitor; false: only for `monitorIds` and monitors with `monitorTags`. Both are stored
+   * sorted either way.
    */
   allMonitors: boolean;
   monitorIds: string[];
-  /** Null where tags route nothing. */
+  /** Null without routing by tags. */
   monitorTags: MonitorTags | null;
-  /** Host, and port where it is not 443, of a webhook's URL; null for other types. */
+  /** Host of a webhook's URL, with the port if it is not 443; null for other types. */
   urlHost: string | null;
-  /** Names of the headers that a webhook's owner adds to its deliveries, sorted; none of other types. */
+  /** Names of the headers that a webhook's owner adds to its deliveries, sorted; empty for other types. */
   headerNames: readonly string[];
-  /** What a webhook is sent; null of other types. */
+  /** Format of a webhook's deliveries; null for other types. */
   format: WebhookFormat;
   teamName: string | null;
   channelName: string | null;
-  /** Where the messages of an email channel go; null for other types. */
+  /** Recipient address of an email channel; null for other types. */
   address: string | null;
-  /** Whether it is notified when a report is made; never true of a webhook. */
+  /** Whether it is notified when a report is made; never true for a webhook. */
   wantsReports: boolean;
-  /** The zone of the weeks and months of its reports; null = UTC, which it always is of other types than email. */
+  /** Zone of the weeks and months of its reports; null = UTC, as always for types other than email. */
   reportTimezone: string | null;
-  /** Whether its alerts wait for the end of maintenance; of chats they always do. */
+  /** Whether its alerts wait for the end of maintenance; those of chats always do. */
   followsMaintenance: boolean;
-  /** Which events it is notified of, and when; null = of all, at once. */
+  /** Which events notify it, and when; null = all, at once. */
   rules: readonly ChannelRule[] | null;
-  /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
+  /** Time window in which alerts with one cause share a message, in seconds; 0 = no grouping. */
   groupSeconds: number;
-  /** Whether it is sent that a monitor is unstable instead of each of its changes. */
+  /** Whether it gets summaries of an unstable monitor instead of each of its changes. */
   summarizesFlapping: boolean;
   /**
-   * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds). Null
-   * once a delivery has arrived or the chat was connected anew.
+   * Why the newest delivery failed or the chat was lost or disconnected, as a sentence, and when (Unix seconds). Null
+   * once a delivery has succeeded or the chat was reconnected.
    */
   lastError: { text: string; at: number } | null;
   createdAt: number;
 };
 
 /**
- * What a chat sent to the bot, as far as it concerns channels. `start` carries the fingerprint of its connect code,
- * null where none came along; `removed`: the bot was blocked, or put out of a group; `moved`: the chat has another id
+ * An update from a chat to the bot, as far as it concerns channels. `start` contains the fingerprint of its connect
+ * code, null without one; `removed`: the bot was blocked, or removed from a group; `moved`: the chat has another id
  * from now on.
  */
 export type ChatUpdate =
@@ -68,13 +68,13 @@ export type ChatUpdate =
   | { kind: 'moved'; chatId: string; to: string }
   | { kind: 'other' };
 
-/** A channel of a chat, as the chat is notified of it. */
+/** A channel of a chat, as described to the chat. */
 export type ChatChannel = { name: string; allMonitors: boolean; enabled: boolean };
 
-/** The same with what a log names it by. */
+/** The same with the ids for the log. */
 export type ConnectedChannel = ChatChannel & { id: string; tenantId: string };
 
-/** What became of an update. `silent`: there is nothing to say, or no chat to say it to. */
+/** Outcome of an update. `silent`: there is no reply to send, or no chat to send it to. */
 export type ChatOutcome =
   | { outcome: 'connected'; chatId: string; channel: ConnectedChannel }
   | { outcome: 'connected_before'; chatId: string; channel: ChatChannel }
@@ -84,10 +84,10 @@ export type ChatOutcome =
   | { outcome: 'silent' };
 
 /**
- * Whether channels of a type are notified of a change that causes an event (D-44). Webhooks are notified of every one,
- * people on Telegram and Slack and by email of trouble and of its end, so not of a new monitor's first `up`.
- * `lastNotified` is the state that the event before announced, whatever pauses lie between; null = there was none. Of
- * an `up` a chat hears only where it was notified of the trouble itself, which is for its record to say.
+ * Reports whether a change that causes an event notifies channels of a type (D-44). Webhooks are notified of every
+ * event, people on Telegram and Slack and by email only of trouble and its end, so not of a new monitor's first `up`.
+ * `lastNotified` is the state of the event before, regardless of pauses in between; null = there was none. A chat gets
+ * an `up` only if it was notified of the trouble itself, which its own record decides.
  */
 export function shouldNotify(type: ChannelType, change: Pick<Change, 'to'>, lastNotified: EventState | null): boolean {
   if (eventOf(change) === null) return false;

@@ -2,32 +2,32 @@ import { spend, type SteadyRate } from '../steady-rate.ts';
 import { HOUR_MS } from '../time.ts';
 
 /**
- * Deliveries of an account at once, and one more each 20 ms (D-320). A thousand monitors with three channels say as
- * much when all fail.
+ * Rate limit of an account: a burst of deliveries, then one each 20 ms (D-320). A thousand monitors with three channels
+ * fill the burst when all fail.
  */
 const TENANT_RATE: SteadyRate = { burst: 3000, everyMs: 20 };
 
 /**
- * Those of one monitor: 240 and two for each channel of the monitor, and then one a second. It is for what flaps, not
- * for what fails and recovers.
+ * Rate limit of one monitor: 240 deliveries and two for each of its channels, and then one a second. It curbs flapping,
+ * not failures and recoveries.
  */
 const MONITOR_EVERY_MS = 1000;
 const MONITOR_BURST = 240;
 const MONITOR_BURST_EACH = 2;
 
-/** No delivery waits for longer, and no mark is further ahead (one of another clock may be), in milliseconds. */
+/**
+ * Longest wait of a delivery, in milliseconds. No mark is further ahead than twice that (one of another clock may be).
+ */
 const LONGEST_WAIT_MS = HOUR_MS;
 export const FURTHEST_MARK_MS = 2 * LONGEST_WAIT_MS;
 
-/**
- * Deliveries that wait are due in steps of this many milliseconds: a job for each of them would cost more than they do.
- */
+/** Waiting deliveries are due in steps of this many milliseconds: a job for each would cost more than the delivery. */
 const STEP_MS = 5000;
 
-/** What counts a delivery: its tenant, and its monitor. */
+/** The parties whose rates a delivery uses: its tenant, and its monitor. */
 export type Counted = { tenantId: string; monitorId: string };
 
-/** What some deliveries use up of the rates of those who count them, by key, in milliseconds. */
+/** Sums the share of each rate that some deliveries use, by key, in milliseconds. */
 export function usedUpBy(deliveries: readonly Counted[]): Map<string, number> {
   const used = new Map<string, number>();
   for (const { tenantId, monitorId } of deliveries) {
@@ -38,8 +38,8 @@ export function usedUpBy(deliveries: readonly Counted[]): Map<string, number> {
 }
 
 /**
- * When each of some deliveries is due (Unix milliseconds), in their order. By key, `marks` says until when the ones
- * before them use up the rates. What is due at once is due now.
+ * Plans when each of some deliveries is due (Unix milliseconds), in their order. By key, `marks` holds the time until
+ * which earlier ones use up the rates. Deliveries without a wait are due now.
  */
 export function planDue(deliveries: readonly Counted[], marks: ReadonlyMap<string, number>, nowMs: number): number[] {
   const now = new Map(marks);

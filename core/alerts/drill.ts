@@ -7,7 +7,7 @@ import type { MonitorType } from '../monitors/monitor.ts';
 import { DAY_MS, HOUR_MS, toUnixSeconds } from '../time.ts';
 import { buildMonitorMessage, type MonitorMessage } from './envelope.ts';
 
-/** A monitor as it was when its drill began, with the locations that are to answer. */
+/** A monitor as it was when its drill began, with the locations that have to answer. */
 export type DrilledMonitor = {
   no: number;
   id: string;
@@ -18,34 +18,34 @@ export type DrilledMonitor = {
   sources: readonly { agentNo: number; name: string }[];
 };
 
-/** What a location answered in a drill: it failed, or it works again. `atMs` is Unix milliseconds. */
+/** A location's answer in a drill: it failed, or it works again. `atMs` is in Unix milliseconds. */
 export type DrillAnswer = { agentNo: number; verdict: 'down' | 'up'; atMs: number };
 
-/** How far a drill is: locations fail, channels are notified, it has ended, or no alert came of it. */
+/** Progress of a drill: locations fail, channels are notified, it has ended, or it caused no alert. */
 export type DrillStatus = 'failing' | 'alerted' | 'ended' | 'failed';
 
 /** Why a channel was not notified of a drill, or of its end. */
 export type SkipReason = 'rules' | 'quiet_hours' | 'mute' | 'maintenance' | 'outage';
 export type SkippedChannel = { channelId: string; event: 'monitor.down' | 'monitor.up'; reason: SkipReason };
 
-/** How long a drill lasts from its alert to its end, in milliseconds. */
+/** Time from a drill's alert to its end, in milliseconds. */
 export const DRILL_LASTS_MS = 30_000;
 
-/** Without a quorum of answers for so long, no alert comes of a drill, in milliseconds. */
+/** Time without a quorum of answers after which a drill fails, in milliseconds. */
 export const DRILL_FAILS_AFTER_MS = 60_000;
 
-/** An end that did not come by itself for so long is made without the locations, in milliseconds. */
+/** Time after which an overdue end is made without the locations, in milliseconds. */
 export const DRILL_ENDS_ANYWAY_MS = 30_000;
 
-/** The cause of a drill's alert. */
+/** Cause code of a drill's alert. */
 export const DRILL_CAUSE = 'drill';
 
-/** Each answer is the one that decides what its location says (D-547). No answer is old within an hour. */
+/** Each answer decides its location's vote by itself (D-547). No answer is stale within an hour. */
 const RULE: StreakRule = { downAfterFailures: 1, upAfterSuccesses: 1, intervalSeconds: HOUR_MS / 1000 };
 
 /**
- * Decides a drill by the rules of real results: a monitor that is up everywhere, with these answers in their order.
- * Returns the state that they come to, and the last change that they mean; null = they mean none.
+ * Decides a drill by the rules of real results: a monitor that is up everywhere, with these answers in order. Returns
+ * the resulting state and the last change, null if there was none.
  */
 export function decideDrill(
   monitor: Pick<DrilledMonitor, 'quorum' | 'sources'>,
@@ -55,7 +55,7 @@ export function decideDrill(
   let last: Change | null = null;
   let newestMs = startedAtMs;
   for (const answer of answers) {
-    // Clocks of two processes may differ: answers are in the order in which they came.
+    // Clocks of two processes may differ: answers keep the order in which they arrived.
     newestMs = Math.max(newestMs + 1, answer.atMs);
     const applied = applyResult(after, { ...resultOf(answer, newestMs), agentNo: answer.agentNo }, nowMs);
     after = applied.monitor;
@@ -100,8 +100,8 @@ function resultOf({ verdict }: Pick<DrillAnswer, 'verdict'>, dueAtMs: number): V
 }
 
 /**
- * The first moment after `nowMs` that is whole months after `fromMs`, by UTC, both Unix milliseconds. A day that a
- * month has not is its last one.
+ * Returns the first moment after `nowMs` that is whole months after `fromMs`, by UTC, both Unix milliseconds. A day
+ * missing from a month is replaced by its last one.
  */
 export function nextMonthMs(fromMs: number, nowMs: number): number {
   const from = new Date(fromMs);
@@ -121,13 +121,13 @@ export type DrillFacts = {
   drill: { id: string; incidentId: string; startedAtMs: number; endsAtMs: number };
   monitor: DrilledMonitor;
   change: Change;
-  /** What the monitor itself is by now; null where it is gone. */
+  /** Present state of the monitor itself; null if it was deleted. */
   monitorState: MonitorState | null;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
-/** The message of a drill's alert, or of its end: that of a monitor, which says plainly that it is a drill. */
+/** Builds the message of a drill's alert, or of its end: a monitor's message that is clearly marked as a drill. */
 export function buildDrillMessage({ drill, monitor, change, monitorState, publicUrl }: DrillFacts): MonitorMessage {
   const isEnd = change.to === 'up';
   return {
@@ -135,7 +135,7 @@ export function buildDrillMessage({ drill, monitor, change, monitorState, public
       event: isEnd ? 'monitor.up' : 'monitor.down',
       monitor,
       change: { ...change, reason: isEnd ? describeEnd(monitorState) : ALERT },
-      // As of tests: it comes before every transition, so that no receiver drops a real event because of a drill.
+      // As in tests: 0 precedes every transition, so that no receiver drops a real event because of a drill.
       sequence: 0,
       incident: { id: drill.incidentId, startedAtMs: drill.startedAtMs },
       culprits: [],

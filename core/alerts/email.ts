@@ -1,17 +1,18 @@
 import { accepted, quote, refused, type Parsed } from '../foreign-text.ts';
 import type { StoredMessage } from './envelope.ts';
 
-/** What makes an email of one delivery, the same in each of its attempts. */
+/** Identity of one delivery's email, the same in each of its attempts. */
 export type EmailIdentity = {
   /** The part of the Message-ID before its `@`. */
   messageId: string;
-  /** The part before the `@` of the reference that messages of one thread share; null = it stands alone. */
+  /** Part before the `@` of the reference that messages of one thread share; null = no thread. */
   threadId: string | null;
 };
 
 /**
- * Names the email of a delivery. Retries have the same Message-ID, so that a reader who gets it twice sees it once; a
- * redelivery has another, or it would be hidden. All of an incident refer to one id, which no message has itself.
+ * Returns the identity of a delivery's email. Retries keep the Message-ID, so that a mail client shows duplicates once;
+ * a redelivery has another, or it would be hidden. All emails of an incident refer to one id, which is no message's
+ * own.
  */
 export function identifyEmail({
   deliveryId,
@@ -30,7 +31,7 @@ function incidentOf(message: StoredMessage): string | null {
   return 'detail' in message && 'incident_id' in message.detail ? message.detail.incident_id : null;
 }
 
-/** The longest address that SMTP carries (RFC 5321), and the longest part before its `@`, in characters. */
+/** Longest address that SMTP allows (RFC 5321), and the longest part before its `@`, in characters. */
 const LONGEST_ADDRESS = 254;
 const LONGEST_LOCAL_PART = 64;
 const LONGEST_DOMAIN = 253;
@@ -38,14 +39,13 @@ const LONGEST_DOMAIN = 253;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const LOCAL_PART = new RegExp(String.raw`^${ATOM}(?:\.${ATOM})*$`);
 
-/** Letters of any alphabet, digits, hyphens and dots: nothing that means more than a name in an URL. */
+/** Letters of any alphabet, digits, hyphens and dots: no character with a special meaning in a URL. */
 const DOMAIN_CHARACTERS = /^[\p{L}\p{M}\p{N}.-]+$/u;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Reads one email address, without a name or brackets around it. The domain comes back in lower case and in ASCII
- * (IDNA), the part before the `@` as it was written. Quoted and international local parts are refused: few servers take
- * them.
+ * Parses one email address, without a name or brackets around it. Returns the domain in lower case and in ASCII (IDNA),
+ * the part before the `@` unchanged. Rejects quoted and international local parts, which few servers accept.
  */
 export function parseEmailAddress(text: string): Parsed<string> {
   const written = text.trim();
@@ -60,7 +60,7 @@ export function parseEmailAddress(text: string): Parsed<string> {
     : accepted(address);
 }
 
-/** A domain in ASCII; null where it is none, or an address of numbers. */
+/** Returns a domain in ASCII; null if it is invalid, or a numeric address. */
 function readDomain(written: string): string | null {
   if (written.length > LONGEST_DOMAIN || !DOMAIN_CHARACTERS.test(written)) return null;
   const domain = URL.parse(`http://${written}`)?.hostname ?? '';

@@ -14,9 +14,9 @@ import type { Flapping } from './flapping.ts';
 import type { Behind } from './parents.ts';
 
 /**
- * What a receiver learns beyond the headline (D-51). `duration_seconds` only when an incident ends, `latency_ms` only
- * where it was measured, `sources_silent` only where some source has no fresh vote (D-41), `dependencies` only where
- * some are not well (D-46).
+ * Details of a monitor's event (D-51). `duration_seconds` only when an incident ends, `latency_ms` only if it was
+ * measured, `sources_silent` only if some source has no fresh vote (D-41), `dependencies` only if some are failing
+ * (D-46).
  */
 export type MonitorDetail = {
   sources_down: string[];
@@ -34,17 +34,16 @@ export type MonitorDetail = {
   /** The monitor was in maintenance when it changed; `ends_at` is in Unix seconds. */
   in_maintenance?: true;
   maintenance?: { window_id: string; name: string; ends_at: number };
-  /** Monitors that depend on this one and whose alerts came in its message (D-530). */
+  /** Monitors that depend on this one and whose alerts are part of its message (D-530). */
   behind?: Behind;
-  /** The alert waited for the end of a mute of the monitor, in Unix seconds. */
+  /** The alert waited for this end of a mute of the monitor, in Unix seconds. */
   muted_until?: number;
-  /** Of chats and emails that summarize flapping: the monitor is unstable, or was. */
+  /** For chats and emails that summarize flapping: the monitor is unstable, or was. */
   flapping?: Flapping;
 };
 
 /**
- * An event as it is stored with its delivery: the envelope without what each attempt makes anew. Times are Unix
- * seconds.
+ * An event as stored with its delivery: the envelope without the fields that differ by attempt. Times are Unix seconds.
  */
 export type MonitorMessage = {
   version: '1';
@@ -56,13 +55,13 @@ export type MonitorMessage = {
   detail: MonitorDetail;
   url: string;
   test?: true;
-  /** Told again, the first time as number 1; the first alert was none. */
+  /** A reminder, counted from 1; the first alert is none. */
   reminder?: { number: number; of: number; every_seconds: number };
-  /** Nothing has happened: it is a drill, which ends by itself, at `ends_at` (Unix seconds). */
+  /** No real outage: a drill, which ends automatically at `ends_at` (Unix seconds). */
   drill?: { id: string; ends_at: number };
 };
 
-/** What a webhook that groups its events is sent of several monitors in one request. */
+/** Events of several monitors in one request to a webhook that groups them. */
 export type GroupMessage = {
   version: '1';
   event: 'summary';
@@ -74,13 +73,13 @@ export type GroupMessage = {
   url: string;
 };
 
-/** Any event of the service's description that is about one thing, as it is stored with its delivery. */
+/** Any event of the service's description that concerns one object, as stored with its delivery. */
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
-/** Messages that only chats get: the service's description knows no such event, so that no webhook gets one. */
+/** Messages for chats only: the service's description has no such event, so webhooks do not get them. */
 export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | ChannelTestMessage | SummaryMessage | ReportMessage;
 
-/** Any message as it is stored with its delivery. */
+/** Any message as stored with its delivery. */
 export type StoredMessage = EventMessage | ChatOnlyMessage;
 
 const CHAT_ONLY = [
@@ -91,33 +90,33 @@ const CHAT_ONLY = [
   'test',
 ] as const satisfies readonly ChatOnlyMessage['event'][];
 
-/** Whether a stored message is for chats only. */
+/** Reports whether a stored message is for chats only. */
 export function isChatOnly(message: StoredMessage): message is ChatOnlyMessage {
   return CHAT_ONLY.some((event) => event === message.event);
 }
 
-/** The body of one webhook POST (D-51). */
+/** Body of one webhook POST (D-51). */
 export type Envelope<Message = EventMessage> = Message & { delivery_id: string; sent_at: number };
 
 export type MonitorEventFacts = {
   event: MonitorEvent;
   monitor: MonitorMessage['monitor'];
   change: Change;
-  /** Of the transition, per monitor and growing: receivers drop what is older. */
+  /** Number of the transition, growing per monitor: receivers drop older ones. */
   sequence: number;
-  /** The incident that the change opened, touched or ended; null = none. */
+  /** The incident that the change opened, changed or ended; null = none. */
   incident: { id: string; startedAtMs: number } | null;
-  /** What may explain it: vendors that the monitor depends on and that are not well themselves (D-46). */
+  /** Possible explanations: failing vendors on which the monitor depends (D-46). */
   culprits: readonly FailingDependency[];
-  /** The maintenance in which it happened; null outside. */
+  /** The maintenance in which it happened; null if outside. */
   maintenance?: AlertMaintenance | null;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
 /**
- * The message of a monitor's change of state (D-51). `event_at` is when it became true, `detail.detected_at` when it
- * was decided.
+ * Builds the message of a monitor's change of state (D-51). `event_at` is when it became true, `detail.detected_at`
+ * when it was decided.
  */
 export function buildMonitorMessage(facts: MonitorEventFacts): MonitorMessage {
   const { event, monitor, change, publicUrl } = facts;
@@ -134,7 +133,8 @@ export function buildMonitorMessage(facts: MonitorEventFacts): MonitorMessage {
 }
 
 /**
- * The message that proves a new webhook before it is saved (D-52): a `monitor.up` of no real monitor, marked `test`.
+ * Builds the message that proves a new webhook before it is saved (D-52): a `monitor.up` of no real monitor, marked
+ * `test`.
  */
 export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): MonitorMessage {
   const now = toUnixSeconds(facts.nowMs);
@@ -145,7 +145,7 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
     monitor: { id: 'mon_test', name: 'Test delivery', type: 'http', target: 'https://example.com/' },
     state: 'up',
     reason: 'This is a test. Your endpoint is ready for alerts when it responds with 2xx',
-    // Sequence 0 comes before every transition's, so that no receiver drops a real event because of a test.
+    // Sequence 0 precedes every transition's, so that no receiver drops a real event because of a test.
     detail: {
       sources_down: [],
       incident_id: null,
@@ -161,7 +161,10 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
   };
 }
 
-/** Adds the fields that differ by attempt to a stored message. The common fields come first, however it was stored. */
+/**
+ * Adds the fields that differ by attempt to a stored message. The common fields come first, regardless of their stored
+ * order.
+ */
 export function completeEnvelope<Message extends EventMessage | GroupMessage>(
   message: Message,
   attempt: { deliveryId: string; sentAtMs: number },
@@ -171,7 +174,7 @@ export function completeEnvelope<Message extends EventMessage | GroupMessage>(
   return { ...first, ...message };
 }
 
-/** A summary as a webhook is sent it: the worst state stands for all, each change is listed. */
+/** Builds the webhook form of a summary: its state is the worst one, each change is listed. */
 export function buildGroupMessage({ version, event, event_at: at, url, ...summary }: SummaryMessage): GroupMessage {
   const { monitors, states, changes = [], reason = '' } = summary;
   const counts = states.map(({ state, monitors: count }) => `${count} ${state}`).join(', ');
@@ -187,7 +190,7 @@ export function buildGroupMessage({ version, event, event_at: at, url, ...summar
   };
 }
 
-/** What webhooks are sent of a stored message; null of one that is for chats only. */
+/** Returns the webhook form of a stored message; null if it is for chats only. */
 export function webhookMessageOf(message: StoredMessage): EventMessage | GroupMessage | null {
   if (message.event === 'summary') return buildGroupMessage(message);
   return isChatOnly(message) ? null : message;
@@ -222,9 +225,7 @@ function buildDetail(facts: MonitorEventFacts): MonitorDetail {
   };
 }
 
-/**
- * The latency of the newest result that the change rests on; null where none was measured, as in a time-out or silence.
- */
+/** Returns the latency of the newest deciding result; null if none was measured, as after a timeout or silence. */
 function latencyBehind(state: MonitorState, evidence: DecisionRecord): number | null {
   const newest = evidence.sources
     .filter((source) => source.fresh && source.vote === state)

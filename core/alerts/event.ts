@@ -1,7 +1,7 @@
 import type { Change } from '../incidents/change.ts';
 import type { MonitorState } from '../incidents/state.ts';
 
-/** The states that customers are notified of; pausing and resuming are their own doing. */
+/** States that cause notifications; pausing and resuming are the customers' own actions. */
 export type EventState = Exclude<MonitorState, 'paused' | 'pending'>;
 
 export type MonitorEvent = `monitor.${EventState}`;
@@ -22,19 +22,17 @@ const STATE_OF_EVENT = {
   'monitor.unknown': 'unknown',
 } as const satisfies Record<MonitorEvent, EventState>;
 
-/**
- * The event that a change of state causes (D-42, D-44); null for pausing and resuming, of which no channel is notified.
- */
+/** Returns the event of a change of state (D-42, D-44); null for pausing and resuming, which notify no channel. */
 export function eventOf(change: Pick<Change, 'to'>): MonitorEvent | null {
   return EVENT_OF_STATE[change.to];
 }
 
-/** The state that an event announces: what comes after `monitor.`. */
+/** Returns the state that an event announces: the part after `monitor.`. */
 export function stateOfEvent(event: MonitorEvent): EventState {
   return STATE_OF_EVENT[event];
 }
 
-/** Whether a state is one that events announce. */
+/** Reports whether events announce a state. */
 export function isEventState(state: MonitorState): state is EventState {
   return EVENT_OF_STATE[state] !== null;
 }

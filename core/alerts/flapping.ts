@@ -3,33 +3,31 @@ import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { EventState } from './event.ts';
 
 /**
- * How many messages about one monitor a channel that summarizes flapping gets. Two at once, and one more every 15
- * minutes, so in any time 2 + minutes / 15.
+ * Rate of messages about one monitor to a channel that summarizes flapping. Two at once, and one more every 15 minutes,
+ * so 2 + minutes / 15 in any period.
  */
 const MESSAGE_RATE: SteadyRate = { burst: 2, everyMs: 15 * MINUTE_MS };
 
-/** A monitor is stable again after so long without a change, in milliseconds; trouble that lasts is news sooner. */
+/** Time without a change after which a monitor is stable again, in milliseconds; lasting trouble is reported sooner. */
 const STABLE_MS = 15 * MINUTE_MS;
 const LASTING_MS = 5 * MINUTE_MS;
 
-/** The furthest that messages may be ahead. */
+/** Limit of how far the rate's mark may be ahead. */
 const LONGEST_MS = 24 * HOUR_MS;
 
-/**
- * What an alert says of a monitor that is unstable: since when (Unix seconds), changes, the longest trouble in seconds.
- */
+/** Alert data of an unstable monitor: since when (Unix seconds), changes, the longest trouble in seconds. */
 export type Flapping = {
   since: number;
   changes: number;
   longest_seconds: number;
-  /** It has not changed for as long as it takes to be stable, or trouble to last. */
+  /** It has gone without a change long enough to be stable, or its trouble long enough to be lasting. */
   is_stable: boolean;
 };
 
 /**
- * What a channel has been sent of a monitor. `usedUpMs` is the mark of the rate, null = nothing was sent; `isUnstable`:
- * the last message said that it is unstable; `unstableDueMs` and `stableDueMs`: when the message that says so, and the
- * one that ends it, are due, null = none waits. Unix milliseconds.
+ * Messages that a channel got about a monitor. `usedUpMs` is the mark of the rate, null = none was sent; `isUnstable`:
+ * the last message reported it as unstable; `unstableDueMs` and `stableDueMs`: due times of the message that reports
+ * so, and of the one that ends it, null = none waits. Unix milliseconds.
  */
 export type FlappingMessages = {
   usedUpMs: number | null;
@@ -38,20 +36,18 @@ export type FlappingMessages = {
   stableDueMs: number | null;
 };
 
-/** What becomes of a change: `isSent` at once by itself, or it is said by the messages that wait. */
+/** Outcome of a change: `isSent` by itself at once, or covered by the waiting messages. */
 export type FlappingPlan = Pick<FlappingMessages, 'unstableDueMs' | 'stableDueMs'> & {
   isSent: boolean;
   usedUpMs: number;
-  /**
-   * Whether the message that waits as `unstableDueMs` will say that it is over: nothing has changed for long by then.
-   */
+  /** Whether the message waiting as `unstableDueMs` will also report the end: the monitor will have settled by then. */
   endsThen: boolean;
 };
 
 /**
- * Plans what a channel is sent of a change of a monitor (D-537). Within the rate each change is sent. The next one
- * waits for its turn and says that the monitor is unstable; what follows waits until it has been stable for 15 minutes,
- * or down, degraded or unknown for 5. The newest state is always said in the end.
+ * Plans the messages to a channel about a change of a monitor (D-537). Within the rate each change is sent. The next
+ * one waits for its turn and reports the monitor as unstable; further ones wait until it has been stable for 15
+ * minutes, or down, degraded or unknown for 5. The newest state is always reported in the end.
  */
 export function planFlapping(
   { usedUpMs, isUnstable, unstableDueMs, stableDueMs }: FlappingMessages,
@@ -91,8 +87,8 @@ export function planFlapping(
 type PastChange = { state: string; atMs: number };
 
 /**
- * What the newest changes of a monitor, oldest first, come to: those that followed one another within 15 minutes up to
- * the last one. Trouble that goes on counts up to `nowMs`.
+ * Summarizes the newest changes of a monitor, oldest first: those less than 15 minutes apart, up to the last one.
+ * Trouble under way counts up to `nowMs`.
  */
 export function describeFlapping(
   changes: readonly PastChange[],

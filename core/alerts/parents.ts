@@ -6,15 +6,15 @@ import type { Hold } from './hold.ts';
 /** A location of a parent. Moments in Unix milliseconds. */
 export type ParentSource = {
   newestAtMs: number | null;
-  /** Whether its newest results contradict what it said so far and are bad: it is on its way to be down. */
+  /** Whether its newest results are bad and contradict its vote: it is on its way to down. */
   isFailing: boolean;
-  /** When it checks again before its next tick; null where it does not, or does so just now. */
+  /** When it checks again before its next tick; null if it does not, or is doing so now. */
   recheckAtMs: number | null;
-  /** Its slot in the schedule of an agent of ours; null of customers' agents. */
+  /** Its slot in the schedule of a shared agent; null for private agents. */
   slot: number | null;
 };
 
-/** A monitor that another one depends on, as it stands. */
+/** Present facts of a monitor on which another one depends. */
 export type ParentFacts = {
   no: number;
   id: string;
@@ -23,30 +23,33 @@ export type ParentFacts = {
   state: MonitorState;
   timeoutMs: number;
   intervalSeconds: number;
-  /** Its locations that count; none of a monitor that is paused, or whose checks do not talk to a target. */
+  /** Its locations that count; none for a monitor that is paused, or whose checks do not contact a target. */
   sources: readonly ParentSource[];
 };
 
 /**
- * A recheck, a timeout and this are how long an alert waits for a parent at most, in milliseconds: for the way here.
+ * Margin for delays of transport, in milliseconds: an alert waits for a parent at most a recheck, a timeout and this.
  */
 const MARGIN_MS = 2000;
 
-/** The longest wait for a check of a parent, in milliseconds: that of a recheck. */
+/** Longest wait for a check of a parent, in milliseconds: that of a recheck. */
 const LONGEST_WAIT_MS = 20_000;
 
 /**
- * What comes in the message of a parent is due this long after that is known, in milliseconds. Else it might be
+ * Delay of alerts that join a parent's message after its state is known, in milliseconds. Without it they might be
  * claimed before that message is.
  */
 export const JOINS_AFTER_MS = 1000;
 
-/** What an alert waits for: results that are newer than `sinceMs`; null where nothing failed that parents explain. */
+/**
+ * Results for which an alert waits: those newer than `sinceMs`; null if the change is no failure that parents could
+ * explain.
+ */
 export type Awaited = { sinceMs: number | null; nowMs: number };
 
 /**
- * What an alert waits for where its monitor depends on others (D-530). For the moment only where one is down; where one
- * was not checked since, or is failing, until that is known at the latest. Null where all are as well as is known.
+ * Returns the hold of an alert whose monitor depends on others (D-530). It is brief if one is down; if one was not
+ * checked since, or is failing, it lasts at most until that one's state is decided. Null if all are well so far.
  */
 export function holdForParents(parents: readonly ParentFacts[], { sinceMs, nowMs }: Awaited): Hold | null {
   const holding = parents.filter(({ mode }) => mode === 'hold');
@@ -62,8 +65,8 @@ export function holdForParents(parents: readonly ParentFacts[], { sinceMs, nowMs
 }
 
 /**
- * Until when an alert that waited and is due goes on waiting, in Unix milliseconds. A parent has failed meanwhile, and
- * its next check decides; a recheck and a timeout after `sinceMs` at most. Null where it waits no longer.
+ * Returns until when an alert that waited and is due keeps waiting, in Unix milliseconds. A parent has failed
+ * meanwhile, and its next check decides; at most a recheck and a timeout after `sinceMs`. Null if it waits no longer.
  */
 export function extendHold(
   parents: readonly ParentFacts[],
@@ -78,7 +81,7 @@ export function extendHold(
   return untilMs > nowMs ? untilMs : null;
 }
 
-/** The parents that are down: an alert of trouble names them, whatever their mode. */
+/** Returns the parents that are down: an alert of trouble names them, regardless of mode. */
 export function findDownParents(
   change: { to: MonitorState },
   parents: readonly ParentFacts[],
@@ -87,7 +90,7 @@ export function findDownParents(
   return parents.flatMap(({ id, name, state }) => (state === 'down' ? [{ id, name, state }] : []));
 }
 
-/** Whether all parents are known to be well, by results that are newer than `sinceMs`. */
+/** Reports whether all parents are known to be well, by results newer than `sinceMs`. */
 export function areWell(parents: readonly ParentFacts[], when: { sinceMs: number; nowMs: number }): boolean {
   return holdForParents(parents, when) === null;
 }
@@ -96,7 +99,10 @@ function isHolding({ mode, state }: ParentFacts): boolean {
   return mode === 'hold' && state === 'down';
 }
 
-/** Whether what a parent is can still change by a check that is under way or close; null where it cannot. */
+/**
+ * Returns when a current or imminent check decides the state of a parent (Unix milliseconds); null if none can change
+ * it.
+ */
 function decidedAtMs(
   { no, sources, timeoutMs, intervalSeconds }: ParentFacts,
   { sinceMs, nowMs }: { sinceMs: number; nowMs: number },
@@ -118,23 +124,20 @@ function holdBy({ id }: ParentFacts, untilMs: number): Hold {
   return { reason: 'parent', untilMs, occurrenceNo: null, heldBy: id };
 }
 
-/** What a message says of monitors behind its own: how many, and the names of the first. */
+/** Monitors behind a message's own: their count, and the names of the first. */
 export type Behind = { monitors: number; names: string[]; update?: true };
 
-/** The most names of monitors behind another that a message has. */
+/** Maximum number of names of monitors behind another in a message. */
 export const MAX_BEHIND_NAMED = 10;
 
-/** The most messages that say that more monitors are behind one, of one that is down. */
+/** Maximum number of updates about monitors behind one that is down. */
 const MAX_UPDATES = 10;
 
-/**
- * How long the first of those waits for what else fails, in milliseconds; each next one twice as long, for an hour at
- * most.
- */
+/** Wait of the first update for further failures, in milliseconds; each next wait is twice as long, up to an hour. */
 const UPDATE_AFTER_MS = 30_000;
 const LONGEST_UPDATE_MS = 3_600_000;
 
-/** When update `number` about what is behind a monitor is sent; null where there are no more. */
+/** Returns when update `number` about the monitors behind one is sent; null after the last one. */
 export function updateDueAtMs(number: number, nowMs: number): number | null {
   if (number > MAX_UPDATES) return null;
   return nowMs + Math.min(UPDATE_AFTER_MS * 2 ** (number - 1), LONGEST_UPDATE_MS);

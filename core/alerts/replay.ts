@@ -3,7 +3,7 @@ import type { MonitorEvent } from './event.ts';
 import type { HoldReason } from './hold.ts';
 import { planDelivery, QUIET_AHEAD_MS, reminderDueAtMs, type ChannelRule, type DeliveryPlan } from './rules.ts';
 
-/** A change of a monitor in the past, as it was decided; `event` is null of a pause. Moments in Unix milliseconds. */
+/** A past change of a monitor, as it was decided; `event` is null for a pause. Moments in Unix milliseconds. */
 export type PastChange = {
   monitorId: string;
   monitorName: string;
@@ -17,12 +17,12 @@ export type PastChange = {
 
 type PastEvent = PastChange & { event: MonitorEvent };
 
-/** What would have become of an event: when it would have been sent, or why it would not. */
+/** Outcome that an event would have had: when it would have been sent, or why it would not. */
 export type ReplayedAlert = Pick<PastEvent, 'monitorId' | 'monitorName' | 'event' | 'atMs'> & {
   outcome: 'sent' | 'not_sent';
-  /** What it would have waited for; null = nothing. */
+  /** Reason for which it would have been held; null = none. */
   heldBy: HoldReason | null;
-  /** The number of a reminder; null = it is none. */
+  /** Number of a reminder; null for other alerts. */
   reminder: number | null;
 };
 
@@ -34,7 +34,7 @@ type Waiting = {
   reminder: (NonNullable<DeliveryPlan['repeat']> & { number: number }) | null;
 };
 
-/** How one channel would have been notified of one monitor. */
+/** Replays the notifications of one channel about one monitor. */
 class MonitorReplay {
   readonly #rules: readonly ChannelRule[];
   readonly #calendar: ServiceCalendar;
@@ -48,7 +48,7 @@ class MonitorReplay {
     this.#calendar = calendar;
   }
 
-  /** Takes the alerts that came about since it was called before. */
+  /** Returns the alerts since the last call. */
   takeAlerts(): ReplayedAlert[] {
     const alerts = this.#alerts;
     this.#alerts = [];
@@ -59,14 +59,14 @@ class MonitorReplay {
     const { atMs: nowMs } = past;
     this.settle(nowMs);
     if (event === null) {
-      // A pause takes nothing from a recovery.
+      // A recovery is sent even if a pause follows.
       this.#supersede((waiting) => !isRecovery(waiting), nowMs);
       return;
     }
     const change: PastEvent = { ...past, event };
     const plan = planDelivery(this.#rules, { ...change, nowMs }, this.#calendar);
     if (change.event === 'monitor.up') {
-      // A recovery that waited was of trouble that the channel knows.
+      // If a recovery was waiting, its channel had been notified of the trouble.
       const isAwaited = this.#isNotified || this.#waiting.some(isRecovery);
       this.#supersede(() => true, nowMs);
       this.#isNotified = false;
@@ -88,7 +88,7 @@ class MonitorReplay {
       });
   }
 
-  /** Sends what is due before a moment, in its order. */
+  /** Sends the alerts that are due before a moment, in order. */
   settle(untilMs: number): void {
     for (;;) {
       const [next] = this.#waiting.toSorted((a, b) => a.dueAtMs - b.dueAtMs);
@@ -97,7 +97,7 @@ class MonitorReplay {
       const { change, dueAtMs, heldBy, unlessAcknowledged, reminder } = next;
       const isAcknowledged =
         unlessAcknowledged && change.acknowledgedAtMs !== null && change.acknowledgedAtMs <= dueAtMs;
-      // Newer trouble overtakes a recovery that waits.
+      // Newer trouble supersedes a waiting recovery.
       const isOvertaken = isRecovery(next) && this.#waiting.some((each) => !isRecovery(each));
       if (isAcknowledged || isOvertaken)
         this.#put(change, { atMs: dueAtMs, outcome: 'not_sent', heldBy, reminder: reminder?.number ?? null });
@@ -120,7 +120,7 @@ class MonitorReplay {
     this.#put(change, { ...sent, outcome: 'sent' });
   }
 
-  /** Reminders that are not due yet are no alerts that were held back. */
+  /** Reminders that are not due yet do not count as alerts held back. */
   #supersede(isOver: (waiting: Waiting) => boolean, atMs: number): void {
     for (const waiting of this.#waiting.filter(isOver))
       if (waiting.reminder === null) this.#put(waiting.change, { atMs, outcome: 'not_sent', heldBy: waiting.heldBy });
@@ -139,12 +139,12 @@ function isRecovery({ change }: Waiting): boolean {
   return change.event === 'monitor.up';
 }
 
-/** Changes that are replayed at a time: some milliseconds with the slowest of rules. */
+/** Changes replayed at a time: some milliseconds with the slowest rules. */
 const REPLAYED_AT_ONCE = 50;
 
 /**
- * Says what a channel with these rules would have been sent of past changes until `nowMs`. The alerts come in parts, so
- * that others have their turn in between: monitor by monitor, each in the order of time. The plan is that of live
+ * Computes the alerts that a channel with these rules would have got of past changes until `nowMs`. They come in parts,
+ * so that other work can run in between: monitor by monitor, each in chronological order. The plan is that of live
  * alerts; mutes, maintenance and the summaries of storms are left out.
  */
 export function* replayRules(

@@ -11,15 +11,16 @@ import { DAY_MS, HOUR_MS } from '../time.ts';
 // The jitter keeps deliveries that failed together from coming back together.
 
 /**
- * A delivery is retried this often at the most, whatever the timetable says: the description promises it to receivers.
+ * Maximum number of retries of a delivery, regardless of the timetable: the service's description promises it to
+ * receivers.
  */
 export const MAX_RETRIES = 3;
 
-/** A wait differs from the timetable by up to this share, either way. */
+/** Largest share by which a wait differs from the timetable, either way. */
 const JITTER = 0.2;
 
 /**
- * How long to wait after a failed attempt before the next, in whole milliseconds; null when the timetable is used up
+ * Returns the wait after a failed attempt before the next, in whole milliseconds; null when the timetable is used up
  * (D-50). `attempt` is the one that failed, from 1; `random` a fresh draw from [0, 1); `timetableSeconds` the wait
  * before each retry.
  */
@@ -33,27 +34,26 @@ export function nextAttemptDelayMs(failed: {
   return withJitter(seconds * 1000, failed.random);
 }
 
-/** Beyond the timetable no wait is shorter, in milliseconds: one that ends in 0 would make a loop of requests. */
+/** Shortest wait beyond the timetable, in milliseconds: one that ends in 0 would make a loop of requests. */
 const SHORTEST_WAIT_MS = 1000;
 
-/** Resolves of one channel that are tried beyond the timetable at a time. */
+/** Maximum number of resolves of one channel that are retried beyond the timetable at a time. */
 export const MAX_LATE_RESOLVES = 1000;
 
-/** The longest wait between two attempts at a resolve, and how long it is tried, in milliseconds. */
+/** Longest wait between two attempts at a resolve, and how long it is retried, in milliseconds. */
 const RESOLVE_WAIT_MS = HOUR_MS;
 const RESOLVE_FOR_MS = 7 * DAY_MS;
 
 /**
- * So long after the first attempt, in milliseconds, and so often a chat's server may put a delivery off without using
- * up an attempt. By the usual timetable half as often fit into the hour.
+ * How long after the first attempt, in milliseconds, and how often a chat's server may postpone a delivery without
+ * using up an attempt. With the usual timetable half as many fit into the hour.
  */
 export const PUT_OFF_FOR_MS = HOUR_MS;
 export const MAX_PUT_OFFS = 50;
 
 /**
- * How long to wait after an attempt that a chat's server only put off, in whole milliseconds; null where it counts as
- * failed. `attempt` is which such attempt it was, from 1: each waits as after a failed one, the later ones as after the
- * last.
+ * Returns the wait after an attempt that a chat's server postponed, in whole milliseconds; null if it counts as failed.
+ * `attempt` counts such attempts, from 1: each waits as after a failed one, the later ones as after the last.
  */
 export function nextPutOffDelayMs(
   putOff: Parameters<typeof nextAttemptDelayMs>[0],
@@ -65,14 +65,14 @@ export function nextPutOffDelayMs(
   return waitMs === null ? null : Math.max(SHORTEST_WAIT_MS, waitMs);
 }
 
-/** How many attempts the timetable allows, the first included. */
+/** Returns the number of attempts in the timetable, the first included. */
 export function countAttempts(timetableSeconds: readonly number[]): number {
   return Math.min(timetableSeconds.length, MAX_RETRIES) + 1;
 }
 
 /**
- * The same for what resolves an alert that its receiver keeps open. Beyond the timetable each wait is twice the one
- * before, up to an hour, for seven days after the event at `eventAtMs`.
+ * The same for resolving an alert that its receiver keeps open. Beyond the timetable each wait is twice the one before,
+ * up to an hour, for seven days after the event at `eventAtMs`.
  */
 export function nextResolveDelayMs(
   failed: Parameters<typeof nextAttemptDelayMs>[0],

@@ -7,29 +7,29 @@ import type { MonitorEvent } from './event.ts';
 import type { Hold } from './hold.ts';
 
 /**
- * Which events a channel is notified of, and when (D-507), as it is stored and sent. What is left out narrows nothing:
+ * A channel's rule on which events notify it, and when (D-507), as stored and sent. An absent field does not restrict:
  * all events, all monitors, at once, once, acknowledged or not, at any hour.
  */
 export type ChannelRule = {
   events?: readonly MonitorEvent[];
   /** Monitors that have any of these. */
   tags?: readonly string[];
-  /** Trouble is sent once it has lasted so long. */
+  /** Trouble is sent once it has lasted this long. */
   after_seconds?: number;
   /** While trouble lasts it is sent again this often, `repeat_max` times at most. */
   repeat_seconds?: number;
   repeat_max?: number;
-  /** An acknowledged incident is not sent by this rule any more. */
+  /** Stops this rule's messages about an incident once it is acknowledged. */
   unless_acknowledged?: boolean;
   quiet?: QuietHours;
 };
 
 type QuietHours = { timezone: string; hours: string; mode: 'defer' | 'drop' };
 
-/** The most rules of a channel. */
+/** Maximum number of rules per channel. */
 export const MAX_RULES = 10;
 
-/** Reminders of a rule with `repeat_seconds` that does not say how many. */
+/** Number of reminders of a rule with `repeat_seconds` but without `repeat_max`. */
 const DEFAULT_REPEATS = 10;
 
 /** An event of a monitor on its way to a channel. Moments in Unix milliseconds. */
@@ -37,29 +37,29 @@ export type PlannedEvent = {
   event: MonitorEvent;
   tags: readonly string[];
   nowMs: number;
-  /** Null where it belongs to no incident. */
+  /** Null if it belongs to no incident. */
   incidentStartedAtMs: number | null;
 };
 
-/** What a rule says of an event. */
+/** Result of applying a rule to an event. */
 export type DeliveryPlan = {
-  /** What it waits for; null = it is sent at once. */
+  /** Its hold; null = it is sent at once. */
   hold: Hold | null;
-  /** Quiet hours drop it: it is recorded and not sent. */
+  /** Dropped by quiet hours: it is recorded and not sent. */
   isDropped: boolean;
   unlessAcknowledged: boolean;
   repeat: { everySeconds: number; most: number; quiet: QuietHours | null } | null;
 };
 
-/** What happens where a channel has no rules. */
+/** Plan of a channel without rules. */
 export const AT_ONCE: DeliveryPlan = { hold: null, isDropped: false, unlessAcknowledged: false, repeat: null };
 
-/** How far ahead quiet hours are known: the longest delay and the longest quiet time, which a week has an end of. */
+/** Horizon of quiet hours: the longest delay plus the longest quiet time, since every week has some other time. */
 export const QUIET_AHEAD_MS = 9 * DAY_MS;
 
 /**
- * Plans the delivery of an event by the first rule that it matches; null where it matches none. `calendar` covers
- * `QUIET_AHEAD_MS` from now on. The end of trouble is never delayed or dropped, and sent after quiet hours.
+ * Plans the delivery of an event by the first matching rule; null if none matches. `calendar` covers `QUIET_AHEAD_MS`
+ * from now on. The end of trouble is never delayed or dropped, and is sent after quiet hours.
  */
 export function planDelivery(
   rules: readonly ChannelRule[] | null,
@@ -98,7 +98,7 @@ function matches({ events, tags }: ChannelRule, event: Pick<PlannedEvent, 'event
   );
 }
 
-/** The quiet hours of the rule that an event matches; null = none. */
+/** Returns the quiet hours of the first rule that matches an event; null = none. */
 export function quietOf(
   rules: readonly ChannelRule[] | null,
   event: Pick<PlannedEvent, 'event' | 'tags'>,
@@ -107,8 +107,8 @@ export function quietOf(
 }
 
 /**
- * When a reminder is due outside quiet hours, in Unix milliseconds. It is sent at their end, or, where they drop, at
- * the first of its moments after them. `calendar` covers `QUIET_AHEAD_MS` from now on.
+ * Returns when a reminder is due outside quiet hours, in Unix milliseconds. Quiet hours either defer it to their end
+ * or, with `drop`, to its first regular time after them. `calendar` covers `QUIET_AHEAD_MS` from now on.
  */
 export function reminderDueAtMs(
   { quiet, everySeconds }: { quiet: QuietHours | null; everySeconds: number },
@@ -134,13 +134,13 @@ function holdFor(reason: 'delay' | 'quiet_hours', untilMs: number): Hold {
   return { reason, untilMs, occurrenceNo: null, heldBy: null };
 }
 
-/** Of two holds the one that ends later. */
+/** Returns the hold that ends later. */
 export function longerHold(one: Hold | null, other: Hold | null): Hold | null {
   if (one === null || other === null) return one ?? other;
   return other.untilMs > one.untilMs ? other : one;
 }
 
-/** Finds what is wrong with rules of the right shape: what never takes effect, and what cannot be read. */
+/** Finds faults in rules of the right shape: settings that never take effect, and invalid ones. */
 export function findRuleProblems(rules: readonly ChannelRule[]): Problem[] {
   return rules.flatMap((rule, index) => {
     const field = `rules[${index}]`;
@@ -182,11 +182,11 @@ function findQuietProblems({ timezone, hours: text }: NonNullable<ChannelRule['q
   return problems;
 }
 
-/** Whether no minute of a week is left. */
+/** Reports whether the hours cover every minute of the week. */
 function coversWeek(hours: readonly (readonly { fromMinute: number; toMinute: number }[])[]): boolean {
   const day = 1440;
   const spans = hours.flatMap((ofDay, index) =>
-    // Sunday's hours that end on Monday belong to the beginning of the week, too.
+    // Sunday's hours that end on Monday also belong to the beginning of the week.
     ofDay.flatMap(({ fromMinute, toMinute }) => [
       { from: index * day + fromMinute, to: index * day + toMinute },
       { from: (index - 7) * day + fromMinute, to: (index - 7) * day + toMinute },
@@ -198,7 +198,7 @@ function coversWeek(hours: readonly (readonly { fromMinute: number; toMinute: nu
   return reached >= 7 * day;
 }
 
-/** A rule is never reached where one before it takes all that it would. */
+/** A rule is never reached if an earlier one matches all of its events. */
 function findShadow(rules: readonly ChannelRule[], index: number): RuleProblem[] {
   const rule = rules[index];
   const earlier = rules.slice(0, index).findIndex((each) => rule !== undefined && takesAll(each, rule));
@@ -220,7 +220,7 @@ const EVENT_WORDS = {
   'monitor.up': 'recovered',
 } as const satisfies Record<MonitorEvent, string>;
 
-/** A rule as a sentence for people, such as `When down, of prod, after 15 minutes, unless acknowledged.` */
+/** Describes a rule in a sentence for people, such as `When down, of prod, after 15 minutes, unless acknowledged.` */
 export function describeRule(rule: ChannelRule): string {
   const { events, tags, after_seconds: after = 0, repeat_seconds: every, repeat_max: most, quiet } = rule;
   const parts = [

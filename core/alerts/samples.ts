@@ -13,7 +13,7 @@ import type { MonitorEvent } from './event.ts';
 import type { ChannelRule } from './rules.ts';
 import { isStateful } from './webhook.ts';
 
-/** Kinds of message, in the order in which people read them. */
+/** Kinds of message, in display order. */
 const SAMPLE_KINDS = [
   'down',
   'up',
@@ -37,7 +37,7 @@ const SAMPLE_KINDS = [
 ] as const;
 export type SampleKind = (typeof SAMPLE_KINDS)[number];
 
-/** Of a channel, what decides which messages it is sent. */
+/** The fields of a channel that decide which messages it gets. */
 export type SampledChannel = Pick<
   Channel,
   'id' | 'type' | 'name' | 'format' | 'rules' | 'groupSeconds' | 'summarizesFlapping' | 'wantsReports'
@@ -47,17 +47,17 @@ export type SampleFacts = {
   channel: Pick<Channel, 'id' | 'type' | 'name'>;
   /** The name of the monitor. */
   name: string;
-  /** The zone of reports; null = UTC. */
+  /** Time zone of reports; null = UTC. */
   timezone: string | null;
   nowMs: number;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
-/** What a message about a monitor is made of. */
+/** Contents of a message about a monitor. */
 type Named = Pick<SampleFacts, 'name' | 'nowMs' | 'publicUrl'>;
 
-/** Kinds that some types of channel never get: the description knows them not, or people have the console. */
+/** Kinds that some types of channel never get: the service's description lacks them, or people have the console. */
 const ONLY_CHATS: readonly SampleKind[] = [
   'summary',
   'unstable',
@@ -68,14 +68,14 @@ const ONLY_CHATS: readonly SampleKind[] = [
 ];
 const ONLY_WEBHOOKS: readonly SampleKind[] = ['agent_offline', 'agent_online'];
 
-/** The kinds of message that exist for a channel, whether or not its settings send them at present. */
+/** Returns the kinds of message that exist for a channel, whether or not its settings enable them at present. */
 export function listSampleKinds({ type, format }: Pick<Channel, 'type' | 'format'>): SampleKind[] {
   const missing = type === 'webhook' ? ONLY_CHATS : ONLY_WEBHOOKS;
-  // Webhooks with a format of their own get each alert by itself.
+  // Webhooks with a custom format get each alert by itself.
   return SAMPLE_KINDS.filter((kind) => !missing.includes(kind) && (kind !== 'group' || format === null));
 }
 
-/** Whether the present settings of a channel send messages of a kind; monitors decide the rest. */
+/** Reports whether the present settings of a channel enable messages of a kind; monitors decide the rest. */
 export function isSampleSent(channel: SampledChannel, kind: SampleKind): boolean {
   const { rules, groupSeconds, summarizesFlapping, wantsReports, format } = channel;
   switch (kind) {
@@ -86,7 +86,7 @@ export function isSampleSent(channel: SampledChannel, kind: SampleKind): boolean
     case 'up':
       return takes(rules, 'monitor.up');
     case 'drill_end':
-      // Who keeps an alert open until its end gets that in any case.
+      // Receivers that keep an alert open until its end always get that end.
       return takes(rules, 'monitor.up') || isStateful(format);
     case 'degraded':
       return takes(rules, 'monitor.degraded');
@@ -110,7 +110,7 @@ function takes(rules: readonly ChannelRule[] | null, event: MonitorEvent): boole
   return rules === null || rules.some(({ events }) => events === undefined || events.includes(event));
 }
 
-/** A message of a kind about a monitor that is not there, as it would be stored with its delivery at `nowMs`. */
+/** Builds a message of a kind about a fictitious monitor, as it would be stored with its delivery at `nowMs`. */
 export function sampleMessage(kind: SampleKind, facts: SampleFacts): StoredMessage {
   return SAMPLES[kind](facts);
 }
@@ -325,7 +325,7 @@ function report(facts: SampleFacts): StoredMessage {
   });
 }
 
-/** The monitors of a report that is not there. */
+/** Returns the monitors of a fictitious report. */
 export function sampleReport({ name }: Pick<SampleFacts, 'name'>): ReportMonitor[] {
   return [
     { uptime_percent: 99.702, down_seconds: 1800, incidents: 2 },

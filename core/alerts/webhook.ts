@@ -1,19 +1,19 @@
-/** Headers that an owner adds to the deliveries of a webhook, by name as it was written; values are secret. */
+/** Headers that an owner adds to the deliveries of a webhook, by name as written; values are secret. */
 export type WebhookHeaders = Readonly<Record<string, string>>;
 
-/** A change of them: null removes a header, others stay. */
+/** A change of these headers: null removes a header, absent ones stay. */
 export type WebhookHeadersChange = Readonly<Record<string, string | null>>;
 
-/** Most headers of one webhook. */
+/** Maximum number of headers per webhook. */
 export const MAX_WEBHOOK_HEADERS = 20;
 
-/** What deliveries carry themselves, or what decides where a request goes and where it ends. */
+/** Headers that deliveries set themselves, or that control routing and framing of a request. */
 const RESERVED = [
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|user-agent)$/i,
   /^(?:proxy|content|webhook|x-service)-/i,
 ];
 
-/** Merges a change into the stored headers; a name replaces itself in any case. */
+/** Merges a change into the stored headers; names are matched case-insensitively. */
 export function mergeWebhookHeaders(stored: WebhookHeaders, change: WebhookHeadersChange): WebhookHeaders {
   const changed = new Set(Object.keys(change).map((name) => name.toLowerCase()));
   const kept = Object.entries(stored).filter(([name]) => !changed.has(name.toLowerCase()));
@@ -21,7 +21,7 @@ export function mergeWebhookHeaders(stored: WebhookHeaders, change: WebhookHeade
   return Object.fromEntries([...kept, ...sent]);
 }
 
-/** What is wrong with the names of headers that are to be stored, as a sentence about `headers`; null if nothing. */
+/** Returns the fault in the names of headers to be stored, as a sentence about `headers`; null if there is none. */
 export function findHeadersProblem(change: WebhookHeadersChange): string | null {
   const known = new Set<string>();
   for (const name of Object.keys(change)) {
@@ -33,7 +33,7 @@ export function findHeadersProblem(change: WebhookHeadersChange): string | null 
   return null;
 }
 
-/** Receivers whose own format a webhook can have, by the names that the API gives them. */
+/** Receivers whose native format a webhook can use, by their names in the API. */
 export const WEBHOOK_PRESETS = [
   'alertmanager',
   'discord',
@@ -48,13 +48,13 @@ export const WEBHOOK_PRESETS = [
 ] as const;
 export type WebhookPreset = (typeof WEBHOOK_PRESETS)[number];
 
-/** A request of an owner's own: `body` is a Liquid template over the envelope. */
+/** A custom request: `body` is a Liquid template over the envelope. */
 export type WebhookTemplate = Readonly<{ method: 'POST' | 'PUT' | 'PATCH'; contentType: string; body: string }>;
 
-/** What a webhook is sent; null = the signed envelope. */
+/** Format of a webhook's deliveries; null = the signed envelope. */
 export type WebhookFormat = Readonly<{ preset: WebhookPreset }> | Readonly<{ template: WebhookTemplate }> | null;
 
-/** A format in the fields of the API; none where it is the signed envelope. */
+/** Returns a format as fields of the API; empty for the signed envelope. */
 export function formatFields(format: WebhookFormat) {
   if (format === null) return {};
   if ('preset' in format) return { preset: format.preset };
@@ -62,23 +62,23 @@ export function formatFields(format: WebhookFormat) {
   return { template: { method, content_type: contentType, body } };
 }
 
-/** The most characters of a template, and the most bytes that it may render. */
+/** Maximum characters of a template, and maximum bytes of its output. */
 export const MAX_TEMPLATE_LENGTH = 16_384;
 export const MAX_RENDERED_BYTES = 262_144;
 
 /**
- * The processor time of one template, in milliseconds, which its thread bounds. Liquid's own limit goes by the wall's
- * clock: on a busy machine it would refuse what takes no time.
+ * Processor time limit of one template, in milliseconds, enforced by its thread. Liquid's own limit is wall-clock time:
+ * on a busy machine it would reject quick templates.
  */
 export const RENDER_MS = 250;
 
 /**
- * What came of rendering; `problem` continues a sentence that begins with what was rendered. `isLate`: the template had
- * no turn in time, which another attempt may have.
+ * Result of rendering; `problem` continues a sentence that begins with the template. `isLate`: the template was not
+ * reached in time; another attempt may succeed.
  */
 export type Rendered = { ok: true; text: string } | { ok: false; problem: string; isLate?: boolean };
 
-/** The answer to a template that does not end in time. */
+/** Result for a template that exceeds its limits. */
 export const TOO_MUCH: Rendered = {
   ok: false,
   problem: `renders too much: at most ${RENDER_MS} ms of processor time and ${MAX_RENDERED_BYTES} bytes are allowed`,
@@ -87,19 +87,19 @@ export const TOO_MUCH: Rendered = {
 /** Receivers that keep an alert open until it is resolved: for them a lost resolve is worse than a late one. */
 export const STATEFUL_PRESETS: readonly WebhookPreset[] = ['alertmanager', 'grafana_oncall', 'opsgenie', 'pagerduty'];
 
-/** Whether a receiver keeps alerts open until they are resolved. */
+/** Reports whether a receiver keeps alerts open until they are resolved. */
 export function isStateful(format: WebhookFormat): boolean {
   return format !== null && 'preset' in format && STATEFUL_PRESETS.includes(format.preset);
 }
 
-/** Whether a template renders JSON, as its content type says. */
+/** Reports whether a template renders JSON, by its content type. */
 export function isJson({ contentType }: WebhookTemplate): boolean {
   return /^[^;]*[/+]json\s*(?:;|$)/i.test(contentType);
 }
 
 /**
- * What is wrong with a text as a webhook's URL, as the end of a sentence about it. Null when it is a good one:
- * absolute, https, without user and password.
+ * Returns the fault in a webhook's URL, as the end of a sentence about it. Null if it is valid: absolute, https,
+ * without username and password.
  */
 export function findUrlProblem(text: string): string | null {
   const url = URL.parse(text);

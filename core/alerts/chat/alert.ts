@@ -12,7 +12,7 @@ import type { Flapping } from '../flapping.ts';
 import type { Behind } from '../parents.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
 
-/** Longer lists are counted: the message must be readable at a glance. */
+/** Longer lists are cut and counted: the message must be readable at a glance. */
 const MAX_NAMED = 5;
 
 const STATES = {
@@ -39,18 +39,18 @@ const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as cons
   string
 >;
 
-/** What an attempt knows beyond its message: whether it was redelivered, and whether the monitor has changed since. */
+/** Context of an attempt beyond its message: whether it is a redelivery, and whether the monitor has changed since. */
 export type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
 
-/** The end of durations (Unix seconds): the time of sending, or of the event if that is what is sent. */
+/** End of durations (Unix seconds): the time of sending, or for an outdated message that of the event. */
 type Until = { seconds: number; isPast: boolean };
 
 const FIRST_SENT: AlertContext = { isSentAgain: false, isOvertaken: false };
 
 /**
  * Builds the chat message of a stored event at the time of the attempt (D-55): status and name, reason, failing
- * locations, start, duration and link. An outdated message says so first, has no status mark, and shows the status at
- * its time.
+ * locations, start, duration and link. An outdated message begins with that fact, has no status mark, and shows the
+ * status at its time.
  */
 export function buildAlert(message: StoredMessage, nowMs: number, context = FIRST_SENT): ChatMessage {
   const { isSentAgain, isOvertaken } = context;
@@ -69,7 +69,7 @@ export function buildAlert(message: StoredMessage, nowMs: number, context = FIRS
   };
 }
 
-/** When the event was detected (Unix seconds), the time it is reported with. */
+/** Returns the time at which the event was detected (Unix seconds), which messages report. */
 function knownAt(message: StoredMessage): number {
   return 'detail' in message && 'detected_at' in message.detail ? message.detail.detected_at : message.event_at;
 }
@@ -150,7 +150,7 @@ function formatFlapping({ since, changes, longest_seconds: longest }: Flapping):
   return `${changes} changes since ${formatMoment(since)}, longest ${formatDuration(longest)}`;
 }
 
-/** Without the mark of a state, and without the facts of an outage: there is none. */
+/** A drill has no outage, so its message has no status mark and no facts of one. */
 function buildDrillAlert(
   { event, state, monitor, reason, detail, url }: MonitorMessage,
   { ends_at: endsAt }: NonNullable<MonitorMessage['drill']>,
@@ -170,7 +170,7 @@ function buildDrillAlert(
   };
 }
 
-/** Monitors behind one that is down: names are cut rather than the count, which stands in the label. */
+/** Lists monitors behind one that is down: names are cut but not the count, which is in the label. */
 function factOfBehind({ monitors, names }: Behind): ChatFact[] {
   const named = names.slice(0, MAX_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
   const rest = monitors - named.length;
@@ -246,10 +246,7 @@ function buildTest({ channel, reason, url }: ChannelTestMessage): ChatMessage {
   };
 }
 
-/**
- * Names are cut rather than counts: those stand in the labels. The moment is that of
- * the earliest change in the message.
- */
+/** Names are cut but not counts, which are in the labels. The moment is that of the earliest change in the message. */
 function buildSummary({ monitors, states, maintenance, reason, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => {
@@ -277,7 +274,7 @@ function buildSummary({ monitors, states, maintenance, reason, event_at: eventAt
   };
 }
 
-/** A missed target needs action; anything else is for information. */
+/** A missed target needs action, anything else does not. */
 function buildReportText({
   report,
   monitors,
@@ -339,7 +336,7 @@ function formatSince(atSeconds: number, { seconds, isPast }: Until): string {
   return `${formatMoment(atSeconds)}, for ${formatDuration(seconds - atSeconds)}${isPast ? ' by then' : ''}`;
 }
 
-/** A moment (Unix seconds) as `2026-03-14 09:26:53 UTC`: people of one chat live in several time zones. */
+/** Formats a moment (Unix seconds) as `2026-03-14 09:26:53 UTC`: members of one chat live in several time zones. */
 function formatMoment(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

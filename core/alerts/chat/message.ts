@@ -1,26 +1,26 @@
 import { DIRECTION_CONTROLS, cleanText } from '../../foreign-text.ts';
 
-/** How a chat message shall look at first sight. */
+/** Severity of a chat message at first sight. */
 export type ChatTone = 'bad' | 'warning' | 'good' | 'unclear' | 'neutral';
 
 /**
- * What people read in a chat, whatever the chat: plain text, unescaped, on one line each, within `CHAT_CAPS`. Its
- * renderers escape every part.
+ * Contents of a chat message for any chat: plain text, unescaped, on one line each, within `CHAT_CAPS`. Its renderers
+ * escape every part.
  */
 export type ChatMessage = {
   tone: ChatTone;
-  /** State and name, without the tone's mark: a look at the lock screen tells the rest of it. */
+  /** State and name, without the tone's mark: a lock screen shows little else. */
   title: string;
-  /** A sentence; null where the title says it all. */
+  /** A sentence; null if the title is enough. */
   text: string | null;
   facts: readonly ChatFact[];
-  /** Null where there is nothing to open. */
+  /** Null if there is no page to open. */
   link: { label: string; url: string } | null;
 };
 
 export type ChatFact = { label: string; value: string };
 
-/** The mark before a title: readable on a lock screen, and by those who do not tell red from green. */
+/** Marks before titles: readable on a lock screen, and by people who cannot tell red from green. */
 export const CHAT_MARKS = {
   bad: '\u{1F534}',
   warning: '\u{1F7E0}',
@@ -30,17 +30,17 @@ export const CHAT_MARKS = {
 } as const satisfies Record<ChatTone, string>;
 
 /**
- * The most characters (UTF-16 units) of each part. Renderers hold them against what they send, so after escaping. Each
- * part is then within what Slack takes of one block, and facts for which a message has no room are left out.
+ * Maximum characters (UTF-16 units) of each part. Renderers apply them after escaping, so each part fits in a Slack
+ * block; facts for which a message has no room are left out.
  */
 export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, shortName: 60 } as const;
 
-/** More of a text than any chat shows; what is beyond is not even looked at. */
+/** Maximum text length that is processed at all, more than any chat shows. */
 const LONGEST = 4096;
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** A foreign text as one clean line of at most `maxLength` characters, an ellipsis at its end where it was cut. */
+/** Shortens a foreign text to one clean line of at most `maxLength` characters, with an ellipsis if it was cut. */
 export function shorten(text: string, maxLength: number): string {
   const line = cleanText(text, LONGEST).replaceAll(DIRECTION_CONTROLS, '').replaceAll(/\s+/gu, ' ').trim();
   return line.length <= maxLength
@@ -53,8 +53,8 @@ export function shorten(text: string, maxLength: number): string {
 }
 
 /**
- * A text with `&`, `<` and `>` as entities, which is what Telegram's HTML and Slack's mrkdwn ask for. At most
- * `maxLength` characters after escaping, never cut inside an entity or a pair of surrogates.
+ * Escapes `&`, `<` and `>` as entities, as Telegram's HTML and Slack's mrkdwn require. Returns at most `maxLength`
+ * characters, never cut inside an entity or a surrogate pair.
  */
 export function escapeShown(text: string, maxLength: number): string {
   const characters = [...text].map((character) => ESCAPES[character] ?? character);
@@ -68,12 +68,12 @@ export function escapeShown(text: string, maxLength: number): string {
   return `${cut.trimEnd()}…`;
 }
 
-/** A channel as a service message names it. `publicUrl` is the base of links, without a slash at its end. */
+/** A channel as service messages describe it. `publicUrl` is the base of links, without a trailing slash. */
 export type NamedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
 
 /**
- * Greets a chat that was just connected (D-55). `howToStop` says how people end it from the chat itself; null where
- * they cannot.
+ * Builds the greeting of a newly connected chat (D-55). `howToStop` explains how to disconnect from within the chat;
+ * null if that is impossible.
  */
 export function buildGreeting(channel: NamedChannel, howToStop: string | null): ChatMessage {
   const name = shorten(channel.name, CHAT_CAPS.shortName);
