@@ -1,19 +1,19 @@
 import type { Verdict } from '../checks/verdict.ts';
 import type { RunSchedule } from './schedule.ts';
 
-/** How a job reports: it ran, it begins, it failed, or it ended with an exit status (D-29). */
+/** Kinds of a job's reports: it succeeded, started, failed, or ended with an exit status (D-29). */
 export const PING_KINDS = ['success', 'start', 'fail', 'exit'] as const;
 export type PingKind = (typeof PING_KINDS)[number];
 
 /**
- * One report of a job. `exitStatus` is 0 to 255 for `exit` and null for the others; `body` is what the job wrote, null
- * = nothing.
+ * One report of a job. `exitStatus` is 0 to 255 for `exit` and null for the others; `body` is the job's output, null =
+ * none.
  */
 export type Ping = { kind: PingKind; exitStatus: number | null; body: string | null };
 
 /**
- * What the owner of a heartbeat set. A run may take `maxDurationSeconds` (null = as long as it likes). Where there is a
- * schedule, pings are expected at its runs, and not an interval after each other.
+ * A heartbeat's settings. A run may take `maxDurationSeconds` (null = no limit). With a schedule, pings are expected at
+ * its runs instead of one interval apart.
  */
 export type HeartbeatSettings = {
   intervalSeconds: number;
@@ -23,42 +23,40 @@ export type HeartbeatSettings = {
   failEnabled: boolean;
 };
 
-/** Where a heartbeat stands. Times are Unix milliseconds. */
+/** State of a heartbeat. Times are Unix milliseconds. */
 export type Heartbeat = HeartbeatSettings & {
   isPaused: boolean;
-  /** What was last said of it; null = nothing since it was made or resumed. */
+  /** Its last verdict; null = none since it was created or resumed. */
   verdict: Extract<Verdict, 'up' | 'down'> | null;
-  /** When the newest thing of it was received, a missed deadline included: whatever comes next gets a later time. */
+  /** When its newest event was received, a missed deadline included: the next one always gets a later time. */
   receivedAtMs: number;
-  /** The newest ping as one word, so that a repeated one is known; null = there is none that the next could repeat. */
+  /** The newest ping as one word, to detect repeats; null = there is none that the next could repeat. */
   lastSignal: string | null;
-  /** The next ping is missed after this; null while paused, and once that was reported. */
+  /** The next ping is missed after this; null while paused, and after a missed ping was reported. */
   dueAtMs: number | null;
   /**
-   * The oldest run without an end must have ended by this. Null = no run is under way, it may take as long as it likes,
-   * or that was reported.
+   * The oldest unfinished run must end by this. Null = no run is under way, it has no time limit, or that was reported.
    */
   overrunAtMs: number | null;
-  /** When the newest run without an end began; null = none is under way. */
+  /** When the newest unfinished run began; null = none is under way. */
   runStartedAtMs: number | null;
 };
 
-/** A ping as it is stored. `durationMs` is how long the run took that it ended, null where none was under way. */
+/** A ping as stored. `durationMs` is the duration of the run that it ended, null if none was under way. */
 export type StoredPing = { atMs: number; durationMs: number | null };
 
 /**
- * What becomes of a ping: refused, because it reports a failure to a heartbeat that takes none; or taken, with the
- * heartbeat after it. `stored` is null for a mere repeat, `mayChangeState` says whether it can change the monitor's
- * state.
+ * Outcome of a ping: refused, if it reports a failure to a heartbeat that does not accept those; or taken, with the
+ * heartbeat after it. `stored` is null for a mere repeat, `mayChangeState` whether it can change the monitor's state.
  */
 export type TakenPing =
   | { outcome: 'refused' }
   | { outcome: 'taken'; heartbeat: Heartbeat; stored: StoredPing | null; mayChangeState: boolean };
 
-/** The same ping again sooner than this, in milliseconds, leaves no row of its own: a job in a loop fills no table. */
+/** An identical ping sooner than this, in milliseconds, is not stored: a job in a loop must not fill the table. */
 const REPEAT_MS = 200;
 
-/** False where a ping changes no state whenever it comes, after whatever other pings that change none. */
+/** Returns false for a ping that changes no state whenever it arrives, after any other pings that change none. */
 export function mayChangeState({ verdict }: Heartbeat, ping: Ping): boolean {
   return ping.kind !== 'start' && (reportsFailure(ping) || verdict !== 'up');
 }
@@ -67,7 +65,7 @@ function reportsFailure({ kind, exitStatus }: Ping): boolean {
   return kind === 'fail' || (kind === 'exit' && exitStatus !== 0);
 }
 
-/** Applies a ping that came at `nowMs` (Unix milliseconds). What is paused keeps it and stays as it is. */
+/** Applies a ping that arrived at `nowMs` (Unix milliseconds). A paused heartbeat stores it and stays paused. */
 export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): TakenPing {
   const isBad = reportsFailure(ping);
   if (isBad && !heartbeat.failEnabled) return { outcome: 'refused' };
@@ -80,8 +78,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
       mayChangeState: false,
     };
   }
-  // Clocks of several processes differ, and two pings may come in one millisecond: their order is that in which they
-  // are taken.
+  // Clocks of several processes differ, and two pings may arrive in one millisecond: they are ordered as processed.
   const atMs = Math.max(nowMs, heartbeat.receivedAtMs + 1);
   const received = { ...heartbeat, receivedAtMs: atMs, lastSignal };
   if (heartbeat.isPaused)
@@ -89,7 +86,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   const dueAtMs = deadlineAfter(heartbeat, atMs);
   if (ping.kind === 'start') {
     const { overrunAtMs, maxDurationSeconds } = heartbeat;
-    // A later start does not excuse the run before it that never ended.
+    // A later start does not excuse an earlier run that never ended.
     const mustEndAtMs = overrunAtMs ?? (maxDurationSeconds === null ? null : atMs + maxDurationSeconds * 1000);
     return {
       outcome: 'taken',
@@ -109,9 +106,9 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
 }
 
 /**
- * The heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. One that begins
- * to be watched must ping within interval and grace, or by its next run. New settings count from the newest ping, but a
- * deadline comes no nearer than it would lie if that ping came now: to shorten an interval is not to miss a ping.
+ * Returns the heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. A new or
+ * resumed one must ping within interval and grace, or by its next run. New settings count from the newest ping, but
+ * bring a deadline no nearer than after a ping now: shortening an interval must not cause a missed ping.
  */
 export function arrangeHeartbeat(
   current: Heartbeat | null,
@@ -121,7 +118,7 @@ export function arrangeHeartbeat(
   const { settings, enabled } = wanted;
   if (current === null || current.isPaused || !enabled) {
     const receivedAtMs = Math.max(nowMs, current?.receivedAtMs ?? 0);
-    // Before it was made no ping can have come early; before it was resumed one can.
+    // A new heartbeat can have had no early ping; a resumed one can.
     const earlySeconds = current === null ? 0 : (settings.schedule?.earlySeconds ?? 0);
     const dueAtMs = enabled ? deadlineOf(settings, receivedAtMs, earlySeconds) : null;
     return {
@@ -144,8 +141,8 @@ export function arrangeHeartbeat(
 }
 
 /**
- * When a heartbeat's next ping is expected, in Unix milliseconds. Null = at no time in particular: it is paused, or has
- * no schedule and missed a ping.
+ * Returns when a heartbeat's next ping is expected, in Unix milliseconds. Null = at no particular time: it is paused,
+ * or has no schedule and missed a ping.
  */
 export function nextExpectedAt(heartbeat: Heartbeat, nowMs: number): number | null {
   if (heartbeat.isPaused) return null;
@@ -154,8 +151,8 @@ export function nextExpectedAt(heartbeat: Heartbeat, nowMs: number): number | nu
 }
 
 /**
- * When a heartbeat misses a ping that comes after no other one than that of `pingAtMs` (Unix milliseconds). By a
- * schedule it is the grace after the next run that this ping was not early enough for (D-553).
+ * Returns the deadline of the ping that follows the one at `pingAtMs` (Unix milliseconds). By a schedule it is the
+ * grace after the next run for which this ping was not early enough (D-553).
  */
 export function deadlineAfter(settings: HeartbeatSettings, pingAtMs: number): number {
   return deadlineOf(settings, pingAtMs, settings.schedule?.earlySeconds ?? 0);

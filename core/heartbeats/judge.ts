@@ -30,8 +30,8 @@ const JUDGES = {
 } as const satisfies Record<HeartbeatOutcome, Judge>;
 
 /**
- * The verdict on one observation of a heartbeat (D-29): up for an end that was good, down for everything else. The
- * settings speak in the reason.
+ * Judges one observation of a heartbeat (D-29): up for a good end, down for everything else. The reason names the
+ * settings.
  */
 export function judgeHeartbeat({
   observation,
@@ -55,7 +55,7 @@ function formatSpan(seconds: number): string {
   return named.length === 0 ? '0 s' : named.join(' ');
 }
 
-/** What the job wrote is its owner's own text to its owner, and mostly says why. */
+/** The job's output is its owner's own text, shown to its owner, and mostly explains the failure. */
 function failed(sentence: string, { firstLine }: HeartbeatObservation): Judgement {
   return {
     verdict: 'down',
@@ -65,21 +65,20 @@ function failed(sentence: string, { firstLine }: HeartbeatObservation): Judgemen
 }
 
 /**
- * What can be observed of a heartbeat. An end of its job (success, failure, exit status), the absence of a ping, a run
- * that takes too long.
+ * Outcomes of a heartbeat: an end of its job (success, failure, exit status), a missed ping, a run that takes too long.
  */
 export type HeartbeatOutcome = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
 
-/** The facts of one outcome (D-29). */
+/** Facts of one outcome (D-29). */
 export type HeartbeatObservation = {
   type: 'heartbeat';
   outcome: HeartbeatOutcome;
-  /** Unix milliseconds: when the ping came, or the deadline that passed without one. */
+  /** Unix milliseconds: when the ping arrived, or the deadline that passed without one. */
   startedAt: number;
-  /** How long the run took that the ping ended, in milliseconds; null where no start was reported before it. */
+  /** Duration of the run that the ping ended, in milliseconds; null if no start was reported before it. */
   latencyMs: number | null;
-  /** 0 to 255, for `exit` alone. */
+  /** 0 to 255, only for `exit`. */
   exitStatus: number | null;
-  /** What the job wrote, first line; null where it wrote nothing. */
+  /** First line of the job's output; null if there is none. */
   firstLine: string | null;
 };

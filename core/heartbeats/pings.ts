@@ -2,12 +2,12 @@ import { spend } from '../steady-rate.ts';
 import { HOUR_MS } from '../time.ts';
 import { takePing, type Heartbeat, type Ping, type StoredPing } from './deadlines.ts';
 
-/** What is stored of a ping's body, in bytes (D-29). */
+/** Stored part of a ping's body, in bytes (D-29). */
 export const MAX_PING_BODY_BYTES = 10_000;
 
 /**
- * A body made fit to be stored: lines and tabs stay, other control characters go (PostgreSQL takes no NUL). Null where
- * nothing is left.
+ * Makes a body fit to store: keeps line feeds and tabs, removes other control characters (PostgreSQL rejects NUL). Null
+ * if nothing remains.
  */
 export function cleanPingBody(text: string): string | null {
   const cleaned = text
@@ -17,15 +17,15 @@ export function cleanPingBody(text: string): string | null {
   return cleaned === '' ? null : cleaned;
 }
 
-/** The first line of a cleaned body, for the sentence of an alert; null = there is no body. */
+/** Returns the first line of a cleaned body, for the sentence of an alert; null without a body. */
 export function firstLineOf(body: string | null): string | null {
   return body?.split('\n', 1)[0]?.trim() ?? null;
 }
 
-/** A ping to store, its body shortened where there is no room for the whole of it. */
+/** A ping to store, its body shortened if there is no room for all of it. */
 export type PingRow = StoredPing & { ping: Ping; mayChangeState: boolean };
 
-/** A heartbeat that a ping came for, and what waits to be decided of its account. */
+/** A pinged heartbeat, and the observations of its account that wait for a decision. */
 export type PingedHeartbeat = {
   monitorNo: number;
   heartbeat: Heartbeat;
@@ -34,18 +34,18 @@ export type PingedHeartbeat = {
 };
 
 /**
- * The outcome of a ping. `refused`: a failure that this heartbeat does not accept. `limited`: it would change something
- * but exceeds the rate limit, and only moves the deadline. `crowded`: the same, because too much of its account waits
- * to be decided. `row` is null where nothing of it is stored.
+ * Outcome of a ping. `refused`: a failure that this heartbeat does not accept. `limited`: it would change the state but
+ * exceeds the rate limit, and only moves the deadline. `crowded`: the same, because too many observations of its
+ * account wait for a decision. `row` is null if it is not stored.
  */
 export type AdmittedPing =
   | { outcome: 'refused' }
   | { outcome: 'taken' | 'limited' | 'crowded'; heartbeat: Heartbeat; marks: PingMarks; row: PingRow | null };
 
-/** How much is kept of a body that has no room, in characters. */
+/** Stored part of a body without room, in characters. */
 const SHORT_BODY = 200;
 
-/** Admits a ping that came at `nowMs` (Unix milliseconds), as far as there is room for it. */
+/** Admits a ping that arrived at `nowMs` (Unix milliseconds), as far as there is room. */
 export function admitPing(
   { monitorNo, heartbeat, marks, waiting }: PingedHeartbeat,
   ping: Ping,
@@ -59,7 +59,7 @@ export function admitPing(
   const bytes = new TextEncoder().encode(ping.body ?? '').length;
   const room = findRoom(marks, { intervalSeconds: heartbeat.intervalSeconds, bytes }, nowMs);
   if (mayChangeState && !(room.hasRow && mayWait(waiting, monitorNo))) {
-    // It still counts as a sign of life: too many pings must not look like a missed one.
+    // The ping still moves the deadline: too many pings must not cause a missed one.
     const moved = { ...heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
     return { outcome: room.hasRow ? 'crowded' : 'limited', heartbeat: moved, marks, row: null };
   }
@@ -73,39 +73,39 @@ export function admitPing(
   };
 }
 
-/** Until when (Unix milliseconds) the pings of a heartbeat use up what is stored of them; null = nothing does. */
+/** Until when (Unix milliseconds) stored pings use up a heartbeat's rates; null = not at all. */
 export type PingMarks = { rowsUsedUpMs: number | null; bytesUsedUpMs: number | null };
 
-/** What may be stored of a ping: a row, and its whole body; and the marks after it. */
+/** Parts of a ping that may be stored: a row, and its whole body; and the marks after it. */
 type PingRoom = { hasRow: boolean; hasBody: boolean; marks: PingMarks };
 
 /**
- * Rows at once. After those there are four for each interval, which is twice a start and an end, but at least one a
- * minute and at most two a second.
+ * Burst of rows. After it there are four per interval, for two starts and two ends, but at least one a minute and at
+ * most two a second.
  */
 const BURST_ROWS = 60;
 const ROWS_PER_INTERVAL = 4;
 const LONGEST_MS = 60_000;
 const SHORTEST_MS = 500;
 
-/** 64 KiB of bodies at once, and as much again in an hour. */
+/** A burst of 64 KiB of bodies, and as much again per hour. */
 const BODY_BYTES = { burst: 65_536, everyMs: HOUR_MS / 65_536 };
 
-/** The observations of an account that wait to be decided: how many, and of which monitors. */
+/** Observations of an account that wait for a decision: how many, and of which monitors. */
 export type WaitingObservations = { count: number; monitorNos: Set<number> };
 
-/** Three of each heartbeat of the largest plan. */
+/** Three for each heartbeat of the largest plan. */
 const MAX_WAITING = 3000;
 
 /**
- * Whether one more observation of a monitor may wait (D-661). The first one always may: a thousand jobs that fail or
- * recover together are no flood.
+ * Reports whether one more observation of a monitor may wait (D-661). The first one always may: a thousand jobs that
+ * fail or recover together are no flood.
  */
 function mayWait({ count, monitorNos }: WaitingObservations, monitorNo: number): boolean {
   return count < MAX_WAITING || !monitorNos.has(monitorNo);
 }
 
-/** Finds room for a ping and its body (D-318); what is not stored leaves the marks as they are. */
+/** Finds room for a ping and its body (D-318); parts that are not stored leave their marks unchanged. */
 function findRoom(
   { rowsUsedUpMs, bytesUsedUpMs }: PingMarks,
   { intervalSeconds, bytes }: { intervalSeconds: number; bytes: number },

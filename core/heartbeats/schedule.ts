@@ -1,36 +1,36 @@
 import { toLocalTime } from '../time-zones.ts';
 
 /**
- * When a heartbeat's job runs, as it is stored and shown. `cron` has five fields over the clock of `timezone`; a ping
- * up to `early_seconds` before a run counts for that run.
+ * Schedule of a heartbeat's job, as stored and shown. `cron` has five fields in the local time of `timezone`; a ping up
+ * to `early_seconds` before a run counts for that run.
  */
 export type HeartbeatSchedule = { cron: string; timezone: string; early_seconds: number };
 
-/** A schedule as a customer sends it. */
+/** A schedule as sent by a customer. */
 export type ScheduleInput = { cron: string; timezone?: string; early_seconds?: number };
 
 /**
- * A schedule that was read, with the shortest and the longest time between two of its runs by the local clock, in
- * seconds. Or the field that is wrong, with a sentence that begins with its name.
+ * A parsed schedule, with the shortest and the longest time between two of its runs in local time, in seconds. Or the
+ * faulty field, with a sentence that begins with its name.
  */
 export type ReadSchedule =
   | { ok: true; schedule: HeartbeatSchedule; shortestSeconds: number; longestSeconds: number }
   | { ok: false; field: 'cron' | 'timezone' | 'early_seconds'; message: string };
 
-/** The longest that a ping may come before its run, in seconds. */
+/** Maximum of `early_seconds`. */
 export const MAX_EARLY_SECONDS = 86_400;
 
-/** How early a ping may come where the schedule does not say, in seconds: clocks differ. */
+/** Default of `early_seconds`, to allow for clock differences. */
 const DEFAULT_EARLY_SECONDS = 60;
 
-/** The default of `early_seconds`: a minute, or half of the time between two runs where that is shorter. */
+/** Returns the default of `early_seconds`: a minute, or half of the time between two runs if that is shorter. */
 export function defaultEarlySeconds(shortestSeconds: number): number {
   return Math.min(DEFAULT_EARLY_SECONDS, Math.floor(shortestSeconds / 2));
 }
 
 /**
- * The runs of a schedule. `runAfter` returns the first one after a moment, both in Unix milliseconds; null where it
- * knows none.
+ * Runs of a schedule. `runAfter` returns the first one after a moment, both in Unix milliseconds; null if there is
+ * none.
  */
 export type RunSchedule = {
   cron: string;
@@ -42,7 +42,7 @@ export type RunSchedule = {
 /** A moment in UTC and in a zone (ISO 8601, the latter with its offset). */
 export type ZonedMoment = { at: number; utc: string; local: string; timezone: string };
 
-/** Writes a moment (Unix milliseconds, to the second) in UTC and in a zone that `readTimeZone` knows. */
+/** Formats a moment (Unix milliseconds, to the second) in UTC and in a zone that `readTimeZone` accepts. */
 export function writeZonedMoment(unixMs: number, timezone: string): ZonedMoment {
   const at = Math.floor(unixMs / 1000);
   const localMs = toLocalTime(at * 1000, timezone);
@@ -54,7 +54,7 @@ export function writeZonedMoment(unixMs: number, timezone: string): ZonedMoment 
   };
 }
 
-/** `2026-11-28 02:00 Europe/Berlin (2026-11-28 01:00 UTC)`, for sentences. */
+/** Formats a moment for sentences: `2026-11-28 02:00 Europe/Berlin (2026-11-28 01:00 UTC)`. */
 export function sayZonedMoment(unixMs: number, timezone: string): string {
   const utc = `${sayMinutes(unixMs)} UTC`;
   return timezone === 'UTC' ? utc : `${sayMinutes(toLocalTime(unixMs, timezone))} ${timezone} (${utc})`;
