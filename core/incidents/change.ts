@@ -27,15 +27,15 @@ export type Change = {
   evidence: DecisionRecord;
   failures: SourceFailure[];
   /**
-   * Set where the monitor became unknown only because our own locations had more checks than they could run: no channel
-   * is notified.
+   * Set if the monitor became unknown only because shared locations had more checks than they could run: no channel is
+   * notified.
    */
   isOurs?: true;
 };
 
 /**
- * The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw
- * is null where only the source's row may know it.
+ * First failure of a source that is failing, or on its way to it, and the gauge whose streak it began. `evidence` is
+ * null if only the source's row may contain it.
  */
 export type SourceFailure = {
   agentNo: number;
@@ -44,10 +44,10 @@ export type SourceFailure = {
   evidence: FailureEvidence | null;
 };
 
-/** What every source said at the moment of a decision, and what made it say so. */
+/** The votes of all sources at the moment of a decision, and the results behind them. */
 export type DecisionRecord = { tally: Tally; quorum: number; sources: SourceInDecision[] };
 
-/** One source in it: what it says, whether that counted (`standing` says why not), and the results behind it. */
+/** One of these sources: its vote, whether that counted (`standing` explains why not), and the results behind it. */
 export type SourceInDecision = {
   agentNo: number;
   name: string;
@@ -59,19 +59,19 @@ export type SourceInDecision = {
   streak: readonly StreakResult[];
 };
 
-/** The characters that the results in a stored evidence take at most, about. */
+/** Approximate maximum size of the results in a stored record, in characters. */
 const MAX_STORED = 16_384;
 
-/** What a result takes beside its cause and reason: names of fields, moments and numbers. */
+/** Characters of a result without its cause and reason: field names, moments and numbers. */
 const RESULT_FRAME = 150;
 
-/** The characters of a reason in an evidence that is cut. */
+/** Length of a reason in a cut record, in characters. */
 const CUT_REASON = 100;
 
 /**
- * Fits evidence into what is stored of it (D-710). Where it is too long, a source keeps the moment of the first result
- * behind its vote and the last one, with its reason cut; where there are too many sources, those that count come first,
- * and the others keep their votes alone.
+ * Cuts a decision record to the size that is stored (D-710). If it is too long, a source keeps the moment of the first
+ * result behind its vote and the last one, with its reason cut; with too many sources, counted ones come first, and the
+ * others keep only their votes.
  */
 export function fitEvidence(evidence: DecisionRecord): DecisionRecord {
   const { sources } = evidence;
@@ -103,7 +103,7 @@ function cutResults(results: readonly StreakResult[]): StreakResult[] {
   ];
 }
 
-/** The names of the sources that say down at a change, or down or degraded where no place says down; sorted. */
+/** Returns the names of the sources that vote down at a change, or degraded if none votes down; sorted. */
 export function sourcesAgainst(evidence: DecisionRecord): string[] {
   const counted = evidence.sources.filter((source) => source.fresh);
   const down = counted.filter((source) => source.vote === 'down');
@@ -111,7 +111,7 @@ export function sourcesAgainst(evidence: DecisionRecord): string[] {
   return against.map((source) => source.name).toSorted();
 }
 
-/** The names of the sources that had no fresh vote at a change, whatever the reason (D-41); sorted. */
+/** Returns the names of the sources without a fresh vote at a change, for any reason (D-41); sorted. */
 export function sourcesSilent(evidence: DecisionRecord): string[] {
   return evidence.sources
     .filter((source) => !source.fresh || source.vote === null)
@@ -119,7 +119,7 @@ export function sourcesSilent(evidence: DecisionRecord): string[] {
     .toSorted();
 }
 
-/** The cause and the sentence that go with a decision. */
+/** Returns the cause and the sentence of a decision. */
 export function explain(
   monitor: DecidedMonitor,
   { decision, tally }: { decision: Decision; tally: Tally },
@@ -137,7 +137,9 @@ export function explain(
   return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${agreement}` };
 }
 
-/** The sentence of a monitor that is unknown because these locations of ours had more checks than they could run. */
+/**
+ * Returns the sentence of a monitor that is unknown because these shared locations had more checks than they could run.
+ */
 export function explainOverload(locations: readonly string[]): { cause: null; reason: string } {
   return {
     cause: null,
@@ -151,12 +153,12 @@ function workingReason(monitor: DecidedMonitor, nowMs: number): string {
   return monitor.state === 'pending' ? 'Working' : 'Working again';
 }
 
-/** Whether a vote speaks for a bad decision; a source that is down also speaks for degraded. */
+/** Reports whether a vote supports a bad decision; a source that is down also supports degraded. */
 function isAgainst(vote: Verdict | null, decision: Decision): boolean {
   return vote === 'down' || (decision === 'degraded' && vote === 'degraded');
 }
 
-/** Where a source came to no vote, what it says of that tells more than that votes are missing. */
+/** The reason for a source's abstention explains more than that votes are missing. */
 function explainUnknown(
   monitor: DecidedMonitor,
   tally: Tally,
@@ -175,7 +177,7 @@ function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): st
   return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${notCounted}`;
 }
 
-/** Which sources do not vote, and why. */
+/** Lists the sources that do not vote, and why. */
 function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): string {
   return describeNotCounted(
     monitor.sources.map((source) => ({
@@ -186,12 +188,12 @@ function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): stri
 }
 
 /**
- * When the decision became true in the world (D-43). The start of the streak that completed it, which is the earliest
- * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a source fell
- * away, it is now; where an edit did, such as of the quorum, the moment of that. Leaving unknown it is the newest
- * result, for silence has no streak; now, where an older one counts again because its agent is back. Never after now,
- * and never before the state that it ends, not even where the clock that dated that one is ahead of ours: transitions
- * in their order are in the order of their moments.
+ * Returns when the decision became true in the world (D-43). That is the start of the streak that completed it: the
+ * earliest moment at which enough sources were in the streak behind their vote. If a source dropped out and no result
+ * decided, it is now; after an edit, such as of the quorum, the moment of the edit. For leaving unknown it is the
+ * newest result, since silence has no streak; now, if an older one counts again because its agent is back. Never after
+ * now, and never before the state that it ends, even if the clock that dated that one is ahead: transitions in order
+ * have moments in order.
  */
 export function changedAt(
   monitor: DecidedMonitor,
@@ -208,16 +210,19 @@ export function changedAt(
   return Math.max(isKnown && atMs !== undefined ? Math.min(atMs, nowMs) : nowMs, monitor.stateSinceMs);
 }
 
-/** Whether all that decides a decided monitor was there when its settings were changed: without that it would stay. */
+/**
+ * Reports whether all votes that decide a decided monitor predate the change of its settings: without the edit it would
+ * stay.
+ */
 function isByEdit(monitor: DecidedMonitor, decision: Decision, nowMs: number): boolean {
   if (!isDecided(monitor.state) || monitor.updatedAtMs === undefined) return false;
   return (quorumMoment(monitor, { decision, nowMs, momentOf: voteEnd }) ?? Infinity) <= monitor.updatedAtMs;
 }
 
 /**
- * Whether a decided monitor turned because a source fell away, and not by what the others saw. So it did if it would
- * stay as it is with everyone saying what it said last, and those that decide now had said so already when a source
- * that is left out last reported.
+ * Reports whether a decided monitor changed because a source dropped out, and not by new results of the others. That is
+ * so if all last votes together would keep its state, and the streaks that decide now had begun when a source left out
+ * last reported.
  */
 function isByFallingAway(monitor: DecidedMonitor, decision: Decision, nowMs: number): boolean {
   if (!isDecided(monitor.state)) return false;
@@ -238,14 +243,14 @@ function votersOf(monitor: DecidedMonitor, nowMs: number): Source[] {
   return monitor.sources.filter((source) => isFresh(source, monitor, nowMs) && voteOf(source.state) !== null);
 }
 
-/** When enough sources were in the streaks that their votes rest on; undefined for unknown, which has none. */
+/** Returns when enough sources were in the streaks behind their votes; undefined for unknown, which has none. */
 function quorumStart(monitor: DecidedMonitor, decision: Decision, nowMs: number): number | undefined {
   return quorumMoment(monitor, { decision, nowMs, momentOf: voteStart });
 }
 
 type MomentOfVote = (source: Source, vote: { decision: Decision; worsens: boolean }) => number;
 
-/** The earliest moment at which, going by `momentOf` a source's vote, enough sources had the vote that decides. */
+/** Returns the earliest moment, as `momentOf` dates votes, at which enough sources had the deciding vote. */
 function quorumMoment(
   monitor: DecidedMonitor,
   { decision, nowMs, momentOf }: { decision: Decision; nowMs: number; momentOf: MomentOfVote },
@@ -254,8 +259,7 @@ function quorumMoment(
   const voters = votersOf(monitor, nowMs);
   const needed = Math.min(monitor.quorum, voters.length);
   const worsens = decision === 'down' || (decision === 'degraded' && monitor.state !== 'down');
-  // A quorum of sources makes a state worse; it gets better as soon as so few are left that they are no quorum any
-  // more.
+  // A quorum of sources makes a state worse; it gets better as soon as the sources left are no quorum any more.
   const enough = worsens ? needed : voters.length - needed + 1;
   const supporters = voters.filter((source) => supports(voteOf(source.state), decision, monitor.state));
   const moments = supporters.map((source) => momentOf(source, { decision, worsens })).toSorted((a, b) => a - b);
@@ -267,17 +271,19 @@ function supports(vote: Verdict | null, decision: Decision, from: MonitorState):
   return vote === decision;
 }
 
-/** When the results began that a source's vote rests on, Unix milliseconds. */
+/** Returns when the results behind a source's vote began, in Unix milliseconds. */
 function voteStart(...[source, vote]: Parameters<MomentOfVote>): number {
   return Math.max(...gaugesOf(source, vote).map(({ decidedBy }) => decidedBy[0]?.atMs ?? 0), 0);
 }
 
-/** When the results were complete that a source's vote rests on, Unix milliseconds. */
+/** Returns when the results behind a source's vote were complete, in Unix milliseconds. */
 function voteEnd(...[source, vote]: Parameters<MomentOfVote>): number {
   return Math.max(...gaugesOf(source, vote).map(({ decidedBy }) => decidedBy.at(-1)?.atMs ?? 0), 0);
 }
 
-/** The gauges that a source's vote rests on. One that is down was impaired before, and supports degraded since then. */
+/**
+ * Returns the gauges behind a source's vote. One that is down was impaired before, and supports degraded since then.
+ */
 function gaugesOf({ state }: Source, { decision, worsens }: Parameters<MomentOfVote>[1]): Gauge[] {
   if (state === null) return [];
   const { failing, impaired } = state;

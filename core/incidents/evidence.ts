@@ -6,10 +6,10 @@ import { isRecord } from '../input.ts';
 import type { CheckTarget, MonitorSecrets } from '../monitors/monitor.ts';
 
 /**
- * The answer that made a check fail, as far as it may be stored. For http: its status, its headers by lower-case name
- * (few, cut, none that carries credentials) and the first kilobyte of its body as text. For tcp and udp: the first
- * kilobyte, with a null status and no headers. A null `body` was not read, unless `bodyWithheld` says why it is not
- * shown: the check carries secrets, which servers echo, or the body is not text.
+ * The response that made a check fail, as far as it may be stored. For http: its status, its headers by lower-case name
+ * (few, cut, none with credentials) and the first kilobyte of its body as text. For tcp and udp: the first kilobyte,
+ * with a null status and no headers. A null `body` was not read, unless `bodyWithheld` explains why it is not shown:
+ * the check contains secrets, which servers echo, or the body is not text.
  */
 export type AnswerEvidence = {
   status: number | null;
@@ -19,14 +19,14 @@ export type AnswerEvidence = {
 };
 
 /**
- * What one failing check saw beyond its verdict. Timings in whole milliseconds; each part is null where there was none.
+ * Evidence of one failing check beyond its verdict. Timings in whole milliseconds; each part is null if there was none.
  */
 export type FailureEvidence = { phases: Timings | null; answer: AnswerEvidence | null };
 
-/** Successes store their timings once per this time, in milliseconds. */
+/** Period in which a success stores its timings once, in milliseconds. */
 const SAMPLED_EVERY_MS = 600_000;
 
-/** The timings in the order in which they follow one another. */
+/** Timings in chronological order. */
 export const TIMING_NAMES = [
   'dnsMs',
   'connectMs',
@@ -35,12 +35,12 @@ export const TIMING_NAMES = [
   'downloadMs',
 ] as const satisfies readonly (keyof Timings)[];
 
-/** Collects what a failing result saw; null where that is nothing. */
+/** Collects the evidence of a failing result; null if there is none. */
 export function toFailureEvidence({ phases, answer }: FailureEvidence): FailureEvidence | null {
   return phases === null && answer === null ? null : { phases, answer };
 }
 
-/** The timings of an observation in whole milliseconds; null where it has none. */
+/** Returns the timings of an observation in whole milliseconds; null if it has none. */
 export function timingsOf(observation: Observation | null): Timings | null {
   switch (observation?.type) {
     case 'http':
@@ -54,8 +54,8 @@ export function timingsOf(observation: Observation | null): Timings | null {
 }
 
 /**
- * Rounds timings to whole milliseconds. What is missing, is not a time or is longer than `mostMs` becomes null; the
- * whole is null where none is left.
+ * Rounds timings to whole milliseconds, at most `mostMs`. Missing and invalid ones become null, as does the whole if
+ * none remains.
  */
 export function roundTimings(measured: Readonly<Record<string, unknown>>, mostMs = MAX_TIMING_MS): Timings | null {
   const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = TIMING_NAMES.map(
@@ -66,14 +66,14 @@ export function roundTimings(measured: Readonly<Record<string, unknown>>, mostMs
 }
 
 /**
- * Timings as they are stored with a result, which has next to no room. They are whole milliseconds in their order, `-`
- * for a step that did not happen, such as `4 11 - 22 2`.
+ * Writes timings compactly, as they are stored with a result. They are whole milliseconds in order, `-` for a step that
+ * did not happen, such as `4 11 - 22 2`.
  */
 export function writeTimings(timings: Timings): string {
   return TIMING_NAMES.map((name) => timings[name] ?? '-').join(' ');
 }
 
-/** Reads timings as `writeTimings` wrote them. */
+/** Parses timings that `writeTimings` wrote. */
 export function readTimings(written: string): Timings {
   const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = written
     .split(' ')
@@ -82,9 +82,9 @@ export function readTimings(written: string): Timings {
 }
 
 /**
- * True where a result stores its timings. A bad one always does, a good one when it is its source's first due time in a
- * ten-minute window, so that a source stores about one each ten minutes whatever its interval; all do at intervals of
- * ten minutes and more.
+ * Reports whether a result stores its timings. A bad one always does, a good one at its source's first due time in a
+ * ten-minute window, so that a source stores about one per ten minutes regardless of its interval; all do at intervals
+ * of ten minutes and more.
  */
 export function storesTimings(
   { verdict, dueAtMs }: { verdict: Vote; dueAtMs: number },
@@ -93,23 +93,23 @@ export function storesTimings(
   return verdict !== 'up' || dueAtMs % SAMPLED_EVERY_MS < intervalSeconds * 1000;
 }
 
-/** The longest time that is believed, in milliseconds: more than any deadline. */
+/** Maximum recorded timing, in milliseconds: more than any deadline. */
 const MAX_TIMING_MS = 600_000;
 
 function wholeMs(value: unknown, mostMs: number): number | null {
   return typeof value === 'number' && value >= 0 ? Math.min(Math.round(value), mostMs) : null;
 }
 
-/** So much of a body is stored, in bytes. */
+/** Stored part of a body, in bytes. */
 export const STORED_BODY_BYTES = 1024;
 
-/** Bounds of the headers that are stored: how many, and characters of a name, a value and all together. */
+/** Limits of stored headers: their number, and characters of a name, a value and all together. */
 const MAX_HEADERS = 30;
 const MAX_NAME = 64;
 const MAX_VALUE = 200;
 const MAX_ALL = 2048;
 
-/** Credentials by their very name: such a header is never stored. */
+/** Names of headers that contain credentials, which are never stored. */
 const SECRET_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
 
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -121,9 +121,9 @@ const CONTENT_TYPE = new RegExp(
 );
 
 /**
- * What is stored of the headers of an answer to a check with secrets, by the form that a value must have. Nothing is
- * that could hold a part of what was sent. Servers repeat it in paths, in names of nodes, in lists of what they allow,
- * encoded one way or the other.
+ * Headers that may be stored of a response to a check with secrets, by the required form of their values. None can
+ * contain a part of the request. Servers repeat it in paths, in node names, in lists of allowed values, in various
+ * encodings.
  */
 const HARMLESS = new Map<string, RegExp>([
   ['date', DATE],
@@ -138,22 +138,22 @@ const HARMLESS = new Map<string, RegExp>([
   ['connection', /^(?:close|keep-alive)$/i],
 ]);
 
-/** Headers whose value is a URL: what follows its path may carry credentials. */
+/** Headers with a URL as their value: the part after its path may contain credentials. */
 const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'referer']);
 
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:[\w.+-]*[+-])?(?:json|xml|javascript|yaml|problem|graphql|x-www-form-urlencoded)\b)/i;
 
 /**
- * Whether an answer to a check with this verdict can be the first failure of its source. So far the source says `vote`
- * (null = nothing bad is known of it): of a failure that goes on, the answer is not needed any more.
+ * Reports whether a response to a check with this verdict can be its source's first failure. `vote` is the source's
+ * vote so far (null = no known trouble): a continuing failure needs no further response.
  */
 export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
   if (verdict === 'down') return vote !== 'down';
   return verdict === 'degraded' && vote !== 'down' && vote !== 'degraded';
 }
 
-/** What may be stored of the answer that a failing observation saw; null where none came, or nothing was read of it. */
+/** Returns the storable part of the response in a failing observation; null if none arrived, or none of it was read. */
 export function extractAnswerEvidence({
   target,
   observation,
@@ -176,8 +176,8 @@ export function extractAnswerEvidence({
 }
 
 /**
- * An answer that an agent reports, made fit to be stored like those of our own; null where nothing of it is. What does
- * not fit is left out.
+ * Cleans a response reported by an agent, to be stored like those of the service itself; null if none of it is valid.
+ * Invalid parts are left out.
  */
 export function cleanAnswer(
   reported: unknown,
@@ -202,7 +202,7 @@ function httpAnswer({ status, headers, bodyStart, hadSecrets }: HttpAnswered, se
 
 function bareAnswer(text: string, { checkSpec }: CheckTarget): AnswerEvidence {
   if (checkSpec.transport?.payloadSecret) return { status: null, headers: {}, body: null, bodyWithheld: 'secrets' };
-  // Bytes that are no UTF-8 are distinguished by what stands in their place.
+  // Bytes that are not UTF-8 are detected by their replacement character.
   const shown = text.includes('\uFFFD') ? null : shownText(text.slice(0, STORED_BODY_BYTES).toWellFormed());
   return { status: null, headers: {}, ...withheldIfNoText(shown) };
 }
@@ -239,12 +239,12 @@ function oneValue(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A URL up to the end of its path, without a user. */
+/** Returns a URL up to the end of its path, without credentials. */
 export function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/@]*@/i, '$1//');
 }
 
-/** Even a number may be one that was sent. */
+/** Even a number may be a secret from the request. */
 function withoutEchoes(
   headers: Readonly<Record<string, string>>,
   { secretHeaders, auth, body }: MonitorSecrets,
@@ -260,7 +260,7 @@ function withoutEchoes(
 }
 
 /**
- * The start of a body as text; null where it is none: by its type, by its bytes, or for a NUL in it. Half a character
+ * Decodes the start of a body; null if it is not text: by its type, by its bytes, or by a NUL in it. Half a character
  * at the end is left out.
  */
 function readText(bytes: Uint8Array, contentType: string | undefined): string | null {
@@ -274,7 +274,10 @@ function readText(bytes: Uint8Array, contentType: string | undefined): string | 
   }
 }
 
-/** Null for what has a NUL, which no text has; other control characters but those of lines are replaced. */
+/**
+ * Returns null for a string with NUL, which no text contains; replaces control characters other than tabs and line
+ * breaks.
+ */
 function shownText(text: string): string | null {
   return text.includes('\0') ? null : text.replaceAll(/[^\P{Cc}\t\n\r]/gu, '\uFFFD');
 }

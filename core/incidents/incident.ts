@@ -1,6 +1,6 @@
 import type { MonitorState } from './state.ts';
 
-/** How a transition touches the monitor's open incident (D-45). */
+/** Effect of a transition on the monitor's open incident (D-45). */
 export type IncidentStep =
   | { step: 'none' }
   | { step: 'open'; state: 'down' | 'degraded' }
@@ -8,9 +8,9 @@ export type IncidentStep =
   | { step: 'resolve'; resolution: 'recovered' | 'paused' };
 
 /**
- * What a transition to `to` does, given the worst state of the open incident (null = none is open). One incident spans
- * the whole time that a monitor is not up: degraded then down worsens it, down then degraded leaves it, unknown neither
- * opens nor ends one.
+ * Returns the effect of a transition to `to`, given the worst state of the open incident (null = none is open). One
+ * incident spans the whole time that a monitor is not up: degraded then down worsens it, down then degraded leaves it,
+ * unknown neither opens nor ends one.
  */
 export function stepIncident(open: 'down' | 'degraded' | null, to: MonitorState): IncidentStep {
   switch (to) {
@@ -30,7 +30,9 @@ export function stepIncident(open: 'down' | 'degraded' | null, to: MonitorState)
   }
 }
 
-/** Whether a failure at `atMs` continues an incident that recovered at `resolvedAtMs`, both Unix milliseconds. */
+/**
+ * Reports whether a failure at `atMs` continues an incident that recovered at `resolvedAtMs`, both Unix milliseconds.
+ */
 export function reopens(
   { resolvedAtMs, resolution }: { resolvedAtMs: number | null; resolution: string | null },
   { atMs, reopenSeconds }: { atMs: number; reopenSeconds: number },
@@ -38,15 +40,15 @@ export function reopens(
   return resolution === 'recovered' && resolvedAtMs !== null && atMs - resolvedAtMs <= reopenSeconds * 1000;
 }
 
-/** The longest note, in characters (code points). */
+/** Maximum length of a note, in characters (code points). */
 export const MAX_NOTE = 4000;
 
-/** Nothing but format characters and blanks. */
+/** Texts of nothing but format characters and blanks. */
 const INVISIBLE = /^[\p{Cf}\p{Z}\s]*$/u;
 
 /**
- * A note made fit to be stored and shown. Line breaks stay, every other control character becomes a blank, halves of
- * surrogate pairs the replacement character. Empty where nothing is left that can be seen.
+ * Makes a note fit to store and show. Line breaks stay, every other control character becomes a blank, lone surrogates
+ * become the replacement character. Empty if nothing visible remains.
  */
 export function cleanNote(text: string): string {
   const clean = text

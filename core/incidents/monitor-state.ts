@@ -23,8 +23,8 @@ import {
 import type { MonitorState } from './state.ts';
 
 /**
- * Applies one result of one source. Returns the monitor with that source's next state, and the change that follows
- * (null where it stays as it is).
+ * Applies one result of one source. Returns the monitor with that source's next state, and the resulting change (null
+ * if there is none).
  */
 export function applyResult(
   monitor: DecidedMonitor,
@@ -39,22 +39,22 @@ export function applyResult(
   const next = { ...monitor, sources };
   if (state === source.state && !mayEndState(monitor.state, result)) return { monitor: next, change: null };
   const change = reconsider(next, { nowMs, silenceCounts: false, isByResult: true });
-  // An edit may have decided it already, before this result came.
+  // An edit may have decided the change already, before this result arrived.
   const before = change === null ? null : reconsider(monitor, { nowMs, silenceCounts: false });
   return withChange(next, change !== null && before?.to === change.to ? { ...change, atMs: before.atMs } : change);
 }
 
 /**
- * Whether a vote that is merely repeated may end a monitor's state. It can end the silence that made it undecided, or
- * bear witness that the target works while those that saw it fail are silent.
+ * Reports whether a merely repeated vote may end a monitor's state. It can end the silence that made the state
+ * undecided, or show that the target works while the sources that reported its failure are silent.
  */
 export function mayEndState(state: MonitorState, { verdict }: Pick<VotedResult, 'verdict'>): boolean {
   return !isDecided(state) || (verdict !== 'none' && isWorse(state, verdict));
 }
 
 /**
- * When a monitor is decided, and what silence is worth then. `overloaded` names the locations that are silent because
- * they had more checks than they could run. `isByResult`: a result came; otherwise time went by, or settings changed.
+ * When a monitor is decided, and whether silence counts. `overloaded` names the locations that are silent because they
+ * had more checks than they could run. `isByResult`: a result arrived; otherwise time passed, or settings changed.
  */
 export type Occasion = {
   nowMs: number;
@@ -64,11 +64,11 @@ export type Occasion = {
 };
 
 /**
- * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
- * stale. Only a sweep that knows that we watched throughout (`silenceCounts`) may call a decided monitor better, or
- * unknown, for lack of results. Otherwise that takes agents that are gone or offline, or sources that report that they
- * cannot tell. Where overloaded locations are silent, the monitor becomes unknown as our own fault, without an alert;
- * once the fault is no longer ours, channels are notified as of any other silence.
+ * Decides again from stored data: after a change of sources or quorum, and when time alone may have made votes stale.
+ * Only a sweep after uninterrupted operation (`silenceCounts`) may improve a decided monitor, or make it unknown, for
+ * lack of results. Otherwise that takes agents that are gone or offline, or sources that report inconclusive checks. If
+ * overloaded locations are silent, the monitor becomes unknown through the service's own fault, without an alert; once
+ * that fault is over, channels are notified as of any other silence.
  */
 export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
   if (monitor.state === 'paused') return null;
@@ -101,7 +101,7 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
   };
 }
 
-/** The sources of a monitor as they stood when it was decided, which its transition keeps. */
+/** Returns the sources of a monitor as counted in a decision, for its transition. */
 function sourcesAsCounted(
   monitor: DecidedMonitor,
   votes: readonly SourceVote[],
@@ -119,12 +119,12 @@ function sourcesAsCounted(
   }));
 }
 
-/** Whether a monitor is unknown, and through our overload. */
+/** Reports whether a monitor is unknown through the service's own overload. */
 function isUnchecked({ state, uncheckedFrom = null }: DecidedMonitor): boolean {
   return state === 'unknown' && uncheckedFrom !== null;
 }
 
-/** The first failures of those sources that are failing, or on their way to it. */
+/** Returns the first failures of the sources that are failing, or on their way to it. */
 export function failuresOf(sources: readonly Source[]): SourceFailure[] {
   return sources.flatMap(({ agentNo, state }) => {
     const found = firstFailureOf(state);
@@ -132,7 +132,7 @@ export function failuresOf(sources: readonly Source[]): SourceFailure[] {
   });
 }
 
-/** The monitor after a change; the change is passed through. */
+/** Returns the monitor after a change, with the change itself. */
 export function withChange(
   monitor: DecidedMonitor,
   change: Change | null,
@@ -155,8 +155,8 @@ function mayBeUnknown(
 }
 
 /**
- * Whether too few votes would be left if everyone who is online and able had one. An agent's silence was measured when
- * it was called offline, and needs no patience here.
+ * Reports whether too few votes would be left even if all able online sources voted. An agent's silence was measured
+ * before it was marked offline, and is not waited for again.
  */
 function isLeftAlone(monitor: DecidedMonitor): boolean {
   const votes = monitor.sources.map(({ online, state }) => ({
@@ -168,16 +168,16 @@ function isLeftAlone(monitor: DecidedMonitor): boolean {
 
 const BADNESS: Partial<Record<MonitorState, number>> = { up: 0, degraded: 1, down: 2 };
 
-/** Whether state `a` is worse than state `b`; false where either is none that votes decide. */
+/** Reports whether state `a` is worse than state `b`; false if votes do not decide one of them. */
 export function isWorse(a: MonitorState, b: MonitorState): boolean {
   const [ofA, ofB] = [BADNESS[a], BADNESS[b]];
   return ofA !== undefined && ofB !== undefined && ofA > ofB;
 }
 
 /**
- * Whether sources are better, and not only silent. A source that has begun to fail again is no witness of a recovery.
- * Where those that saw the target fail are silent or gone, neither is one whose newest result came to no vote, or is
- * older than the state that it would end.
+ * Reports whether sources are better, and not only silent. A source that has begun to fail again does not prove a
+ * recovery. While the sources that reported the failure are silent or gone, neither does one whose newest result was no
+ * vote, or is older than the state to be ended.
  */
 function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
   const gauge = monitor.state === 'down' ? 'failing' : 'impaired';
@@ -196,14 +196,12 @@ function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when
   return isBetter(sure) && (when.silenceCounts || isBetter(lastVotes));
 }
 
-/** True for a good gauge that has begun to count bad results. */
+/** Reports whether a good gauge has begun to count bad results. */
 function isTurning(gauge: Gauge | undefined): boolean {
   return gauge?.tripped === false && gauge.streak.length > 0;
 }
 
-/**
- * A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness.
- */
+/** An undecided monitor has a patience of its own; for a decided one it is part of its sources' freshness. */
 function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
   return monitor.state !== 'pending' || nowMs - monitor.stateSinceMs >= undecidedMs(monitor.intervalSeconds);
 }

@@ -2,18 +2,18 @@ import type { Verdict } from '../checks/verdict.ts';
 import type { SourceState, StreakRule } from './source-state.ts';
 import type { MonitorState } from './state.ts';
 
-/** The vote of one source (null = none), and whether its newest result is recent enough to count. */
+/** Vote of one source (null = none), and whether its newest result is recent enough to count. */
 export type SourceVote = { vote: Verdict | null; fresh: boolean };
 
 export type Decision = 'up' | 'degraded' | 'down' | 'unknown';
 
-/** The counts behind a decision: assigned sources, fresh votes, and how many sources must agree. */
+/** Counts behind a decision: assigned sources, fresh votes, and how many sources must agree. */
 export type Tally = { sources: number; votes: number; needed: number; down: number; impaired: number };
 
 /**
  * Decides a monitor's state from its sources (D-41). With n sources, f fresh votes and quorum c: unknown when f <
- * min(c, ceil(n / 2)), so that one surviving location of many never decides alone; otherwise min(c, f) sources must say
- * down (or down-or-degraded), so that silence never counts as agreement. No source at all is unknown.
+ * min(c, ceil(n / 2)), so that one surviving location of many never decides alone; otherwise min(c, f) sources must
+ * vote down (or down-or-degraded), so that silence never counts as agreement. Without sources it is unknown.
  */
 export function decide(votes: readonly SourceVote[], quorum: number): { decision: Decision; tally: Tally } {
   const fresh = votes.filter((source) => source.fresh && source.vote !== null);
@@ -35,8 +35,8 @@ function hasTooFewVotes({ votes, sources }: Pick<Tally, 'votes' | 'sources'>, qu
 }
 
 /**
- * Describes what takes a monitor down now, given how many of its locations are counted. It has no full stop: `Down when
- * 2 of 3 locations fail`.
+ * Describes the failures that take a monitor down now, given the number of counted locations. It has no full stop:
+ * `Down when 2 of 3 locations fail`.
  */
 export function describeQuorum(tally: Pick<Tally, 'votes' | 'sources'>, quorum: number): string {
   const { votes, sources } = tally;
@@ -52,20 +52,20 @@ export function describeQuorum(tally: Pick<Tally, 'votes' | 'sources'>, quorum: 
   return `Down when ${needed} of ${locations} ${needed === 1 ? 'fails' : 'fail'}`;
 }
 
-/** How long a source's newest result counts, in milliseconds: max(3 x interval, interval + 60 s). */
+/** Returns how long a source's newest result counts, in milliseconds: max(3 x interval, interval + 60 s). */
 export function freshnessMs(intervalSeconds: number): number {
   return Math.max(3 * intervalSeconds, intervalSeconds + 60) * 1000;
 }
 
 /**
- * How long a new or resumed monitor may stay undecided before its owner is notified, in milliseconds: 3 intervals + 60
- * s (D-42). `selectStale` in models/incidents/evaluation.ts has the same as SQL.
+ * Returns how long a new or resumed monitor may stay undecided before its owner is notified, in milliseconds: 3
+ * intervals + 60 s (D-42). `selectStale` in models/incidents/evaluation.ts has the same in SQL.
  */
 export function undecidedMs(intervalSeconds: number): number {
   return (3 * intervalSeconds + 60) * 1000;
 }
 
-/** One assigned source: its streaks, and when its newest result, of whatever verdict, was due (null = none). */
+/** One assigned source: its streaks, and when its newest result, of any verdict, was due (null = none). */
 export type Source = {
   agentNo: number;
   name: string;
@@ -74,27 +74,28 @@ export type Source = {
   state: SourceState | null;
 };
 
-/** Everything that deciding needs to know of a monitor. */
+/** All data needed to decide a monitor. */
 export type DecidedMonitor = StreakRule & {
   state: MonitorState;
   stateSinceMs: number;
-  /** True where silence has a deadline of its own: then what a source said last holds until it says something else. */
+  /** True if silence has its own deadline: the source's last vote then holds until the next one. */
   waitsForPings: boolean;
   quorum: number;
-  /** When its settings, its locations among them, last changed; absent = long ago. */
+  /** When its settings, including its locations, last changed; absent = long ago. */
   updatedAtMs?: number;
   sources: readonly Source[];
-  /** Its state before it became unknown through our overload; null where it is not, or for another reason. */
+  /** Its state before it became unknown through the service's overload; null otherwise. */
   uncheckedFrom?: MonitorState | null;
 };
 
-/** True for states that sources decided; false where any vote may change the state. */
+/** Returns true for states that sources decided; false if any vote may change the state. */
 export function isDecided(state: MonitorState): boolean {
   return state === 'up' || state === 'degraded' || state === 'down';
 }
 
 /**
- * Whether a source's vote counts, where it has one (D-41): its agent is online, and its newest result recent enough.
+ * Reports whether a source's vote counts, if it has one (D-41): its agent is online, and its newest result recent
+ * enough.
  */
 export function isFresh(
   source: Source,
@@ -104,7 +105,7 @@ export function isFresh(
   return source.online && isRecent(source, monitor, nowMs);
 }
 
-/** Whether a source's newest result is recent enough, whatever it said. */
+/** Reports whether a source's newest result, of any verdict, is recent enough. */
 export function isRecent(
   { newestAtMs }: Source,
   { intervalSeconds, waitsForPings }: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>,

@@ -3,9 +3,9 @@ import type { Cause, Timings, Verdict, Vote } from '../checks/verdict.ts';
 import type { AnswerEvidence } from './evidence.ts';
 
 /**
- * A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its
- * source. `phases` are those that are stored, `answer` that of a failure which may be its source's first; neither
- * decides anything.
+ * The part of a check result that decisions need. `dueAtMs` is its scheduled moment: the identity of a result within
+ * its source. `phases` are those to be stored, `answer` is the response of a possible first failure of its source;
+ * neither affects decisions.
  */
 export type VotedResult = {
   dueAtMs: number;
@@ -17,11 +17,11 @@ export type VotedResult = {
   latencyMs: number | null;
   phases: Timings | null;
   answer: AnswerEvidence | null;
-  /** Of dns checks that store them, as timings are stored. */
+  /** For dns checks that store them, under the same conditions as timings. */
   dnsAnswers?: StoredAnswers;
 };
 
-/** One result of a streak. What its check observed is stored apart, for this is read with every result. */
+/** One result of a streak. Its observation is stored elsewhere, because this is read with every result. */
 export type StreakResult = {
   atMs: number;
   verdict: Verdict;
@@ -32,20 +32,20 @@ export type StreakResult = {
 };
 
 /**
- * A two-state switch with hysteresis. `tripped` is null until enough results settled it; `streak` holds the results in
- * a row that contradict it so far; `decidedBy` the streak that made it what it is.
+ * A two-state switch with hysteresis. `tripped` is null until enough results settled it; `streak` contains the results
+ * in a row that contradict it so far; `decidedBy` is the streak that set its present state.
  */
 export type Gauge = { tripped: boolean | null; streak: readonly StreakResult[]; decidedBy: readonly StreakResult[] };
 
 /**
- * Why a source measured and came to no vote; what a probe that crashed leaves has no cause. `inARow` counts no further
- * than to where the source falls silent.
+ * Why a source measured and came to no vote; after a crashed probe there is no cause. `inARow` counts only until the
+ * source falls silent.
  */
 export type Abstention = { cause: string | null; reason: string | null; inARow: number };
 
 /**
- * Where one source of a monitor stands (D-40): `failing` looks at down results, `impaired` at down and degraded ones.
- * `newestAtMs` is the due time of the newest result that changed this state; `abstention` is there while its newest
+ * State of one source of a monitor (D-40): `failing` counts down results, `impaired` down and degraded ones.
+ * `newestAtMs` is the due time of the newest result that changed this state; `abstention` is set while its newest
  * result was no vote.
  */
 export type SourceState = {
@@ -56,28 +56,25 @@ export type SourceState = {
   impaired: Gauge;
 };
 
-/** How many results in a row change what a source says, and how often it checks. */
+/** Number of results in a row that change a source's vote, and its check interval. */
 export type StreakRule = { downAfterFailures: number; upAfterSuccesses: number; intervalSeconds: number };
 
 /**
- * Results further apart than so many intervals are not in a row. No check was made in between, and what happened then
- * is not known (D-250).
+ * Results more intervals apart than this are not in a row: no check was made in between, so that time is unknown
+ * (D-250).
  */
 const MAX_INTERVALS_APART = 3;
 
-/**
- * A source that votes goes on with its vote for two results that are none. With the third in a row it says nothing any
- * more (D-42).
- */
+/** A source keeps its vote through two results without one. With the third in a row it has none any more (D-42). */
 const SILENT_AFTER = 3;
 
 const UNSETTLED: Gauge = { tripped: null, streak: [], decidedBy: [] };
 
 /**
- * Applies one result to a source's state and returns the next state. On the steady path that is the very same object,
- * and needs no write. A result that is not newer than the state, or that measured older checks, changes nothing. Newer
- * checks clear the streaks but keep what was decided (D-43). A no vote says nothing for or against: streaks stay, until
- * the gap between two votes is too long for one.
+ * Applies one result to a source's state and returns the next state. On the steady path that is the same object, and
+ * needs no write. A result that is not newer than the state, or that measured older checks, changes nothing. Newer
+ * checks clear the streaks but keep the decision (D-43). A no vote counts neither way: streaks stay, unless the gap
+ * between two votes becomes too long.
  */
 export function stepSource(state: SourceState | null, result: VotedResult, rule: StreakRule): SourceState {
   const before = withChecksVersion(state, result.checksVersion);
@@ -103,8 +100,8 @@ export function stepSource(state: SourceState | null, result: VotedResult, rule:
 }
 
 /**
- * The state of a source whose newest results lie ahead of a time that was set back. They count as of now, in their
- * order, and the next one is newer.
+ * Moves results that are ahead of a clock that was set back to now. They keep their order, and the next result is
+ * newer.
  */
 export function pullBackState(state: SourceState, nowMs: number): SourceState {
   const pulled = (results: readonly StreakResult[]) =>
@@ -123,24 +120,24 @@ export function pullBackState(state: SourceState, nowMs: number): SourceState {
 }
 
 /**
- * The latest moment at which what is known to have begun at `startedAtMs` can have begun, Unix milliseconds: many
- * clocks tell whole seconds only.
+ * Returns the latest moment at which an event dated `startedAtMs` can have begun, in Unix milliseconds: many clocks
+ * have a resolution of whole seconds.
  */
 export function latestStartMs(startedAtMs: number): number {
   return startedAtMs % 1000 === 0 ? startedAtMs + 999 : startedAtMs;
 }
 
-/** True for a source that could not tell three times in a row. */
+/** Reports whether a source had no vote three times in a row. */
 export function isSilent(state: SourceState | null): boolean {
   return state?.abstention?.inARow === SILENT_AFTER;
 }
 
-/** What a source says now; null while it says nothing: unsettled, or silent. */
+/** Returns the present vote of a source; null if it has none: unsettled, or silent. */
 export function voteOf(state: SourceState | null): Verdict | null {
   return isSilent(state) ? null : lastVoteOf(state);
 }
 
-/** What a source says or, where it fell silent, said last; null while it is unsettled. */
+/** Returns the vote of a source or, if it fell silent, its last one; null while it is unsettled. */
 export function lastVoteOf(state: SourceState | null): Verdict | null {
   if (state === null) return null;
   if (state.failing.tripped === true) return 'down';
@@ -152,16 +149,14 @@ export function lastVoteOf(state: SourceState | null): Verdict | null {
 export const GAUGES = ['failing', 'impaired'] as const satisfies readonly (keyof SourceState)[];
 export type GaugeName = (typeof GAUGES)[number];
 
-/**
- * The bad result with which it began that a gauge is tripped, or on its way to it; null where the gauge knows of none.
- */
+/** Returns the first of the bad results that tripped a gauge, or are about to; null if there is none. */
 export function firstBadOf({ tripped, streak, decidedBy }: Gauge): StreakResult | null {
   return (tripped === true ? decidedBy[0] : streak[0]) ?? null;
 }
 
 /**
- * The first failure of a source, in the streak that its bad vote rests on or else in the one under way. Null where it
- * has none.
+ * Returns the first failure of a source, in the streak behind its bad vote or else in the current one. Null if there is
+ * none.
  */
 export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; first: StreakResult } | null {
   if (state === null) return null;
@@ -171,8 +166,8 @@ export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; f
 }
 
 /**
- * The results that made the source say what it says: those of the gauge that its vote rests on. Where a source that was
- * down is degraded now, those are the degraded ones that ended its being down.
+ * Returns the results behind a source's vote: those of the gauge that decides it. If a source changed from down to
+ * degraded, those are the degraded ones that ended its being down.
  */
 export function decidingResults(state: SourceState | null): readonly StreakResult[] {
   if (state === null) return [];
@@ -188,7 +183,7 @@ function stepGauge(gauge: Gauge, observed: { result: StreakResult; bad: boolean 
   if (gauge.tripped === observed.bad) return gauge.streak.length === 0 ? gauge : { ...gauge, streak: [] };
   const streak = [...thinned(continued(gauge.streak, observed.result.atMs, rule), observed.result), observed.result];
   if (streak.length < streakNeeded(gauge, observed.bad, rule)) return { ...gauge, streak };
-  // Unsettled gauges count failures only: the one good result that settles them stands alone.
+  // Unsettled gauges count failures only: a single good result settles them.
   return {
     tripped: observed.bad,
     streak: [],
@@ -197,20 +192,20 @@ function stepGauge(gauge: Gauge, observed: { result: StreakResult; bad: boolean 
 }
 
 /**
- * A streak without the reasons that no reader needs once this result follows: of all but its first result and the
- * newest of each verdict. All states of a monitor are read for each of its changes.
+ * Removes the reasons that are not needed once this result follows: all but those of the first result and of the newest
+ * per verdict. All states of a monitor are read for each of its changes.
  */
 function thinned(streak: readonly StreakResult[], next: StreakResult): readonly StreakResult[] {
   return streak.map((one, index) => (index > 0 && one.verdict === next.verdict ? { ...one, reason: null } : one));
 }
 
-/** A source that never failed has nothing to recover from: its first good result settles it. */
+/** A source that never failed has no recovery to make: its first good result settles it. */
 function streakNeeded(gauge: Gauge, bad: boolean, rule: StreakRule): number {
   if (bad) return rule.downAfterFailures;
   return gauge.tripped === null ? 1 : rule.upAfterSuccesses;
 }
 
-/** The streak that a result at this time goes on with: none where the last one is too long ago. */
+/** Returns the streak that a result at this time continues: an empty one if the last result is too old. */
 function continued(
   streak: readonly StreakResult[],
   atMs: number,
@@ -220,7 +215,7 @@ function continued(
   return last !== undefined && atMs - last.atMs > MAX_INTERVALS_APART * intervalSeconds * 1000 ? [] : streak;
 }
 
-/** Null when the result measured older checks than the state already saw. */
+/** Returns null if the result measured older checks than the state has. */
 function withChecksVersion(state: SourceState | null, checksVersion: number): SourceState | null {
   if (state === null || state.checksVersion === checksVersion) return state;
   if (checksVersion < state.checksVersion) return null;

@@ -1,27 +1,24 @@
 import type { EventState } from '../alerts/event.ts';
 
-/** A storm is more monitors of a tenant changing within this time, in milliseconds, than a chat can take one by one. */
+/** Window of a storm, in milliseconds: more monitors of a tenant change within it than a chat can take one by one. */
 export const STORM_WINDOW_MS = 30_000;
 const MAX_SINGLE_NOTIFICATIONS = 10;
 
-/**
- * A summary waits so long for what fails in the same breath, in milliseconds, and follows the one before no closer than
- * this.
- */
+/** Wait of a summary for simultaneous failures, and minimum gap after the one before, in milliseconds. */
 const SUMMARY_WAIT_MS = 5000;
 const SUMMARY_GAP_MS = 30_000;
 
-/** Monitors that a summary names, over all states. */
+/** Maximum number of monitors named in a summary, over all states. */
 const MAX_NAMED = 10;
 
-/** A monitor in a summary, in the state that was last reported. */
+/** A monitor in a summary, in its last reported state. */
 export type SummarisedMonitor = { name: string; state: EventState };
 
 /**
  * A message about many changes: to chats in place of a flood, to any channel for a group of alerts. `event_at` is when
- * it was opened, or of alerts that waited for the end of maintenance when the first became true (Unix seconds).
- * `states` come worst first and name at most ten monitors in all; they are empty until the first attempt reads what was
- * gathered.
+ * it was opened or, for alerts that waited for the end of maintenance, when the first became true (Unix seconds).
+ * `states` come worst first and name at most ten monitors in all; they are empty until the first attempt reads the
+ * gathered changes.
  */
 export type SummaryMessage = {
   version: '1';
@@ -29,11 +26,11 @@ export type SummaryMessage = {
   event_at: number;
   monitors: number;
   states: { state: EventState; monitors: number; names: string[] }[];
-  /** The windows for whose end the alerts waited, at most three names; absent in a storm. */
+  /** Windows whose end the alerts waited for, at most three names; absent in a storm. */
   maintenance?: string[];
-  /** Of a group of alerts of one cause: what the first of them said. */
+  /** For a group of alerts with one cause: the reason of the first. */
   reason?: string;
-  /** To webhooks, what this message says of each monitor, at most `MAX_GROUPED` of them. */
+  /** For webhooks, the change of each monitor in this message, at most `MAX_GROUPED`. */
   changes?: GroupedChange[];
   url: string;
 };
@@ -46,41 +43,39 @@ export type GroupedChange = {
   event_at: number;
 };
 
-/** The most changes in one message to a webhook. */
+/** Maximum number of changes in one message to a webhook. */
 export const MAX_GROUPED = 5000;
 
 const WORST_FIRST = ['down', 'unknown', 'degraded', 'up'] as const satisfies readonly EventState[];
 
-/**
- * Whether chats are notified in summaries while this many monitors of a tenant have changed within `STORM_WINDOW_MS`.
- */
+/** Reports whether chats get summaries while this many monitors of a tenant have changed within `STORM_WINDOW_MS`. */
 export function isStorm(changedMonitors: number): boolean {
   return changedMonitors > MAX_SINGLE_NOTIFICATIONS;
 }
 
 /**
- * When a summary that is opened now is sent (Unix milliseconds); `lastDueAtMs` is when the channel's last one was due,
- * null = there was none.
+ * Returns when a summary that is opened now is sent (Unix milliseconds). `lastDueAtMs` is the due time of the channel's
+ * last one, null = there was none.
  */
 export function summaryDueAtMs(openedAtMs: number, lastDueAtMs: number | null): number {
   return Math.max(openedAtMs + SUMMARY_WAIT_MS, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
 }
 
 /**
- * When a summary of alerts that waited for the end of maintenance is sent (Unix milliseconds). At once, for what failed
- * with them is there already, and no closer to the one before than any other.
+ * Returns when a summary of alerts that waited for the end of maintenance is sent (Unix milliseconds). At once, because
+ * simultaneous failures are already in it, but with the usual gap after the one before.
  */
 export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null): number {
   return Math.max(nowMs, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
 }
 
-/** The contents that a summary is opened with; `publicUrl` is the base of links, without a slash at its end. */
+/** Initial contents of a summary; `publicUrl` is the base of links, without a trailing slash. */
 export type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[]; reason?: string };
 
-/** Windows of maintenance that a summary names. */
+/** Maximum number of maintenance windows named in a summary. */
 const MAX_WINDOWS = 3;
 
-/** A summary that nothing has been gathered for yet. */
+/** Opens a summary without any changes yet. */
 export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }: Opening): SummaryMessage {
   return {
     version: '1',
@@ -94,7 +89,7 @@ export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }:
   };
 }
 
-/** The summary with what was gathered for it, each monitor once; names in the order given. */
+/** Fills a summary with the gathered monitors, each one once; names in the given order. */
 export function fillSummary(summary: SummaryMessage, gathered: readonly SummarisedMonitor[]): SummaryMessage {
   const byState = Map.groupBy(gathered, ({ state }) => state);
   let unnamed = MAX_NAMED;
