@@ -14,16 +14,16 @@ import { judgeTcp, judgeUdp } from './transport/observation.ts';
 import { judgeVendor, type VendorObservation } from './vendor/observation.ts';
 import type { Judgement } from './verdict.ts';
 
-/** What a check has observed of its target, to be judged. */
+/** A check's observation of its target, to be judged. */
 type ObservedCheck = { target: CheckTarget; observation: Observation; search: PatternSearch };
 
-/** Begins the judging of an observation of any type: no vote on one that cannot be checked here (D-20). */
+/** Begins judging an observation of any type: no vote on one that cannot be checked here (D-20). */
 export function beginJudging(observed: ObservedCheck): Judging {
   const { target, observation, search } = observed;
   return observation.type === 'http' ? new HttpJudging({ target, observation, search }) : judgeAtOnce(observed);
 }
 
-/** Judges what has one condition at the most: broken off, it begins anew. */
+/** Judges a check with at most one condition: if interrupted, it starts over. */
 function judgeAtOnce(observed: ObservedCheck): Judging {
   let judgement: Judgement | null = null;
   return {
@@ -70,35 +70,34 @@ function judgeOther({ target, observation, search }: ObservedCheck): Judgement {
   }
 }
 
-/** Work is counted in units of 0.1 us, what the worst input takes of each kind. */
+/** Work is counted in units of 0.1 us, the worst-case cost of each kind. */
 export const WORK_PER_MS = 10_000;
 
-/** A step of a pattern on a character of a text. */
+/** One step of a pattern on one character of a text. */
 const PER_STEP = 1;
 
-/** Compiling a pattern costs as much as searching this many characters for it. */
+/** Compiling a pattern costs as much as searching this many characters with it. */
 const COMPILING = 40;
 
 /**
- * Reading a character of JSON; and twice more for each assertion that writes what it found as a text, with its numbers
- * as they stand.
+ * Parsing one character of JSON, and twice more for each assertion that serializes its value with the original numbers.
  */
 const PER_JSON_CHARACTER = 1;
 
-/** Text search: a character of the text times one of what is sought; or of the text alone, where it is linear. */
+/**
+ * Text search: per pair of a character of the text and one of the search string; or per character of the text, if
+ * linear.
+ */
 const PER_PAIR = 0.004;
 const PER_LINEAR_CHARACTER = 0.05;
 
-/** Bringing an expected record into its normal form, and comparing it with one that was found. */
+/** Normalising an expected record, and comparing it with one that was found. */
 const PER_RECORD = 10;
 const PER_RECORD_PAIR = 0.5;
 
 const PER_COMPONENT_PAIR = 3;
 
-/**
- * The most work that judging an observation can be, as far as it is worth knowing: beyond `enough` it is not counted
- * to the end.
- */
+/** Returns an upper bound of the work of judging an observation. Counting stops once it exceeds `enough`. */
 export function measureJudging(target: CheckTarget, observation: Observation, enough = WORK_PER_MS): number {
   switch (observation.type) {
     case 'http':
@@ -120,9 +119,9 @@ export function measureJudging(target: CheckTarget, observation: Observation, en
   }
 }
 
-/** The most work that it is to search a text for a pattern. */
+/** Returns an upper bound of the work of searching a text for a pattern. */
 export function measureSearch(pattern: string, text: string): number {
-  // What is long as it is written is so in any case: it need not be measured.
+  // A long pattern needs no measuring.
   const size = pattern.length > LONG_PATTERN ? pattern.length : Math.max(1, measurePattern(pattern));
   return size * (text.length + COMPILING) * PER_STEP;
 }

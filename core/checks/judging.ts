@@ -3,49 +3,49 @@ import type { Assertion } from '../monitors/monitor.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
 import type { Judgement, FixedCause } from './verdict.ts';
 
-/** The processor time that all conditions of one check have together, in milliseconds (D-300). */
+/** Processor time shared by all conditions of one check, in milliseconds (D-300). */
 export const JUDGING_BUDGET_MS = 50;
 
 /**
- * How one condition of an http check fares; `unjudged` where the check's budget was over before. The reason is null
- * where it holds.
+ * Outcome of one condition of an http check; `unjudged` if the check's budget ran out before. The reason is null if it
+ * holds.
  */
 export type JudgedCondition = { outcome: AssertionOutcome | 'unjudged'; reason: string | null };
 
 /**
- * The verdict on one observation. `conditions`: `body_match`, then the assertions as listed; empty unless they were
- * judged. `isOverBudget` where the budget decided the verdict.
+ * Verdict on one observation. `conditions`: `body_match`, then the assertions as listed; empty unless they were judged.
+ * `isOverBudget` if the budget decided the verdict.
  */
 export type Judged = { judgement: Judgement; conditions: readonly JudgedCondition[]; isOverBudget: boolean };
 
 /**
- * The judging of one observation. `run` may be broken off at any moment and called again: it goes on with the
- * condition that it was at. `judged` says what came of it so far, as over budget where it is not done.
+ * Judging of one observation. `run` may be interrupted at any moment and called again: it resumes with the same
+ * condition. `judged` returns the result so far, as over budget if it is not complete.
  */
 export type Judging = { run: () => void; judged: () => Judged };
 
-/** No vote for a check whose budget was over while it was judged. */
+/** Returns no vote for a check whose budget ran out during judging. */
 export function overBudget(where: string, remedy: string): Judged {
   return { judgement: noVote(explainOverBudget(where, remedy)), conditions: [], isOverBudget: true };
 }
 
-/** No vote for a check whose monitor was over its budget a moment ago, and so is not judged again yet. */
+/** Returns no vote for a check whose monitor exceeded its budget a moment ago, and so is not judged again yet. */
 export function notJudgedAgainYet({ reason }: Judgement): Judgement {
   return noVote(`Not evaluated again yet. ${reason ?? ''}`.trimEnd());
 }
 
-/** No vote for a check that could not be judged because too many others take long to judge. */
+/** No vote for a check that could not be judged because too many others are slow to judge. */
 export const CROWDED_OUT: Judgement = noVote(
   'There was no CPU time left to evaluate this check: too many checks are slow to evaluate. Simplify its ' +
     'patterns, or request smaller responses',
 );
 
-/** One sentence on a budget that was over, and what helps. */
+/** Explains in one sentence where a budget ran out, and the remedy. */
 function explainOverBudget(where: string, remedy: string): string {
   return `The check used up its ${JUDGING_BUDGET_MS} ms of CPU time at ${where}: ${remedy}`;
 }
 
-/** Which assertion the budget was over at, and what helps. */
+/** Explains at which assertion the budget ran out, and the remedy. */
 export function explainUnjudged({ source, op, value, path, name }: Assertion): string {
   const what = [
     source,
@@ -71,8 +71,8 @@ function noVote(reason: string): Judgement {
 }
 
 /**
- * The verdict on a probe that could not talk to its target: down. No vote where our own guard refused it or it cannot
- * be asked at all, which says nothing of the target (D-20).
+ * Judges a probe that could not reach its target: down. No vote if the service's own guard refused it or it cannot be
+ * probed at all, which proves nothing about the target (D-20).
  */
 export function judgeFailure({ cause, reason }: { cause: FixedCause; reason: string }): Judgement {
   const isOurs = cause === 'blocked_target' || cause === 'unsupported';

@@ -9,7 +9,7 @@ import type { VendorObservation } from './vendor/observation.ts';
 /** A monitor whose type this program cannot probe. */
 export type UnsupportedObservation = { type: 'unsupported'; monitorType: MonitorType; latencyMs: null };
 
-/** The facts of one probe, by the protocol that was spoken. */
+/** Facts of one probe, by protocol. */
 export type Observation =
   | DnsObservation
   | DomainObservation

@@ -1,7 +1,7 @@
 import type { Observation } from './observation.ts';
 import type { FixedCause, Judgement, Vote } from './verdict.ts';
 
-/** Causes that say no more than that something took too long. */
+/** Causes that mean only that something took too long. */
 const OF_TIME: ReadonlySet<string> = new Set([
   'timeout',
   'slow',
@@ -10,14 +10,12 @@ const OF_TIME: ReadonlySet<string> = new Set([
   'udp_no_reply',
 ] satisfies FixedCause[]);
 
-/**
- * Of the time that a check took, the share that we may have held it up ourselves without its being us who made it slow.
- */
+/** Smallest share of a check's duration from which the process's own stalls explain its slowness. */
 const LEAST_SHARE = 0.25;
 
 /**
- * How often a check waits for something from outside where it is not known how far it came. It waits for a name, a
- * connection, TLS, the first byte and the last.
+ * Number of external events awaited by a check whose progress is unknown: a name, a connection, TLS, the first byte and
+ * the last.
  */
 const MAX_WAITS = 5;
 
@@ -28,12 +26,11 @@ const STALLED: Judgement = {
 };
 
 /**
- * Judges a check as no vote where it was slow and we held it up for a quarter of its time or more (D-20). Once a
- * process moves again it sees that the time is over before it reads an answer that has long arrived. All in
- * milliseconds: for how long the check took, for how much of that its process stood still, and for how long at most at
- * a time. Standing still holds a check up only where something has come meanwhile, at most once for each thing that it
- * waited for: neither does a process that is always a little late, nor one that stands still while a target says
- * nothing.
+ * Turns a slow check into no vote if its process was stalled for a quarter of its time or more (D-20). A resuming
+ * process handles its timeouts before a response that has long arrived. All in milliseconds: duration of the check,
+ * total stall of its process within it, and longest single stall. A stall delays a check only if something arrived
+ * meanwhile, at most once per awaited event: neither a process that is always slightly late qualifies, nor one that
+ * stalls while a target is silent.
  */
 export function discountStall(
   judgement: Judgement,
@@ -47,15 +44,15 @@ export function discountStall(
 }
 
 /**
- * For how many things a check waited, the last of them perhaps in vain. Each step of an exchange that came about, and
- * the one after it.
+ * Counts the events that a check awaited, the last perhaps in vain: each completed step of an exchange, and the one
+ * after it.
  */
 function countWaits(observation: Observation): number {
   switch (observation.type) {
     case 'http':
     case 'tcp': {
       const { dnsMs, connectMs, tlsMs, firstByteMs } = observation.timings;
-      // Who answered once may have answered more than once: bodies come in pieces, and redirects begin anew.
+      // A target that sent one byte may have sent more: bodies come in pieces, and redirects begin anew.
       return firstByteMs === null ? [dnsMs, connectMs, tlsMs].filter((ms) => ms !== null).length + 1 : MAX_WAITS;
     }
     case 'udp':
@@ -65,10 +62,12 @@ function countWaits(observation: Observation): number {
   }
 }
 
-/** A machine's clock that is further off the service's time than this says nothing of certificates, in milliseconds. */
+/**
+ * Largest error of a machine's clock, against the service's time, at which it can judge certificates, in milliseconds.
+ */
 const CLOCK_OFF_MS = 60_000;
 
-/** What the judgement of a certificate by the wrong time says; TLS libraries know the machine's clock only. */
+/** Reasons that a wrong clock can cause in judging a certificate; TLS libraries use only the machine's clock. */
 const OF_DATES: ReadonlySet<string> = new Set([
   'The certificate has expired',
   'The certificate is not yet valid',
@@ -82,8 +81,7 @@ const WRONG_CLOCK: Judgement = {
 };
 
 /**
- * The judgement on a check as it counts. No vote where a certificate was not good at the time of a machine whose clock
- * is `aheadMs` off the service's time.
+ * Turns a check into no vote if its certificate was invalid by the clock of a machine `aheadMs` off the service's time.
  */
 export function discountClock(judgement: Judgement, aheadMs: number): Judgement {
   return Math.abs(aheadMs) > CLOCK_OFF_MS && judgement.reason !== null && OF_DATES.has(judgement.reason)
@@ -92,38 +90,37 @@ export function discountClock(judgement: Judgement, aheadMs: number): Judgement 
 }
 
 /**
- * The newest results of so many monitors are compared. They are few, so that an outage shows after two or three results
- * where there are many a second.
+ * Number of monitors whose newest results are compared. It is small, so that an outage shows after two or three results
+ * if there are many per second.
  */
 const MONITORS_COMPARED = 5;
 
 /**
- * What a result says of our own network holds so long, in milliseconds. An agent with few monitors sees each result
- * alone and suspects every turn.
+ * Time for which a result counts as evidence on the agent's own network, in milliseconds. An agent with few monitors
+ * judges each result alone and suspects every turn.
  */
 const RECENT_MS = 10_000;
 
 /**
- * With this many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`). Until then
- * each of them may be the one that decides.
+ * Number of confirmed results in a row after which a source is bad at any threshold (`down_after_failures`). Until then
+ * each of them may be the deciding one.
  */
 const CONFIRMED_ENOUGH = 5;
 
-/** Monitors with confirmed results at most; with more all are forgotten, which costs one question each. */
+/** Maximum number of confirmed monitors; beyond it all are forgotten, which costs one query each. */
 const MAX_CONFIRMED = 10_000;
 
 /**
- * What an agent remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors go by
- * any key of their own. Results have turned mostly bad when at least half of the monitors compared have turned: bad,
- * and not known to be really so. Those that are known to be bad say nothing, nor does a no vote; degraded is an answer,
- * and thus good. A suspect result that turns out to be no vote leaves its monitor turned, so that the suspicion lasts
- * as long as the outage.
+ * Recent results of an agent, to tell its own outage from one of a target (D-48). Monitors have any unique key. Results
+ * have turned mostly bad when at least half of the monitors compared have turned: bad, and not known to be really so.
+ * Monitors known to be bad do not count, nor does a no vote; degraded is a response, and thus good. A suspect result
+ * that becomes a no vote leaves its monitor turned, so that the suspicion lasts as long as the outage.
  */
 export class RecentResults {
   readonly #confirmed = new Map<string | number, number>();
   #recent: { monitor: string | number; turned: boolean; atMs: number }[] = [];
 
-  /** Takes in a result of now; true where it is suspect: results have turned mostly bad at once. */
+  /** Adds a current result; returns true if it is suspect: results have turned mostly bad at once. */
   add({ monitor, verdict }: { monitor: string | number; verdict: Vote }, nowMs: number): boolean {
     if (verdict === 'none') return false;
     const isBad = verdict === 'down';
@@ -137,8 +134,8 @@ export class RecentResults {
   }
 
   /**
-   * A monitor's bad result is real, as this agent could reach others after it. Once that was so often enough in a row
-   * it is no sign of an outage of ours, until it is good again.
+   * Confirms a monitor's bad result, after which this agent could reach others. After enough confirmations in a row the
+   * monitor is no sign of an own outage, until it is good again.
    */
   confirm(monitor: string | number): void {
     if (this.#confirmed.size >= MAX_CONFIRMED) this.#confirmed.clear();

@@ -1,20 +1,19 @@
 import { accepted, quote, refused, type Parsed } from '../foreign-text.ts';
 
-/** The largest pattern (`measurePattern`): to compile it takes a fraction of a second and a few megabytes. */
+/** Maximum size of a pattern (`measurePattern`): compiling it takes a fraction of a second and a few megabytes. */
 const MAX_SIZE = 10_000;
 
-/** The largest that all patterns of a monitor may be together. */
+/** Maximum total size of all patterns of a monitor. */
 const MAX_TOTAL_SIZE = 20_000;
 
-/** Below this patterns of a request together take less than the rest of it. */
+/** Total size below which the patterns of a request cost less than the rest of it. */
 const NOTICEABLE_SIZE = 500;
 
 const WRITTEN_OUT = 'repetitions, Unicode classes and wide ranges written out';
 
 /**
- * Whether a text is a pattern that checks can search for (D-22). RE2 takes it, and it is not too large for a process
- * that others share. The message is the rest of a sentence that begins with the field. A pattern that is too large
- * never reaches RE2.
+ * Validates a pattern of checks (D-22): RE2 accepts it, and it is not too large for a shared process. The message is
+ * the rest of a sentence that begins with the field. A pattern that is too large never reaches RE2.
  */
 export function parsePattern(pattern: string, isValidPattern: (pattern: string) => boolean): Parsed<string> {
   const size = measurePattern(pattern);
@@ -28,8 +27,8 @@ export function parsePattern(pattern: string, isValidPattern: (pattern: string) 
 }
 
 /**
- * Null when patterns are small enough together for each to be read; otherwise the rest of a sentence that begins with
- * their field.
+ * Returns null if patterns are small enough together for each to be compiled; otherwise the rest of a sentence that
+ * begins with their field.
  */
 export function refuseTogether(patterns: readonly string[]): string | null {
   const size = measureTogether(patterns);
@@ -39,25 +38,25 @@ export function refuseTogether(patterns: readonly string[]): string | null {
         `got ${size}`;
 }
 
-/** How large patterns are together (`measurePattern`). */
+/** Returns the total size of patterns (`measurePattern`). */
 function measureTogether(patterns: readonly string[]): number {
-  // As they are written first: what is too long for that is not worth measuring.
+  // The written length is checked first: patterns above the limit need no measuring.
   const written = patterns.reduce((sum, { length }) => sum + length, 0);
   return written > MAX_TOTAL_SIZE ? written : patterns.reduce((sum, pattern) => sum + measurePattern(pattern), 0);
 }
 
 /**
- * What it costs to compile patterns, in plain characters; 0 where it is negligible. No request costs more than all
- * patterns of a monitor.
+ * Returns the cost of compiling patterns, in plain characters; 0 if negligible. No request costs more than all patterns
+ * of a monitor.
  */
 export function costOfPatterns(patterns: readonly string[]): number {
   const size = measureTogether(patterns);
   return size < NOTICEABLE_SIZE ? 0 : Math.min(size, MAX_TOTAL_SIZE);
 }
 
-// In this order each token is: quoted text, flags (which match nothing), a class of Unicode, an escape, a class, a
-// repetition, any other character. What is left open goes to the end: looking for its end again from each next
-// character would take the square of the length.
+// Tokens in this order: quoted text, flags (which match nothing), a Unicode class, an escape, a class, a repetition,
+// any other character. An unclosed one extends to the end: searching for its end again from each next character would
+// take quadratic time.
 const TOKEN = new RegExp(
   [
     String.raw`\\Q([^]*?)(?:\\E|$)`,
@@ -78,28 +77,28 @@ const UNICODE_CLASS = /^\\[pP]./u;
 const CODE_POINT = /^\\x\{?([\da-fA-F]+)\}?$/;
 const IGNORES_CASE = /\(\?[a-zA-Z]*i/;
 
-/** What a class of Unicode takes to compile, as many characters: it stands for hundreds of ranges. */
+/** Cost of compiling a Unicode class, in characters: it stands for hundreds of ranges. */
 const UNICODE_CLASS_SIZE = 40;
 
 /**
- * Where case does not count, each character of a range is looked up. This many of them take as long as one character of
- * a pattern.
+ * With case ignored, each character of a range is looked up. This many of them cost as much as one character of a
+ * pattern.
  */
 const RANGE_PER_CHARACTER = 30;
-/** The last character that has another case: RE2 looks no further. */
+/** The last character with another case: RE2 checks no further. */
 const LAST_CASED = 0x1e943;
 
 /**
- * How much work it is to compile a pattern, in plain characters (a few microseconds each). Each `{n,m}` counts as m
- * copies, for thirty characters can stand for a million, and classes count for what they stand for. Of a pattern that
- * RE2 refuses it is some number. Takes time in proportion to the length.
+ * Estimates the work of compiling a pattern, in plain characters (a few microseconds each). Each `{n,m}` counts as m
+ * copies, because thirty characters can stand for a million, and classes count as their contents. For a pattern that
+ * RE2 rejects the result is arbitrary. Takes linear time.
  */
 export function measurePattern(pattern: string): number {
   const ignoresCase = IGNORES_CASE.test(pattern);
   const outer: number[] = [];
   let length = 0;
   let last = 0;
-  // Of classes copies are cheap: they are made once.
+  // Copies of classes are cheap: a class is compiled once.
   let classes = 0;
   for (const [token, quoted, flags, unicode, inBrackets, least, most] of pattern.matchAll(TOKEN)) {
     if (flags !== undefined || quoted === '') continue;
@@ -133,7 +132,10 @@ function measureClass(inBrackets: string, ignoresCase: boolean): number {
   return size;
 }
 
-/** How many characters of a range may have another case; of an end in an unusual spelling the most that it can be. */
+/**
+ * Returns the number of characters of a range that may have another case; an end in an unusual spelling counts as the
+ * largest possible.
+ */
 function widthOf(from: string, to: string): number {
   return Math.max(0, Math.min(codePointOf(to) ?? LAST_CASED, LAST_CASED) - (codePointOf(from) ?? 0));
 }
@@ -145,28 +147,28 @@ function codePointOf(item: string): number | null {
 }
 
 /**
- * Up to this many characters of the text times those of what is sought, the engine's own search is used. It is much the
- * faster one with most texts, and takes the product of both lengths with some (0.4 ns each).
+ * Limit of the product of both lengths up to which the engine's own search is used. It is much faster with most texts,
+ * but quadratic with some (0.4 ns per pair).
  */
 const MAX_NATIVE_WORK = 8 * 1024 * 1024;
 
 /**
- * True when a text contains another, letter for letter, in time proportional to their lengths. A body of 1 MiB can be
- * made so that the usual search for a thousand characters of it takes half a second, in which no other check goes on.
+ * Reports whether a text contains another, case-sensitively, in linear time. A crafted body of 1 MiB can make the usual
+ * search for a thousand characters take half a second, in which no other check runs.
  */
 export function containsText(text: string, sought: string): boolean {
   if (text.length < linearSearchFrom(sought.length)) return text.includes(sought);
   return containsLinearly(text, sought);
 }
 
-/** The shortest text in which a search for this many characters is linear. */
+/** Returns the shortest text in which a search for this many characters is linear. */
 export function linearSearchFrom(soughtLength: number): number {
   return Math.floor(MAX_NATIVE_WORK / Math.max(1, soughtLength)) + 1;
 }
 
 /**
- * Knuth, Morris and Pratt (1977): what has matched says how far to go back in what is sought, and the text is read
- * once.
+ * Knuth, Morris and Pratt (1977): the matched part determines how far to go back in the search string, and the text is
+ * read once.
  */
 function containsLinearly(text: string, sought: string): boolean {
   const fallbacks = fallbacksOf(sought);
@@ -180,7 +182,7 @@ function containsLinearly(text: string, sought: string): boolean {
   return false;
 }
 
-/** For each beginning of the text: how long the longest shorter beginning is that it ends in. */
+/** Returns for each prefix of the text the length of its longest proper prefix that is also its suffix. */
 function fallbacksOf(sought: string): Uint32Array {
   const fallbacks = new Uint32Array(sought.length);
   let length = 0;

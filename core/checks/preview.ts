@@ -10,8 +10,8 @@ import type { Observation } from './observation.ts';
 import type { Judgement, Timings } from './verdict.ts';
 
 /**
- * One condition of a check by itself; `not_reached` where no answer came that it could be held against, or the check's
- * budget was over before. Null in what it does not have.
+ * One condition of a check by itself; `not_reached` if there was no response to check, or the check's budget ran out
+ * before. Absent parts are null.
  */
 export type PreviewCondition = {
   source: AssertionSource | 'status';
@@ -23,10 +23,10 @@ export type PreviewCondition = {
   reason: string | null;
 };
 
-/** Something that was seen, in words: of icmp, dns, domain and vendor, which have no answer to show. */
+/** An observed fact in words, for icmp, dns, domain and vendor, which have no response to show. */
 export type PreviewFact = { name: string; text: string };
 
-/** What one probe of a draft came to. Times in whole milliseconds; null where there is none. */
+/** Outcome of one probe of a draft. Times in whole milliseconds; null if there is none. */
 export type PreviewOutcome = Judgement & {
   latencyMs: number | null;
   httpStatus: number | null;
@@ -37,12 +37,13 @@ export type PreviewOutcome = Judgement & {
   facts: PreviewFact[];
 };
 
-/** Bounds of the facts: how many there are, and the characters of each. */
+/** Limits of the facts: their number, and the characters of each. */
 const MAX_FACTS = 50;
 const MAX_FACT = 500;
 
 /**
- * Puts together what a probe of a draft saw, nothing of it secret (D-17); an observation of null: it could not be made.
+ * Builds the outcome of a probe of a draft, without secrets (D-17); a null observation means that the probe was
+ * impossible.
  */
 export function describePreview({
   target,

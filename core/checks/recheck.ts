@@ -2,27 +2,27 @@ import { stepSource, type SourceState, type StreakRule, type VotedResult } from 
 import { talksToTarget, type MonitorType } from '../monitors/monitor.ts';
 import { msUntilTick, type TickMoment } from './slots.ts';
 
-/** A source whose bad result may be worth a recheck; `state` is the one before that result is applied. */
+/** A source whose bad result may need a recheck; `state` is the one before that result is applied. */
 export type RecheckedSource = { state: SourceState | null; rule: StreakRule };
 
-/** Rechecks come half an interval after the bad result's due time, within these bounds, in milliseconds (D-47). */
+/** Limits of a recheck's delay, half an interval from the bad result's due time, in milliseconds (D-47). */
 const SHORTEST_MS = 1000;
 const LONGEST_MS = 20_000;
 
-/** Two checks closer together than this see the same moment, in milliseconds. */
+/** Minimum distance of two checks that give independent evidence, in milliseconds. */
 const APART_MS = 500;
 
 /**
- * Rechecks that wait at least this long begin with a whole second, in milliseconds: when much fails at once, many of
- * them are one job.
+ * Rechecks that wait at least this long start on a whole second, in milliseconds: many failures at once then share a
+ * job.
  */
 const GATHERED_FROM_MS = 5000;
 
 /**
- * How long after the due time of a bad result its source shall check again (D-47), in milliseconds; null where it shall
- * not. It shall not after a result that is good, no vote, old, a repeat or of older checks, that leaves the source as
- * bad as it was or makes it bad, nor where the interval is too short. A down result counts for the source being down, a
- * degraded one for its being degraded.
+ * Returns the time from a bad result's due time to its source's recheck (D-47), in milliseconds; null for none. There
+ * is none after a result that is good, no vote, old, a repeat or of older checks, that leaves the source as bad as it
+ * was or makes it bad, nor if the interval is too short. A down result counts for the source being down, a degraded one
+ * for its being degraded.
  */
 export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedResult): number | null {
   if (result.verdict !== 'down' && result.verdict !== 'degraded') return null;
@@ -33,14 +33,14 @@ export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedRe
   return recheckWaitMs(rule.intervalSeconds);
 }
 
-/** Half an interval within the bounds, in milliseconds; null where the interval is as short as that. */
+/** Returns half an interval within the limits, in milliseconds; null if the interval is no longer than that. */
 function recheckWaitMs(intervalSeconds: number): number | null {
   const intervalMs = intervalSeconds * 1000;
   const afterMs = Math.max(SHORTEST_MS, Math.min(intervalMs / 2, LONGEST_MS));
   return afterMs < intervalMs ? afterMs : null;
 }
 
-/** What decides how soon a failure is detected. */
+/** Settings that determine how soon a failure is detected. */
 export type DetectionSettings = {
   type: MonitorType;
   intervalSeconds: number;
@@ -49,8 +49,8 @@ export type DetectionSettings = {
 };
 
 /**
- * Seconds from a bad check that took the whole timeout to the next one. Where each check talks to the target it comes
- * sooner than the interval says.
+ * Returns the seconds from a bad check that took the whole timeout to the next one. If each check contacts the target,
+ * that is sooner than the interval.
  */
 export function secondsToNextCheck({
   type,
@@ -62,9 +62,9 @@ export function secondsToNextCheck({
 }
 
 /**
- * Seconds until what fails is called down, at worst: it fails right after a check, and every check waits for the whole
- * timeout. Locations check each in its own moment of the interval, so that a quorum takes no longer than its slowest
- * one.
+ * Returns the worst-case seconds until a failure is reported as down: it begins right after a check, and every check
+ * takes the whole timeout. Locations check at different moments of the interval, so a quorum takes no longer than its
+ * slowest one.
  */
 export function worstDetectionSeconds(settings: DetectionSettings): number {
   const { intervalSeconds, timeoutMs, downAfterFailures } = settings;
@@ -72,8 +72,8 @@ export function worstDetectionSeconds(settings: DetectionSettings): number {
 }
 
 /**
- * The moment of a recheck in the schedule of an agent of ours, Unix milliseconds. Not before the wait is over nor right
- * now; null where the source's next tick comes first, or hardly later.
+ * Returns the moment of a recheck in the schedule of a shared agent, in Unix milliseconds. It is not before the wait is
+ * over nor right now; null if the source's next tick comes first, or hardly later.
  */
 export function recheckAtMs(
   { dueAtMs, afterMs, nowMs }: { dueAtMs: number; afterMs: number; nowMs: number },
@@ -85,9 +85,8 @@ export function recheckAtMs(
 }
 
 /**
- * After how many milliseconds from the start of its newest probe a source shall check again (D-47); null where it need
- * not. The results are those that come in together, in any order: the older ones count before the newest, as if they
- * had come by themselves.
+ * Returns the milliseconds from the start of a source's newest probe to its recheck (D-47); null if none is needed. The
+ * results arrive together, in any order: the older ones are applied before the newest, as if each had arrived alone.
  */
 export function hintRecheck({ state, rule }: RecheckedSource, results: readonly VotedResult[]): number | null {
   const ordered = results.toSorted((a, b) => a.dueAtMs - b.dueAtMs);

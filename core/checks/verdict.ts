@@ -1,14 +1,15 @@
 import type { AssertionSource } from '../monitors/monitor.ts';
 
-/** What one observation says of its target. */
+/** Verdict of one observation on its target. */
 export type Verdict = 'up' | 'degraded' | 'down';
 
 /**
- * A verdict, or `none`: the probe could not measure (our fault, not the target's), so the source does not vote (D-20).
+ * A verdict, or `none`: the probe could not measure (the service's fault, not the target's), so the source does not
+ * vote (D-20).
  */
 export type Vote = Verdict | 'none';
 
-/** The fixed causes of D-20; `status_NNN` and `assert_<source>_<op>` are families beside them. */
+/** Fixed causes of D-20; `status_NNN` and `assert_<source>_<op>` are families besides them. */
 export const CAUSES = [
   'body_mismatch',
   'slow',
@@ -46,7 +47,7 @@ export type FixedCause = (typeof CAUSES)[number];
 export type Cause = FixedCause | `status_${number}` | `assert_${AssertionSource}_${string}`;
 
 /**
- * How long each step of an exchange took, in milliseconds; null = the step did not happen (an address needs no lookup,
+ * Duration of each step of an exchange, in milliseconds; null = the step did not happen (an address needs no lookup,
  * http no TLS).
  */
 export type Timings = {
@@ -57,7 +58,7 @@ export type Timings = {
   downloadMs: number | null;
 };
 
-/** Of an exchange that got nowhere. */
+/** Timings of an exchange without any completed step. */
 export const NO_TIMINGS: Timings = {
   dnsMs: null,
   connectMs: null,
@@ -66,25 +67,25 @@ export const NO_TIMINGS: Timings = {
   downloadMs: null,
 };
 
-/** Longest cause and reason that are stored, in characters. */
+/** Maximum length of a stored cause and reason, in characters. */
 export const MAX_CAUSE = 64;
 export const MAX_REASON = 500;
 
 /**
- * The verdict on one observation. `reason` is a sentence for people, without secrets; both are null for `up`, and
- * `cause` is null too where the probe itself crashed (no vote).
+ * Judgement of one observation. `reason` is a sentence for people, without secrets; both are null for `up`, and `cause`
+ * is null too if the probe itself crashed (no vote).
  */
 export type Judgement = { verdict: Vote; cause: Cause | null; reason: string | null };
 
 /**
- * Codes of `status_NNN` start here; below are the fixed causes by their index in the list, which therefore only ever
- * grows.
+ * Codes of `status_NNN` start here; below are the fixed causes by their index in the list, to which entries are only
+ * appended.
  */
 const STATUS_BASE = 1000;
 
 /**
- * The small number that stands for a cause in stored results; null for a cause that is kept as text (assertions,
- * foreign agents).
+ * Returns the numeric code of a cause in stored results; null for a cause that is stored as text (assertions, foreign
+ * agents).
  */
 export function encodeCause(cause: string): number | null {
   const status = /^status_(\d{3})$/.exec(cause)?.[1];
@@ -93,11 +94,11 @@ export function encodeCause(cause: string): number | null {
   return index === -1 ? null : index + 1;
 }
 
-/** The cause of a code; null for a code that no cause has. */
+/** Returns the cause of a code; null for an unknown code. */
 export function decodeCause(code: number): string | null {
   if (code > STATUS_BASE) return `status_${code - STATUS_BASE}`;
   return CAUSES[code - 1] ?? null;
 }
 
-/** How verdicts are stored. */
+/** Codes of verdicts in the database. */
 export const VERDICT_CODES = { none: 0, up: 1, degraded: 2, down: 3 } as const;

@@ -7,8 +7,8 @@ import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } fro
 import { isReverseName, splitDnsTarget } from './target.ts';
 
 /**
- * The types of record that the verdict on a target depends on, each once. Without records to look for, it is whether
- * the name leads anywhere: A or AAAA, for a reverse name PTR.
+ * Returns the record types on which the verdict on a target depends, each once. Without expected records the name must
+ * resolve: to A or AAAA, for a reverse name to PTR.
  */
 export function dnsQuestionTypes({
   target,
@@ -20,8 +20,8 @@ export function dnsQuestionTypes({
 }
 
 /**
- * The verdict on one dns observation (D-26). Each record that is looked for must be as its mode says, NXDOMAIN is good
- * only where all shall be absent, and with a cross check the other resolvers' answers must come to the same.
+ * Judges one dns observation (D-26). Each record type must match its mode, NXDOMAIN is good only if all must be absent,
+ * and with a cross check the other resolvers' answers must lead to the same verdict.
  */
 export function judgeDns({
   target,
@@ -56,16 +56,13 @@ const FAILURES = {
   invalid: { cause: 'dns_error', words: 'sent an invalid response' },
 } as const satisfies Record<DnsFailure, Failing>;
 
-// What a resolver that works says of a name whose own servers fail: SERVFAIL, or nothing for as long as it tries them.
+// Failures that a working resolver reports if a name's own servers fail: SERVFAIL, or no response while it tries them.
 const MAY_BE_THE_NAMES: Partial<Record<DnsFailure, string>> = {
   timeout: 'The name could not be resolved in time: its name servers do not respond, though our resolvers work',
   servfail: 'The name cannot be resolved (SERVFAIL): its name servers fail, though our resolvers work',
 };
 
-/**
- * Counts of the expected records those that there are and those that there are not. Of the records found it counts all,
- * and those that were not expected.
- */
+/** Counts of expected records, present and missing, and of found records, in all and unexpected. */
 type Tally = { wanted: number; missing: number; found: number; surplus: number };
 
 const MODES = {
@@ -78,7 +75,7 @@ const MODES = {
 
 type Rules = { records: readonly DnsRecordSpec[]; onFailure: (failure: DnsFailure) => Judgement };
 
-// What is known to be wrong counts before what is not known.
+// A certain fault takes precedence over a failed query.
 function judgeAnswers(answers: DnsAnswers, rules: Rules): Judgement {
   if (rules.records.length === 0) return judgeExistence(answers, rules);
   const judgements = rules.records.map((record) => judgeRecord(record, { answer: answers[record.type], rules }));
@@ -131,8 +128,8 @@ function list(records: readonly string[]): string {
 }
 
 /**
- * A server that the target names is what is watched. Resolvers of ours that fail say something of the name only while
- * they work otherwise (D-42).
+ * A server named by the target is itself being monitored. Failures of the system's resolvers count against the name
+ * only if they work otherwise (D-42).
  */
 function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsQueried): Judgement {
   const { cause, words } = FAILURES[failure];
@@ -153,8 +150,8 @@ function judgeNotQueried({ cause, reason, ownResolversWork }: DnsNotQueried): Ju
 }
 
 /**
- * Degrades the verdict where answers of other resolvers come to another one. The failure of a named server stands:
- * older answers in other caches do not mend it. No verdict is compared where there is none.
+ * Degrades the verdict if other resolvers' answers lead to another one. A failure of a named server is final: older
+ * answers in other caches do not outweigh it. A no vote is not compared.
  */
 function judgeOpinions(
   own: Judgement,
@@ -184,16 +181,16 @@ function describe({ resolver, judgement }: { resolver: string; judgement: Judgem
 }
 
 /**
- * The answers of a dns check as its result stores them. By type of record these are the records, or why there are none
- * (`nxdomain`, or how the question failed).
+ * Answers of a dns check as stored with its result. By record type these are the records, or why there are none
+ * (`nxdomain`, or how the query failed).
  */
 export type StoredAnswers = Readonly<Record<string, readonly string[] | string>>;
 
-/** Bounds of what is stored: records of a type, and characters of each. */
+/** Limits of stored answers: records per type, and characters of each. */
 const MAX_RECORDS = 20;
 const MAX_RECORD = 255;
 
-/** What a dns check was answered; undefined for every other observation, and where nothing was queried. */
+/** Returns the storable answers of a dns check; undefined for every other observation, and if no query was made. */
 export function toStoredAnswers(observation: Observation | null): StoredAnswers | undefined {
   if (observation?.type !== 'dns' || observation.outcome !== 'queried') return undefined;
   const stored = Object.entries(observation.answers).map(([type, answer]) => {

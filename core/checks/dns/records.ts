@@ -1,11 +1,11 @@
 import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import { canonicalIpv4, canonicalIpv6 } from './target.ts';
 
-/** The record types that a dns monitor can ask for (D-26). */
+/** Record types that a dns monitor can query (D-26). */
 export const DNS_RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;
 export type DnsRecordType = (typeof DNS_RECORD_TYPES)[number];
 
-/** How the records that are there are held against those expected (D-26). */
+/** Ways of comparing found records with the expected ones (D-26). */
 export const DNS_MODES = ['equals', 'contains', 'any', 'exists', 'absent'] as const;
 export type DnsMode = (typeof DNS_MODES)[number];
 
@@ -15,8 +15,7 @@ const NON_ASCII = /\P{ASCII}/u;
 const UINT8 = 255;
 const UINT16 = 65_535;
 const UINT32 = 4_294_967_295;
-// Character strings as zone files write them (RFC 1035, section 5.1): in quotes, a backslash before a quote or a
-// backslash.
+// Character strings in zone file syntax (RFC 1035, section 5.1): in quotes, a backslash before a quote or a backslash.
 const QUOTED_STRINGS = /^(?:"(?:[^"\\]|\\.)*"\s*)+$/s;
 const QUOTED_STRING = /"((?:[^"\\]|\\.)*)"/gs;
 
@@ -50,9 +49,9 @@ const FORMS = {
 } as const satisfies Record<DnsRecordType, Form>;
 
 /**
- * The one form in which records of a type compare. Names in lower case without final dot and in ASCII, addresses in
- * their usual form, texts without quotes, single blanks. Refused, with what would have been one, for a text that is no
- * record of the type.
+ * Parses a record into its canonical form for comparison. Names in lower case without final dot and in ASCII, addresses
+ * in canonical form, texts without quotes, single blanks. Refuses a text that is not a record of the type, naming the
+ * expected form.
  */
 export function parseDnsRecord(type: DnsRecordType, text: string): Parsed<string> {
   const { normalise, expected } = FORMS[type];
@@ -60,13 +59,13 @@ export function parseDnsRecord(type: DnsRecordType, text: string): Parsed<string
   return normal === null ? refused(expected) : accepted(normal);
 }
 
-/** A record in the form in which records compare; one that is odd for its type stays as it is. */
+/** Returns a record in the canonical form for comparison; one that is invalid for its type stays as it is. */
 export function normaliseDnsRecord(type: DnsRecordType, text: string): string {
   const parsed = parseDnsRecord(type, text);
   return parsed.ok ? parsed.value : text;
 }
 
-/** True when a record is the expected one, both normalised. Of an SOA only as many fields compare as were expected. */
+/** Reports whether a record is the expected one, both normalised. For an SOA only the expected fields are compared. */
 export function isDnsRecord(type: DnsRecordType, { record, expected }: { record: string; expected: string }): boolean {
   return record === expected || (type === 'SOA' && record.startsWith(`${expected} `));
 }
@@ -82,10 +81,7 @@ function fields(
   return normal.includes(null) ? null : normal.join(' ');
 }
 
-/**
- * Hardly any character is forbidden in a name (RFC 2181, section 11); an address in its place is a mistake all the
- * same.
- */
+/** Hardly any character is forbidden in a name (RFC 2181, section 11), but an address in its place is a mistake. */
 function name(text: string): string | null {
   if (text === '.') return text;
   const bare = text.replace(/\.$/, '');
@@ -106,7 +102,7 @@ function caa(text: string): string | null {
   } = /^(?<flags>\S+)\s+(?<tag>[a-z\d]+)\s+(?<value>.+)$/is.exec(text)?.groups ?? {};
   const normalFlags = number(UINT8)(flags);
   if (normalFlags === null) return null;
-  // Before the first semicolon stands the issuer's domain name, after it its parameters (RFC 8659, section 4.2).
+  // The issuer's domain name precedes the first semicolon, its parameters follow (RFC 8659, section 4.2).
   const normalValue = oneLine(unquote(value))
     .replace(/^[^;]*/, (issuer) => issuer.toLowerCase())
     .replaceAll(/ ?; ?/g, '; ')
@@ -115,8 +111,8 @@ function caa(text: string): string | null {
 }
 
 /**
- * The strings of a record joined, as those who read one do (RFC 7208, section 3.3). A text that is not all in quotes is
- * taken as it is.
+ * Joins the strings of a record, as its readers do (RFC 7208, section 3.3). A text that is not entirely in quotes is
+ * returned as it is.
  */
 function unquote(text: string): string {
   if (!QUOTED_STRINGS.test(text)) return text;

@@ -1,6 +1,6 @@
 /**
- * Whom a dns monitor asks, and about which name. `server` null = the system's resolvers; its host is a name or an
- * address without brackets.
+ * Server and name that a dns monitor queries. `server` null = the system's resolvers; its host is a name or an address
+ * without brackets.
  */
 export type DnsTarget = { server: { host: string; port: number } | null; name: string };
 
@@ -9,8 +9,8 @@ const WITH_SERVER = /^dns:\/\/(?<host>\[[^\]]*:[^\]]*\]|[^/:?#@[\]]+)(?::(?<port
 const IPV6_GROUPS = 8;
 
 /**
- * Takes a target apart: a name, or `dns://server[:port]/name` (RFC 4501). An address in the name's place stands for its
- * reverse name. Null for a `dns:` URL of another form; whether names and hosts are good ones is not looked at.
+ * Splits a target: a name, or `dns://server[:port]/name` (RFC 4501). An address instead of the name means its reverse
+ * name. Null for a `dns:` URL of another form; does not check whether names and hosts are valid.
  */
 export function splitDnsTarget(target: string): DnsTarget | null {
   if (!/^dns:/i.test(target)) return { server: null, name: nameOf(target) };
@@ -22,7 +22,7 @@ export function splitDnsTarget(target: string): DnsTarget | null {
   };
 }
 
-/** True for a name below in-addr.arpa or ip6.arpa, where PTR records lead from addresses to names. */
+/** Reports whether a name is below in-addr.arpa or ip6.arpa, where PTR records map addresses to names. */
 export function isReverseName(name: string): boolean {
   return /\.(?:in-addr|ip6)\.arpa\.?$/i.test(name);
 }
@@ -34,7 +34,7 @@ function nameOf(text: string): string {
   return ipv6 === null ? text : `${nibbles(ipv6).toReversed().join('.')}.ip6.arpa`;
 }
 
-/** The 32 hexadecimal digits of an address in its usual form. */
+/** Returns the 32 hexadecimal digits of an address in canonical form. */
 function nibbles(ipv6: string): string[] {
   const [head = [], tail = []] = ipv6.split('::').map((half) => half.split(':').filter((group) => group !== ''));
   const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => '0');
@@ -44,16 +44,16 @@ function nibbles(ipv6: string): string[] {
 const DOTTED_NUMBERS = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
- * The address itself where a text is an IPv4 address of four decimal numbers without leading zeros. Null for anything
- * else, short and octal forms included.
+ * Returns a text that is an IPv4 address of four decimal numbers without leading zeros. Null for anything else,
+ * including short and octal forms.
  */
 export function canonicalIpv4(text: string): string | null {
   return DOTTED_NUMBERS.test(text) && URL.parse(`http://${text}/`)?.hostname === text ? text : null;
 }
 
 /**
- * The usual form (RFC 5952) of an IPv6 address in any form, without brackets; null for anything else, zone ids
- * included.
+ * Returns the canonical form (RFC 5952) of an IPv6 address in any form, without brackets; null for anything else,
+ * including zone ids.
  */
 export function canonicalIpv6(text: string): string | null {
   if (!text.includes(':') || /[[\]]/.test(text)) return null;

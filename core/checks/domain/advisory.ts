@@ -1,21 +1,21 @@
 import type { Monitor } from '../../monitors/monitor.ts';
 import { countDaysLeft, describeExpiry } from './facts.ts';
 
-/** What an advisory warns of. */
+/** Subject of an advisory. */
 export type AdvisorySubject = 'domain' | 'certificate';
 
-/** Days left at which is said what the monitor's own threshold has said once (D-27). */
+/** Days left at which the warning of the monitor's own threshold is repeated (D-27). */
 const FURTHER_THRESHOLDS = [14, 7, 3, 1] as const;
 
 /**
- * The highest threshold that an advisory is recorded under: what its column holds. A longer warning is the monitor's
- * own all the same.
+ * Highest threshold under which an advisory is recorded: the limit of its column. A longer warning period is allowed
+ * all the same.
  */
 const MAX_THRESHOLD = 32_767;
 
 /**
- * The lowest threshold, in days left, that an expiry (Unix seconds) has passed, of the monitor's own and the fixed ones
- * below it. Of several passed at once only one is said; null while there are more days left than `warnDays`.
+ * Returns the lowest threshold, in days left, that an expiry (Unix seconds) has passed: the monitor's own or a fixed
+ * one below it. Of several passed at once only one is reported; null while there are more days left than `warnDays`.
  */
 export function passedThreshold({
   expiresAt,
@@ -32,8 +32,8 @@ export function passedThreshold({
 }
 
 /**
- * A warning that changes no status, as it is stored with its delivery (D-51). Times are Unix seconds; `days_remaining`
- * counts a begun day whole and is 0 from the expiry on.
+ * A warning that changes no status, as stored with its delivery (D-51). Times are Unix seconds; `days_remaining` counts
+ * a begun day as whole and is 0 from the expiry on.
  */
 export type AdvisoryMessage = {
   version: '1';
@@ -56,16 +56,16 @@ export type AdvisoryMessage = {
 type AdvisoryFacts = {
   monitor: AdvisoryMessage['monitor'];
   subject: AdvisorySubject;
-  /** The domain in its ASCII form, or the certificate's subject. */
+  /** The domain in ASCII, or the certificate's subject. */
   name: string;
   /** Unix seconds. */
   expiresAt: number;
   nowMs: number;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
-/** The message of a domain or certificate that is about to expire (D-27, D-51). */
+/** Builds the message of a domain or certificate that is about to expire (D-27, D-51). */
 export function buildAdvisoryMessage({
   monitor,
   subject,

@@ -6,8 +6,8 @@ import { countDaysLeft, formatDate, describeExpiry, type DomainFacts, isCurrent,
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 /**
- * The verdict on a domain (D-27). Expired or not registered is down, within `warnDays` of the expiry is degraded, a
- * lookup of ours that failed is no vote unless something current is known.
+ * Judges a domain (D-27). Expired or not registered is down, within `warnDays` of the expiry is degraded, a failed
+ * lookup is no vote unless current facts are known.
  */
 export function judgeDomain({
   target,
@@ -35,8 +35,8 @@ function judgeExpiry(
   if (daysLeft > warnDays) return UP;
   if (daysLeft > 0)
     return { verdict: 'degraded', cause: 'domain_expiring', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` };
-  // It may have been renewed at the last moment: only an answer from after the expiry can say that it was not.
-  // One that there is no such domain says nothing of its expiry.
+  // The domain may have been renewed at the last moment: only an answer from after the expiry can disprove that. A
+  // not-found answer does not show the expiry.
   const isConfirmed = answeredAtMs !== null && answeredAtMs >= expiresAt * 1000 && notFoundSinceMs === null;
   if (isConfirmed)
     return { verdict: 'down', cause: 'domain_expired', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` };
@@ -60,13 +60,13 @@ function explainIgnorance({ name, answeredAtMs, failure }: DomainFacts): string 
   return failure === null ? known : `${known}: ${failure}`;
 }
 
-/** The facts of one lookup of a domain. */
+/** Facts of one lookup of a domain. */
 export type DomainObservation = {
   type: 'domain';
-  /** Unix milliseconds at which the probe began. */
+  /** Start of the probe, in Unix milliseconds. */
   startedAt: number;
-  /** How long the registry took to answer, in milliseconds; null when the answer came from what was known already. */
+  /** Response time of the registry, in milliseconds; null if the answer was cached. */
   latencyMs: number | null;
-  /** Null where the target has no registrable domain. */
+  /** Null if the target has no registrable domain. */
   facts: DomainFacts | null;
 };

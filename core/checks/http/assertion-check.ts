@@ -6,14 +6,14 @@ import { findJsonSource, jsonValueText, parseJsonPath, readJsonPath, type JsonPa
 import type { HttpAnswered } from './observation.ts';
 
 /**
- * How deep a value may be nested to be compared (RFC 8259, 9, leaves the limit to the reader). One that is far deeper
- * is read, but cannot be written again as a text.
+ * Maximum nesting of a value to be compared (RFC 8259, 9, allows parsers to set a limit). A far deeper one can be
+ * parsed, but not serialized again.
  */
 const MAX_DEPTH = 1000;
 
 /**
- * True for a JSON value that has arrays and objects in one another more than 1000 deep. Walks level by level: recursion
- * is what such values are made to break.
+ * Reports whether arrays and objects of a JSON value are nested more than 1000 deep. Walks level by level, because such
+ * values are made to break recursion.
  */
 export function isDeeplyNested(value: unknown): boolean {
   let level = [value];
@@ -28,34 +28,34 @@ function contentsOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : [];
 }
 
-/** Says whether an RE2 pattern is found anywhere in a text. */
+/** Reports whether an RE2 pattern matches anywhere in a text. */
 export type PatternSearch = (pattern: string, text: string) => boolean;
 
 /**
- * An answer and what its assertions need beside it: `readJson` gives the body as a JSON value, undefined where it is
- * none.
+ * A response and further inputs of its assertions: `readJson` returns the body as a JSON value, undefined if it is not
+ * JSON.
  */
 export type AssertedAnswer = { answer: HttpAnswered; readJson: () => unknown; search: PatternSearch };
 
 /**
- * How an assertion fares: `missing` is what it speaks of but the answer lacks, which fails every op, `exists` and
- * `not_equals` included (D-22).
+ * Outcome of an assertion: `missing` if the response lacks its subject, which fails every op, `exists` and `not_equals`
+ * included (D-22).
  */
 export type AssertionOutcome = 'holds' | 'differs' | 'missing';
 
-/** Holds a normalised assertion against an answer. */
+/** Checks a normalised assertion against a response. */
 export function checkAssertion(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
   const actual = SUBJECTS[assertion.source](assertion, asserted);
   if (actual === null) return 'missing';
-  // Stored assertions are normalised, so the op is one of the table's.
+  // Stored assertions are normalised, so the op is in the table.
   const test = TESTS[assertion.op as AssertionOp];
   const { text, parse } = typeof actual === 'string' ? { text: actual, parse: parseDecimal } : actual;
   return test({ actual: text, expected: assertion.value ?? '', parse, search: asserted.search }) ? 'holds' : 'differs';
 }
 
 /**
- * Days from the start of the probe to the certificate's end, with fractions, negative once it has expired; null without
- * TLS.
+ * Returns the days from the start of the probe to the certificate's end, with fractions, negative once it has expired;
+ * null without TLS.
  */
 export function certificateDaysLeft({ certificate, startedAt }: HttpAnswered): number | null {
   return certificate === null ? null : (certificate.validTo * 1000 - startedAt) / DAY_MS;
@@ -69,10 +69,10 @@ const SUBJECTS = {
   cert_expiry: (_, { answer }) => certificateDaysLeft(answer)?.toFixed(3) ?? null,
 } satisfies Record<AssertionSource, (assertion: Assertion, asserted: AssertedAnswer) => string | JsonNumber | null>;
 
-/** How both sides of a comparison are read as numbers: null = the text is none. */
+/** Parser of both sides of a numeric comparison: null = the text is not a number. */
 type Parse = (text: string) => Decimal | null;
 
-/** A JSON number as it stands in the answer: a text that looks like one is none (D-67). */
+/** A JSON number as written in the response; a string that resembles one is not a number (D-67). */
 type JsonNumber = { text: string; parse: Parse };
 
 type Comparison = { actual: string; expected: string; parse: Parse; search: PatternSearch };
@@ -99,13 +99,13 @@ function readJsonText({ path = '$' }: Assertion, { answer, readJson }: AssertedA
   return isStructure ? readStructureText(value, { body: answer.body ?? '', path: parsed.value }) : jsonValueText(value);
 }
 
-/** A number that a double, or its text, may not give back as it was written. */
+/** A number that may change when parsed into a double and written again. */
 const CHANGEABLE_NUMBER = /\d{16}|\d[.eE]/;
 
-/** A number that is written as it was read. The compiler's library does not know of it yet; Node.js does. */
+/** Creates a number that is serialized as it was parsed. TypeScript's library lacks it so far; Node.js has it. */
 const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown };
 
-/** The compact text of a list or an object, each number in it as it stands in the answer (D-67). */
+/** Returns the compact text of a list or an object, with each number as written in the response (D-67). */
 function readStructureText(value: object, { body, path }: { body: string; path: JsonPath }): string {
   const source = CHANGEABLE_NUMBER.test(body) ? findJsonSource(body, path) : null;
   if (source === null || !CHANGEABLE_NUMBER.test(source)) return jsonValueText(value);
@@ -115,12 +115,12 @@ function readStructureText(value: object, { body, path }: { body: string; path: 
 }
 
 /**
- * Bodies up to this many characters are read once more for any number; longer ones only for what a double may have
- * changed.
+ * Bodies up to this many characters are parsed again for any number; longer ones only for numbers that a double may
+ * have changed.
  */
 const SHORT_BODY = 65_536;
 
-/** A double has 15 decimal digits at least. */
+/** A double has at least 15 decimal digits. */
 const EXACT_BELOW = 1e15;
 
 function readNumberText(value: number, { body, path }: { body: string; path: JsonPath }): string {
@@ -129,7 +129,7 @@ function readNumberText(value: number, { body, path }: { body: string; path: Jso
   return findJsonSource(body, path) ?? String(value);
 }
 
-// Own keys only: a header called `constructor` must not be found in every answer.
+// Own keys only: a header called `constructor` must not be found in every response.
 function readHeader({ name = '' }: Assertion, { answer }: AssertedAnswer): string | null {
   const key = name.toLowerCase();
   if (!Object.hasOwn(answer.headers, key)) return null;
@@ -142,7 +142,7 @@ function isEqual(comparison: Comparison): boolean {
   return order === null ? comparison.actual === comparison.expected : order === 0;
 }
 
-/** The order of two decimal numbers; null unless both sides are one. */
+/** Compares two decimal numbers; null unless both sides are numbers. */
 function compareNumbers({ actual, expected, parse }: Comparison): number | null {
   const a = parse(actual);
   const b = parse(expected);

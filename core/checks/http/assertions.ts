@@ -3,7 +3,7 @@ import { type Assertion, type AssertionSource } from '../../monitors/monitor.ts'
 import { parsePattern } from '../pattern.ts';
 import { parseJsonPath } from './json-path.ts';
 
-/** What an assertion can ask of a text or number. */
+/** Operators of assertions on a text or number. */
 export const ASSERTION_OPS = [
   'exists',
   'equals',
@@ -18,7 +18,7 @@ export type AssertionOp = (typeof ASSERTION_OPS)[number];
 
 const FIELD_OPS = ['exists', 'equals', 'not_equals', 'contains', 'gt', 'lt', 'matches'] as const;
 
-/** The ops that each source understands (D-22). */
+/** Operators allowed for each source (D-22). */
 export const OPS_BY_SOURCE = {
   text_body: ['contains', 'not_contains', 'matches'],
   json_body: FIELD_OPS,
@@ -27,15 +27,15 @@ export const OPS_BY_SOURCE = {
   cert_expiry: ['lt', 'gt'],
 } as const satisfies Record<AssertionSource, readonly AssertionOp[]>;
 
-/** An assertion as it comes from a customer. */
+/** An assertion as sent by a customer. */
 export type AssertionInput = { source: AssertionSource; op: string; value?: string; path?: string; name?: string };
 
 const MAX_HEADER_NAME = 256;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 
 /**
- * Brings an assertion into its stored form, with the keys of its source only (D-22); the message names the field at
- * fault. `isValidPattern` says whether RE2 accepts a pattern.
+ * Normalises an assertion to its stored form, with the keys of its source only (D-22); the message names the field at
+ * fault. `isValidPattern` reports whether RE2 accepts a pattern.
  */
 export function normaliseAssertion(
   input: AssertionInput,
@@ -94,15 +94,13 @@ function normaliseValue(
   return accepted({ value });
 }
 
-/** A decimal number held exactly, as an integer and how many of its digits stand behind the point. */
+/** An exact decimal number: an integer and the number of its digits after the point. */
 export type Decimal = { digits: bigint; scale: number };
 
-// The lengths keep a megabyte of digits from being taken for a number, whose conversion would be slow.
+// The limits keep a megabyte of digits from being parsed as a number, which would be slow.
 const DECIMAL = /^([+-]?\d{1,64})(?:\.(\d{1,64}))?$/;
 
-/**
- * The number that a plain decimal text stands for; null for any other text (an exponent, blanks or a unit included).
- */
+/** Parses a plain decimal number; null for any other text (with an exponent, blanks or a unit, too). */
 export function parseDecimal(text: string): Decimal | null {
   const parts = DECIMAL.exec(text);
   if (parts === null) return null;
@@ -113,7 +111,7 @@ export function parseDecimal(text: string): Decimal | null {
 // A larger exponent would make a number of more digits than any condition compares.
 const JSON_NUMBER = /^(-?\d{1,64})(?:\.(\d{1,64}))?[eE]([+-]?\d{1,3})$/;
 
-/** The number that a JSON number stands for, with an exponent or without; null for any other text. */
+/** Parses a JSON number, with or without an exponent; null for any other text. */
 export function parseJsonNumber(text: string): Decimal | null {
   const parts = JSON_NUMBER.exec(text);
   if (parts === null) return parseDecimal(text);
@@ -124,8 +122,8 @@ export function parseJsonNumber(text: string): Decimal | null {
 }
 
 /**
- * Below zero when a is the smaller, above zero when it is the greater, 0 when both are the same number (`1.50` and
- * `1.5` are). Exact: ids and nanoseconds have more digits than a double holds.
+ * Returns a negative number if a is smaller, a positive one if it is greater, 0 if both are equal (as `1.50` and
+ * `1.5`). Exact: ids and nanoseconds have more digits than a double holds.
  */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const scale = Math.max(a.scale, b.scale);

@@ -5,18 +5,18 @@ import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
  */
 export type ExpectedStatus = readonly string[];
 
-/** What an http monitor expects when nothing else was said (D-10). */
+/** Default of an http monitor's expected status (D-10). */
 export const DEFAULT_EXPECTED_STATUS = '2xx';
 
-/** Statuses of responses that send the client elsewhere. */
+/** Statuses of redirects. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 const MAX_LENGTH = 128;
 const TOKEN = /^(?:\d{3}|\dxx)$/;
 
 /**
- * Reads a status expression such as `200`, `2xx` or `200,301` (D-13; at most 128 characters, D-15); the message names
- * the part that cannot be read.
+ * Parses a status expression such as `200`, `2xx` or `200,301` (D-13; at most 128 characters, D-15); the message names
+ * the invalid part.
  */
 export function parseExpectedStatus(expression: string): Parsed<ExpectedStatus> {
   if (expression.length > MAX_LENGTH) {
@@ -38,7 +38,7 @@ export function parseExpectedStatus(expression: string): Parsed<ExpectedStatus> 
   return accepted(tokens);
 }
 
-/** True when the expression covers a status code of 100..999. */
+/** Reports whether the expression covers a status code of 100..999. */
 export function matchesStatus(expected: ExpectedStatus, status: number): boolean {
   const exact = String(status);
   return expected.includes(exact) || expected.includes(`${exact.charAt(0)}xx`);

@@ -1,9 +1,9 @@
 import { accepted, quote, refused, type Parsed } from '../../foreign-text.ts';
 
-/** The steps from the root of a JSON document to one value: a string is an object's key, a number an array's index. */
+/** Steps from the root of a JSON document to one value: a string is an object's key, a number an array's index. */
 export type JsonPath = readonly (string | number)[];
 
-// Wildcards, quotes and blanks are no part of a bare key: `.*` or `.a b` would otherwise silently ask for a key that
+// Wildcards, quotes and blanks cannot be part of a bare key: `.*` or `.a b` would otherwise silently mean a key that
 // hardly any document has.
 const STEPS: readonly { form: RegExp; key: (text: string) => string | number }[] = [
   { form: /^\.([^\s.*[\]'"]+)/, key: (text) => text },
@@ -13,7 +13,7 @@ const STEPS: readonly { form: RegExp; key: (text: string) => string | number }[]
 ];
 
 /**
- * Reads a path of D-22's grammar: `$`, then any number of `.key`, `[0]`, `['key']`, `["key"]`; in quotes a backslash
+ * Parses a path of D-22's grammar: `$`, then any number of `.key`, `[0]`, `['key']`, `["key"]`; in quotes a backslash
  * escapes a quote or a backslash.
  */
 export function parseJsonPath(text: string): Parsed<JsonPath> {
@@ -35,8 +35,8 @@ export function parseJsonPath(text: string): Parsed<JsonPath> {
 }
 
 /**
- * The value at a path; undefined where there is none (JSON null is a value). Only an object's own keys and an array's
- * indexes are found, so `$.length` of an array is not.
+ * Returns the value at a path; undefined if there is none (JSON null is a value). Only an object's own keys and an
+ * array's indexes are found, so `$.length` of an array is not.
  */
 export function readJsonPath(document: unknown, path: JsonPath): unknown {
   let value = document;
@@ -49,8 +49,8 @@ export function readJsonPath(document: unknown, path: JsonPath): unknown {
 }
 
 /**
- * What a found value compares as: a string as it is, anything else as its compact JSON text, so that null is `null`
- * (D-22).
+ * Returns a found value as text for comparison: a string as it is, anything else as compact JSON, so that null is
+ * `null` (D-22).
  */
 export function jsonValueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -69,8 +69,8 @@ function unescapeQuoted(text: string): string {
 }
 
 /**
- * Finds the source text of the value at a path of a JSON document, which `JSON.parse` has read before; null where there
- * is none. Takes one pass over the text: a number's digits are lost once it has been a double (D-67).
+ * Finds the source text of the value at a path of a valid JSON document; null if there is none. Takes one pass over the
+ * text: a number's digits are lost once it has been a double (D-67).
  */
 export function findJsonSource(document: string, path: JsonPath): string | null {
   let at: number | null = skipBlanks(document, 0);
@@ -92,7 +92,7 @@ function findItem(document: string, { at, index }: { at: number; index: number }
   return document[next] === ']' ? null : next;
 }
 
-/** Of a key that occurs twice the last value counts, as for `JSON.parse`. */
+/** The last value of a duplicate key counts, as for `JSON.parse`. */
 function findMember(document: string, { at, key }: { at: number; key: string }): number | null {
   if (document[at] !== '{') return null;
   let found: number | null = null;
@@ -155,7 +155,7 @@ function endOfScalar(document: string, at: number): number {
   return end;
 }
 
-/** The next quote that no odd number of backslashes escapes. */
+/** Finds the next quote not escaped by an odd number of backslashes. */
 function endOfString(document: string, at: number): number {
   for (let end = document.indexOf('"', at + 1); end !== -1; end = document.indexOf('"', end + 1)) {
     let before = end - 1;

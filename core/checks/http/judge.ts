@@ -23,8 +23,8 @@ type FailedAssertion = {
 };
 
 /**
- * Explains a failed assertion in one sentence. It says what was expected, never what was found in a body or header: a
- * target may echo the secrets of its request (D-17).
+ * Explains a failed assertion in one sentence. It contains the expected value, never the actual content of a body or
+ * header: a target may echo the secrets of its request (D-17).
  */
 function explainAssertion(failed: FailedAssertion): string {
   return SENTENCES[failed.assertion.source](failed);
@@ -69,46 +69,47 @@ function explainExpiry({ assertion: { op, value }, asserted: { answer } }: Faile
 }
 
 /**
- * The inputs of the verdict on an http response. If the response `isShown`, all conditions are judged, also after a
- * failed one.
+ * Inputs of the verdict on an http response. If the response `isShown`, all conditions are judged, even after a failed
+ * one.
  */
 export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' | 'checkSpec' | 'isShown'>;
 
 type HttpCheck = { target: HttpExpectation; observation: HttpObservation; search: PatternSearch };
 
-/** True when a verdict needs the body; a probe leaves it unread otherwise (D-21). */
+/** Reports whether a verdict needs the body; a probe leaves it unread otherwise (D-21). */
 export function needsBody({ bodyMatch, checkSpec }: HttpExpectation): boolean {
   return Boolean(bodyMatch) || Boolean(checkSpec.assertions?.some(({ source }) => PARTS[source] === 'body'));
 }
 
-/** True for a status that does not take a check down by itself. */
+/** Reports whether a status by itself leaves a check up. */
 export function expectsStatus({ expectedStatus }: Pick<HttpExpectation, 'expectedStatus'>, status: number): boolean {
   const expected = parseExpectedStatus(expectedStatus ?? DEFAULT_EXPECTED_STATUS);
   return expected.ok && matchesStatus(expected.value, status);
 }
 
 /**
- * The conditions of a check beside its status: `body_match` in the form of an assertion, then the assertions as listed.
+ * Returns the conditions of a check besides its status: `body_match` in the form of an assertion, then the assertions
+ * as listed.
  */
 export function conditionsOf({ bodyMatch, checkSpec }: Pick<HttpExpectation, 'bodyMatch' | 'checkSpec'>): Assertion[] {
   const match: Assertion[] = bodyMatch ? [{ source: 'text_body', op: 'contains', value: bodyMatch }] : [];
   return [...match, ...(checkSpec.assertions ?? [])];
 }
 
-/** True if conditions are evaluated: there is a response, and its status does not decide alone. */
+/** Reports whether conditions are evaluated: there is a response, and its status does not decide alone. */
 export function reachesConditions(target: HttpExpectation, observation: HttpObservation): observation is HttpAnswered {
   return observation.outcome === 'answered' && (target.isShown === true || expectsStatus(target, observation.status));
 }
 
 /**
  * Judges one http observation in D-21's order: transport, status, body_match, content assertions as listed, then
- * response_time and cert_expiry as listed, which only degrade. Each condition is judged once, however often this is
- * broken off.
+ * response_time and cert_expiry as listed, which only degrade. Each condition is judged once, regardless of
+ * interruptions.
  */
 export class HttpJudging implements Judging {
   readonly #target: HttpExpectation;
   readonly #observation: HttpObservation;
-  /** Null where no condition is looked at. */
+  /** Null if no condition is evaluated. */
   readonly #asserted: AssertedAnswer | null;
   readonly #listed: readonly Assertion[];
   /** Content, then measures. */
@@ -200,15 +201,15 @@ const PARTS = {
   cert_expiry: 'measure',
 } as const satisfies Record<AssertionSource, string>;
 
-// D-20 names these two failures itself. Their opposites, an answer too fast and a certificate too long-lived, are not
-// what the names say and keep the family's name.
+// D-20 names these two failures itself. Their opposites, a response too fast and a certificate valid too long, do not
+// match those names and keep the generic one.
 const OWN_CAUSES: Readonly<Record<string, Cause>> = { 'response_time lt': 'slow', 'cert_expiry gt': 'cert_expiring' };
 
 function isContent({ source }: Assertion): boolean {
   return PARTS[source] !== 'measure';
 }
 
-/** Reads the body as JSON when first asked for; undefined where it is none. */
+/** Parses the body as JSON on first use; undefined if it is not JSON. */
 function readJsonOnce({ body }: HttpAnswered): () => unknown {
   let parsed: { value: unknown } | null = null;
   return () => {

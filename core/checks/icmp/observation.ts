@@ -4,16 +4,14 @@ import type { FixedCause, Judgement } from '../verdict.ts';
 
 type Started = {
   type: 'icmp';
-  /** Unix milliseconds at which the probe began. */
+  /** Start of the probe, in Unix milliseconds. */
   startedAt: number;
 };
 
-/** Echo requests that went out, and how many of them were answered in time. */
+/** Echo requests were sent; the counts include the replies that arrived in time. */
 export type IcmpMeasured = Started & {
   outcome: 'measured';
-  /**
-   * The mean round trip of the answered requests in milliseconds, lookup not included; null when none was answered.
-   */
+  /** Mean round trip of the answered requests in milliseconds, without the lookup; null if none was answered. */
   latencyMs: number | null;
   /** 1 or more. */
   sent: number;
@@ -21,21 +19,21 @@ export type IcmpMeasured = Started & {
   received: number;
 };
 
-/** No request could be sent there; `reason` is a sentence for people. */
+/** No request could be sent; `reason` is a sentence for people. */
 export type IcmpFailed = Started & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
 
-/** Nothing on the probing machine could send echo requests; `reason` is a sentence for people. */
+/** The probing machine cannot send echo requests; `reason` is a sentence for people. */
 export type IcmpUnavailable = Started & { outcome: 'unavailable'; latencyMs: null; reason: string };
 
-/** The facts of one icmp probe. */
+/** Facts of one icmp probe. */
 export type IcmpObservation = IcmpMeasured | IcmpFailed | IcmpUnavailable;
 
-/** What the verdict on an icmp observation depends on. */
+/** Inputs of the verdict on an icmp observation. */
 type IcmpExpectation = Pick<CheckTarget, 'timeoutMs' | 'checkSpec'>;
 
 /**
- * The verdict on one icmp observation (D-25). No reply at all is down; loss, then the mean round trip, degrade where
- * they are strictly above a threshold that is set.
+ * Judges one icmp observation (D-25). No reply at all is down; loss, then the mean round trip, degrade if strictly
+ * above a configured threshold.
  */
 export function judgeIcmp({
   target,
@@ -70,7 +68,7 @@ function judgeReplies(
   }
   const lossPct = ((sent - received) / sent) * 100;
   if (lossPct > lossDegradedPct) {
-    // What was lost is requests that timed out: of D-20's causes the one that says so.
+    // Lost requests timed out: this is the fitting one of D-20's causes.
     return {
       verdict: 'degraded',
       cause: 'icmp_timeout',
@@ -89,7 +87,7 @@ function judgeReplies(
   return { verdict: 'up', cause: null, reason: null };
 }
 
-/** Three decimals at most, so that a figure just above a whole threshold does not read like it. */
+/** Formats with at most three decimals, so that a figure just above a whole threshold does not equal it. */
 function readable(value: number): string {
   return String(Number(value.toFixed(3)));
 }

@@ -4,14 +4,12 @@ import { judgeFailure } from '../judging.ts';
 import type { FixedCause, Judgement, Timings } from '../verdict.ts';
 import { explainMismatch, isExpectedAnswer } from './payload.ts';
 
-/** What the verdict on an answer depends on. */
+/** Inputs of the verdict on a response. */
 type Expectation = Pick<CheckTarget, 'checkSpec'>;
 
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
-/**
- * The verdict on one tcp observation (D-23): up on connect and, where an answer is expected, only with one that fits.
- */
+/** Judges one tcp observation (D-23): up on connect and, if a response is expected, only with a matching one. */
 export function judgeTcp({
   target,
   observation,
@@ -24,7 +22,7 @@ export function judgeTcp({
   if (observation.outcome === 'failed') return judgeFailure(observation);
   const { answer } = observation;
   if (answer === null) return UP;
-  // Also for a pattern that would be found in nothing: an answer was to come, and none did.
+  // This holds even for a pattern that matches the empty text: the expected response did not arrive.
   if (answer.byteLength === 0) return { verdict: 'down', cause: 'tcp_no_banner', reason: explainSilence(answer.end) };
   const transport = target.checkSpec.transport ?? {};
   if (isExpectedAnswer(transport, answer, search)) return UP;
@@ -39,65 +37,65 @@ function explainSilence(end: AnswerEnd): string {
 
 type TcpMeasured = {
   type: 'tcp';
-  /** Unix milliseconds at which the probe began. */
+  /** Start of the probe, in Unix milliseconds. */
   startedAt: number;
   timings: Timings;
 };
 
 /**
- * What ended the wait for an answer: enough of it came, the peer closed or reset the connection, or the deadline
+ * End of the wait for a response: enough of it arrived, the peer closed or reset the connection, or the deadline
  * passed.
  */
 export type AnswerEnd = 'enough' | 'closed' | 'deadline';
 
-/** A connection that came about, and what was received over it. */
+/** An established connection, and the data received over it. */
 export type TcpConnected = TcpMeasured & {
   outcome: 'connected';
   /**
-   * From the start, lookup included, to the connection or, where an answer came, to its last byte that was read; in
+   * From the start, lookup included, to the connection or, if there was a response, to its last byte read; in
    * milliseconds.
    */
   latencyMs: number;
-  /** Null where no answer was waited for. */
+  /** Null if no response was awaited. */
   answer: TcpAnswer | null;
 };
 
 /**
- * The first 4096 bytes at most of what arrived. `text` reads them as UTF-8: bytes that are none are U+FFFD, and half a
- * character at the end is left out. `bytes` has one Latin-1 character for each. `byteLength` 0: nothing arrived.
+ * At most the first 4096 bytes received. `text` decodes them as UTF-8: invalid bytes become U+FFFD, and half a
+ * character at the end is left out. `bytes` has one Latin-1 character per byte. `byteLength` 0: nothing arrived.
  */
 export type TcpAnswer = { text: string; bytes: string; byteLength: number; end: AnswerEnd };
 
 /** No connection; `reason` is a sentence for people. */
 export type TcpFailed = TcpMeasured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
 
-/** The facts of one tcp probe. */
+/** Facts of one tcp probe. */
 export type TcpObservation = TcpConnected | TcpFailed;
 
 type UdpMeasured = {
   type: 'udp';
-  /** Unix milliseconds at which the probe began. */
+  /** Start of the probe, in Unix milliseconds. */
   startedAt: number;
-  /** The lookup of the name in milliseconds; null where nothing was looked up. */
+  /** Duration of the name lookup in milliseconds; null if there was none. */
   dnsMs: number | null;
 };
 
 /**
- * The first reply, as UTF-8 text, in which bytes that are none are U+FFFD, and byte by byte as Latin-1. The latency is
- * the time from the datagram to the reply in milliseconds, without the lookup.
+ * The first reply, as UTF-8 text with U+FFFD for invalid bytes, and byte by byte as Latin-1. The latency is the time
+ * from the datagram to the reply in milliseconds, without the lookup.
  */
 export type UdpReplied = UdpMeasured & { outcome: 'replied'; latencyMs: number; reply: string; replyBytes: string };
 
-/** The datagram went out and nothing came back; `isRefused` when the host said that no service listens on the port. */
+/** The datagram was sent and no reply arrived; `isRefused` if the host reported that no service listens on the port. */
 export type UdpSilent = UdpMeasured & { outcome: 'silent'; latencyMs: null; isRefused: boolean };
 
-/** No datagram could be sent there; `reason` is a sentence for people. */
+/** No datagram could be sent; `reason` is a sentence for people. */
 export type UdpFailed = UdpMeasured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
 
-/** The facts of one udp probe. */
+/** Facts of one udp probe. */
 export type UdpObservation = UdpReplied | UdpSilent | UdpFailed;
 
-/** The verdict on one udp observation (D-24): the first reply decides, and none is down. */
+/** Judges one udp observation (D-24): the first reply decides, and none is down. */
 export function judgeUdp({
   target,
   observation,

@@ -3,24 +3,24 @@ import type { CheckTarget, TransportSpec } from '../../monitors/monitor.ts';
 import type { PatternSearch } from '../http/assertion-check.ts';
 import { containsText } from '../pattern.ts';
 
-/** How the text of a payload stands for bytes. */
+/** Encoding of a payload's bytes as text. */
 export type PayloadEncoding = 'utf8' | 'hex';
 
 /**
- * The most that one datagram carries over IPv4, in bytes: 65,535 less the headers of IP and UDP (RFC 768, RFC 791).
- * Payloads of tcp keep to it, too.
+ * Maximum size of one datagram over IPv4, in bytes: 65,535 less the headers of IP and UDP (RFC 768, RFC 791). It also
+ * applies to payloads of tcp.
  */
 export const MAX_PAYLOAD_BYTES = 65_507;
 
 const HEX = /^(?:[\da-f]{2})*$/i;
 const SHORT_ESCAPES: Readonly<Record<string, number>> = { r: 0x0d, n: 0x0a, t: 0x09, '\\': 0x5c };
-// In this order each piece is: an escaped byte, a short escape, a backslash that begins neither, plain text.
+// Pieces in this order: an escaped byte, a short escape, a backslash that begins neither, plain text.
 const PIECES = /\\x([\da-fA-F]{2})|\\([rnt\\])|(\\)|[^\\]+/g;
 
 /**
- * The bytes of a payload. `utf8`: a character is its UTF-8 bytes, `\r`, `\n`, `\t`, `\\` and `\xHH` are one byte each
- * (D-24). `hex`: pairs of hexadecimal digits. The message of a refusal is the rest of a sentence that begins with the
- * field, and shows nothing of the payload, which may be secret.
+ * Decodes the bytes of a payload. `utf8`: a character is its UTF-8 bytes, `\r`, `\n`, `\t`, `\\` and `\xHH` are one
+ * byte each (D-24). `hex`: pairs of hexadecimal digits. The message of a refusal is the rest of a sentence that begins
+ * with the field, and shows nothing of the payload, which may be secret.
  */
 export function decodePayload(payload: string, encoding: PayloadEncoding): Parsed<Uint8Array> {
   const bytes = DECODERS[encoding](payload);
@@ -62,15 +62,16 @@ function decodeText(payload: string): Parsed<Uint8Array> {
   return accepted(Uint8Array.from(bytes));
 }
 
-/** The part of a transport that an answer is held against. */
+/** The fields of a transport that describe the expected response. */
 export type AnswerExpectation = Pick<TransportSpec, 'expect' | 'expectMode' | 'payloadEncoding'>;
 
-/** What arrived, read as UTF-8, and byte by byte as Latin-1. */
+/** Received data, decoded as UTF-8, and byte by byte as Latin-1. */
 type ArrivedAnswer = { text: string; bytes: string };
 
 /**
- * True when an answer has what is expected of it. That is a case-sensitive substring, beside a payload in hex a run of
- * bytes (D-65), and under `regex` what an unanchored RE2 search finds. Where nothing is expected every answer will do.
+ * Reports whether a response contains the expected content. That is a case-sensitive substring, with a payload in hex a
+ * run of bytes (D-65), and under `regex` a match of an unanchored RE2 search. Without an expectation every response is
+ * accepted.
  */
 export function isExpectedAnswer(
   expectation: AnswerExpectation,
@@ -85,8 +86,8 @@ export function isExpectedAnswer(
 }
 
 /**
- * The bytes that an answer must contain, as Latin-1; null where text or a pattern is expected, as in digits that are no
- * hex.
+ * Returns the bytes that a response must contain, as Latin-1; null if text or a pattern is expected, or the digits are
+ * not hex.
  */
 export function readExpectedBytes({ expect, expectMode, payloadEncoding }: AnswerExpectation): string | null {
   if (!expect || expectMode === 'regex' || payloadEncoding !== 'hex') return null;
@@ -95,16 +96,16 @@ export function readExpectedBytes({ expect, expectMode, payloadEncoding }: Answe
 }
 
 /**
- * What an answer lacks, as the end of a sentence that begins with it. It says what was expected and never what came,
- * which may hold secrets of the payload.
+ * Explains a mismatch, as the end of a sentence about the response. It contains the expected text and never the
+ * received one, which may repeat secrets of the payload.
  */
 export function explainMismatch({ expect = '', expectMode }: AnswerExpectation): string {
   return `does not ${expectMode === 'regex' ? 'match' : 'contain'} ${quote(expect)}`;
 }
 
 /**
- * The bytes that a tcp or udp check sends, a secret payload opened; empty where it sends nothing. Refused where the
- * stored text does not fit its encoding.
+ * Returns the bytes that a tcp or udp check sends, with a secret payload decrypted; empty if it sends nothing. Refused
+ * if the stored text does not fit its encoding.
  */
 export function readPayload({ checkSpec, secrets }: CheckTarget): Parsed<Uint8Array> {
   const { payload, payloadEncoding = 'utf8', payloadSecret } = checkSpec.transport ?? {};

@@ -1,9 +1,9 @@
-/** How a vendor publishes its state: whose page it is, and so where the data behind the page are. */
+/** Kinds of vendors' status pages, which determine where the data behind them are. */
 export type VendorAdapter = 'statuspage' | 'incidentio' | 'instatus' | 'aws' | 'google-cloud' | 'azure';
 
 /**
- * A vendor that a monitor can name by its id (D-28). `hosts` are where its page is found, the first one now, the others
- * once.
+ * A vendor that a monitor can name by its id (D-28). `hosts` are those of its page, the current one first, then former
+ * ones.
  */
 export type Vendor = { id: string; name: string; adapter: VendorAdapter; hosts: readonly [string, ...string[]] };
 
@@ -124,7 +124,7 @@ const CATALOG = {
   azure: [['azure', 'Azure', 'azure.status.microsoft', 'status.azure.com']],
 } as const satisfies Record<VendorAdapter, readonly Row[]>;
 
-/** Every vendor of the catalog, by adapter. The cast is for the keys, which `Object.entries` forgets. */
+/** All vendors of the catalog, by adapter. The cast restores the keys' type, which `Object.entries` loses. */
 export const VENDORS: readonly Vendor[] = (Object.entries(CATALOG) as [VendorAdapter, readonly Row[]][]).flatMap(
   ([adapter, rows]) => rows.map(([id, name, ...hosts]) => ({ id, name, adapter, hosts })),
 );

@@ -2,10 +2,10 @@ import { cleanText } from '../../foreign-text.ts';
 import type { Change } from '../../incidents/change.ts';
 import type { MonitorState } from '../../incidents/state.ts';
 
-/** A vendor monitor that another monitor depends on, as it stands. */
+/** A vendor monitor on which another monitor depends, with its present state. */
 export type Dependency = { id: string; name: string; state: MonitorState };
 
-/** One that is not well itself: what `detail.dependencies` lists (D-46). */
+/** One that is failing itself, as listed in `detail.dependencies` (D-46). */
 export type FailingDependency = Dependency & { state: 'down' | 'degraded' };
 
 /** Longer lists are counted, and longer names cut: the reason is one sentence. */
@@ -13,8 +13,8 @@ const MAX_NAMED = 3;
 const MAX_NAME = 60;
 
 /**
- * Of what a monitor depends on, what may explain that it went down. Vendors that are down, then those that are
- * degraded; nothing for any other change (D-46).
+ * Returns the dependencies that may explain why a monitor went down. Vendors that are down, then degraded ones; none
+ * for any other change (D-46).
  */
 export function findCulprits(change: Pick<Change, 'to'>, dependencies: readonly Dependency[]): FailingDependency[] {
   if (change.to !== 'down') return [];
@@ -26,7 +26,9 @@ export function findCulprits(change: Pick<Change, 'to'>, dependencies: readonly 
   );
 }
 
-/** The change with a reason that names the culprits; nothing else of it changes, for nothing is suppressed (D-46). */
+/**
+ * Returns the change with a reason that names the culprits; nothing else changes, because nothing is suppressed (D-46).
+ */
 export function blame(change: Change, culprits: readonly FailingDependency[]): Change {
   if (culprits.length === 0) return change;
   const named = culprits.slice(0, MAX_NAMED).map(({ name, state }) => `${cleanText(name, MAX_NAME)} is ${state}`);

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../time.ts';
 import type { VendorPage } from './page.ts';
 import { mergeSnapshots, type VendorSnapshot } from './snapshot.ts';
 
-/** The forms of the documents behind vendors' pages; each has a parser of its own. */
+/** Formats of the documents behind vendors' pages; each has its own parser. */
 export type VendorFormat =
   | 'statuspage-summary'
   | 'instatus-summary'
@@ -13,59 +13,60 @@ export type VendorFormat =
   | 'google-products'
   | 'azure-feed';
 
-/** One document of a page. It is asked for at most once in `minAgeMs` milliseconds, however many monitors watch it. */
+/**
+ * One document of a page. It is requested at most once in `minAgeMs` milliseconds, regardless of the number of
+ * monitors.
+ */
 export type VendorDocument = {
   url: string;
   format: VendorFormat;
   minAgeMs: number;
-  /** For AWS' feeds: the `service:region` that the feed is about. */
+  /** For AWS' feeds: the `service:region` of the feed. */
   component?: string;
-  /** The bound of what is stored of it, as JSON in bytes. */
+  /** Maximum size of its stored JSON, in bytes. */
   maxStoredBytes: number;
-  /** Whether the catalog names it, and not a customer. */
+  /** Whether it comes from the catalog rather than from a customer. */
   isInCatalog: boolean;
 };
 
 /**
- * Why a document could not be read: no server answered, or the answer is not a status page of the expected form.
+ * Why a document could not be read: no server responded, or the response is not a status page of the expected form.
  * `reason` is a sentence for people.
  */
 export type VendorFailure = { kind: 'unreachable' | 'not_a_status_page'; reason: string };
 
-/**
- * What is known of a document: its newest good content, and how the newest attempt went. Times are Unix milliseconds.
- */
+/** Stored record of a document: its newest valid content, and the newest attempt. Times are Unix milliseconds. */
 export type VendorDocumentRecord = {
   url: string;
-  /** Null until it has been read once. */
+  /** Null until the first success. */
   snapshot: VendorSnapshot | null;
   etag: string | null;
   lastModified: string | null;
-  /** When it was last seen to be as in `snapshot`. */
+  /** When the document was last confirmed to match `snapshot`. */
   fetchedAtMs: number | null;
-  /** When the newest attempt ended. */
+  /** End of the newest attempt. */
   requestedAtMs: number;
-  /** How long the newest attempt took, in milliseconds. */
+  /** Duration of the newest attempt, in milliseconds. */
   latencyMs: number;
-  /** Of the newest attempt; null when it was good. */
+  /** Failure of the newest attempt; null if it succeeded. */
   failure: VendorFailure | null;
-  /** Attempts in a row that failed. */
+  /** Failed attempts in a row. */
   failures: number;
-  /** The server asked to be left alone until then; null = it did not. */
+  /** Time before which the server wants no further request; null = none given. */
   retryAtMs: number | null;
 };
 
-/** What a page says, or why that is not known. `latencyMs` is that of its slowest document. */
+/** Contents of a page, or why they are unknown. `latencyMs` is that of its slowest document. */
 export type VendorReading =
   | { outcome: 'read'; snapshot: VendorSnapshot; latencyMs: number }
   | { outcome: 'failed'; failure: VendorFailure; latencyMs: number | null };
 
-/** The store by which processes share documents, so that each is fetched once for all of them. */
+/** Store through which processes share documents, so that each is fetched once for all of them. */
 export type VendorDocumentStore = {
   find(url: string): Promise<VendorDocumentRecord | null>;
   /**
-   * Makes the caller the one that fetches until `untilMs`; false when another one is fetching, or has asked since
-   * `requestedBeforeMs`. A page that a `tenantId` reads for a request of the API counts for that tenant, until a check
+   * Makes the caller the only one to fetch until `untilMs`; false if another one is fetching, or has made a request
+   * since `requestedBeforeMs`. A page that a `tenantId` reads for an API request counts for that tenant, until a check
    * reads it.
    */
   claim(
@@ -76,27 +77,29 @@ export type VendorDocumentStore = {
   save(record: VendorDocumentRecord): Promise<void>;
 };
 
-/** Pages of the catalog are watched by many; a page that a customer names may be the customer's own. */
+/** Many monitors share pages of the catalog; a page that a customer names may be the customer's own. */
 const CATALOG_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
-/** Less is stored of a page that a customer names: its author is unknown. 400 components, which is many, take 40 kB. */
+/**
+ * The limit of a page that a customer names is lower: its author is unknown. 400 components, which is many, take 40 kB.
+ */
 const CATALOG_SIZE = { maxStoredBytes: 512 * 1024 };
 const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 
-/** New products come a few times a year. */
+/** New products are added a few times a year. */
 const PRODUCTS_MIN_AGE_MS = 6 * HOUR_MS;
 
 /**
- * A page's last content bridges one or two failed attempts. It may be no older than this, in milliseconds, or than two
- * of its own intervals.
+ * A page's last content replaces one or two failed attempts. It may be no older than this, in milliseconds, or than two
+ * of the page's own intervals.
  */
 const BRIDGED_FAILURES = 2;
 const BRIDGED_MS = 60_000;
 
-/** AWS' feeds stand in for its events only for this many components: each is a request. */
+/** Maximum number of components for which AWS' feeds replace its events: each is a request. */
 const MAX_FEEDS = 10;
 
-/** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */
+/** Lists the documents of a page, in groups: a later group is used if the one before cannot be read. */
 export function listVendorDocuments(
   { adapter, pageUrl, probeUrl, isInCatalog }: VendorPage,
   components: readonly string[],
@@ -145,12 +148,12 @@ function awsFeeds(components: readonly string[], limits: DocumentLimits): Vendor
   ];
 }
 
-/** True while a document need not, or must not, be asked for again. */
+/** Reports whether a document need not, or must not, be requested again yet. */
 export function isSettled(record: VendorDocumentRecord, { minAgeMs }: VendorDocument, nowMs: number): boolean {
   return nowMs - record.requestedAtMs < minAgeMs || nowMs < (record.retryAtMs ?? 0);
 }
 
-/** What some documents say together: all of them must be there. */
+/** Combines the contents of some documents: all of them must be available. */
 export function readingOf(
   documents: readonly { document: VendorDocument; record: VendorDocumentRecord }[],
   nowMs: number,

@@ -4,13 +4,13 @@ import type { Judgement } from '../verdict.ts';
 import { findVendorPage } from './page.ts';
 import { overallOf, worstState, type VendorComponent, type VendorSnapshot, type VendorState } from './snapshot.ts';
 
-/** What the verdict on a vendor depends on. */
+/** Inputs of the verdict on a vendor. */
 type VendorExpectation = Pick<CheckTarget, 'target' | 'checkSpec'>;
 
 /**
- * The verdict on what a vendor says of itself (D-28): operational = up, a major outage = down, anything between =
- * degraded. No vote where the page could not be read or does not list what is watched. Without components the vendor as
- * a whole counts.
+ * Judges a vendor by its own status page (D-28): operational = up, a major outage = down, anything between = degraded.
+ * No vote if the page could not be read or does not list the watched components. Without components the vendor as a
+ * whole counts.
  */
 export function judgeVendor({
   target,
@@ -64,14 +64,14 @@ const MAX_NAMES = 3;
 const MAX_NAME = 60;
 const MAX_TITLE = 160;
 
-/** What the page says of the whole, unless its parts are worse than that. */
+/** Returns the page's overall state, unless its parts are worse. */
 function wholeState({ overall, components }: VendorSnapshot): VendorState {
   return worstState([...(overall === null ? [] : [overall]), overallOf(components.map((part) => part.state))]);
 }
 
 type Trouble = { vendor: string; state: VendorState; troubled: readonly VendorComponent[]; snapshot: VendorSnapshot };
 
-/** `GitHub reports a partial outage of Actions and Pages: Incident with Actions` */
+/** Writes sentences such as `GitHub reports a partial outage of Actions and Pages: Incident with Actions`. */
 function describeTrouble({ vendor, state, troubled, snapshot }: Trouble): string {
   const names = [...new Set(troubled.map(({ name }) => name))];
   const title = eventTitle(snapshot, troubled);
@@ -80,9 +80,7 @@ function describeTrouble({ vendor, state, troubled, snapshot }: Trouble): string
   return `${vendor} reports ${PHRASES[state]}${ofParts}${event}`;
 }
 
-/**
- * An event that names one of the components goes before one that names none; one that names others is not about this.
- */
+/** An event that names one of the components precedes one that names none; one that names others does not apply. */
 function eventTitle({ events }: VendorSnapshot, troubled: readonly VendorComponent[]): string | null {
   const ids = new Set(troubled.map(({ id }) => id));
   const about =
@@ -105,27 +103,24 @@ function listNames(names: readonly string[]): string {
 
 type Measured = {
   type: 'vendor';
-  /** Unix milliseconds at which the probe began. */
+  /** Start of the probe, in Unix milliseconds. */
   startedAt: number;
-  /**
-   * How long the page took when it was last asked, in milliseconds, by whichever check asked it; null when it never
-   * was.
-   */
+  /** Duration of the last request of the page, in milliseconds, by any check; null if there was none. */
   latencyMs: number | null;
 };
 
-/** What the vendor says of itself, no older than D-28's shared reading allows. */
+/** The vendor's own status, no older than D-28's shared reading allows. */
 type VendorRead = Measured & { outcome: 'read'; snapshot: VendorSnapshot };
 
-/** The page could not be read, or is none; `reason` is a sentence for people. */
+/** The page could not be read, or is no status page; `reason` is a sentence for people. */
 type VendorUnread = Measured & { outcome: 'unread'; reason: string };
 
-/** The facts of one lookup of a vendor's page. */
+/** Facts of one lookup of a vendor's page. */
 export type VendorObservation = VendorRead | VendorUnread;
 
 /**
- * The parts of a page that a watched component stands for: the one of that id, or all of that name; case does not
- * count. Empty where the page lists no such part.
+ * Finds the parts of a page that match a watched component: the one with that id, or all with that name, ignoring case.
+ * Empty if the page lists no such part.
  */
 function findComponents({ components }: VendorSnapshot, watched: string): VendorComponent[] {
   const wanted = fold(watched);
@@ -134,8 +129,8 @@ function findComponents({ components }: VendorSnapshot, watched: string): Vendor
 }
 
 /**
- * A component as it is stored. The page's own spelling of its name, or its id where the id was given of one whose name
- * several share. Refused with near matches where the page has none.
+ * Returns the stored form of a component. It is the name as the page spells it, or the id if that was given and several
+ * components share the name. Refused with near matches if the page has none.
  */
 export function resolveComponent(snapshot: VendorSnapshot, text: string): Parsed<string> {
   const [first, ...others] = findComponents(snapshot, text);
@@ -168,7 +163,7 @@ function listSome(components: readonly VendorComponent[]): string {
   );
 }
 
-/** AWS reports trouble with a whole region as `*:region`. */
+/** AWS reports trouble in a whole region as `*:region`. */
 function isRegionOf(id: string, wanted: string): boolean {
   return id.startsWith('*:') && wanted.endsWith(id.slice(1).toLowerCase());
 }
@@ -177,12 +172,12 @@ function fold(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** Longer texts are compared by their beginnings: the work grows with the square. */
+/** Longer texts are compared only up to this length: the work is quadratic. */
 const MAX_COMPARED = 64;
 
 /**
- * The candidates that a customer may have meant by `text`, best first, at most `limit`. Those that contain it, and
- * those whose spelling differs in no more than a third of it. Case does not count.
+ * Returns the candidates that a customer may have meant by `text`, best first, at most `limit`. They contain it, or
+ * differ from its spelling in no more than a third of it, ignoring case.
  */
 export function nearMatches(text: string, candidates: readonly string[], limit = 5): string[] {
   const wanted = cut(text);
@@ -204,7 +199,7 @@ function distanceTo(wanted: string, candidate: string): number {
   return editDistance(wanted, candidate);
 }
 
-/** Levenshtein's distance, a row at a time. */
+/** Computes Levenshtein's distance row by row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,9 +1,9 @@
 import { parseTarget } from '../../monitors/targets.ts';
 import { type Vendor, type VendorAdapter, VENDORS } from './catalog.ts';
 
-/** Where the state of a vendor is read (D-28): what the server fills in from a monitor's `target`. */
+/** Location of a vendor's status page (D-28), which the server derives from a monitor's `target`. */
 export type VendorPage = {
-  /** The catalog's id, or the host of a page that is not in the catalog. */
+  /** Id in the catalog, or the host of a page that is not in the catalog. */
   vendorId: string;
   name: string;
   adapter: VendorAdapter;
@@ -11,12 +11,12 @@ export type VendorPage = {
   pageUrl: string;
   /** The data behind the page. */
   probeUrl: string;
-  /** False for a page that a customer found: that it is a Statuspage is yet to be seen. */
+  /** False for a page that a customer found: it is not yet known to be a Statuspage. */
   isInCatalog: boolean;
 };
 
 /**
- * The page that a target stands for. A vendor's id in any case, or the URL of any page on its host; null where it is
+ * Finds the page of a target. That is a vendor's id in any case, or the URL of any page on its host; null if it is
  * neither an id of the catalog nor a URL.
  */
 export function findVendorPage(target: string): VendorPage | null {
@@ -28,7 +28,7 @@ export function findVendorPage(target: string): VendorPage | null {
   return owner === undefined ? unknownPage(url) : pageOf(owner);
 }
 
-/** What lies below a Statuspage's address: people copy the address of whatever they look at. */
+/** Paths below a Statuspage's address: people copy the address of the page that they have open. */
 const BELOW_A_STATUSPAGE = /\/(?:api\/v2|history|incidents|uptime)(?:[/.].*)?$/;
 
 const PROBE_PATHS = {
@@ -42,7 +42,7 @@ const PROBE_PATHS = {
 
 const PAGE_PATHS: Readonly<Partial<Record<VendorAdapter, string>>> = { aws: '/health/status', azure: '/en-us/status' };
 
-/** Where the state of a vendor of the catalog is read. */
+/** Returns the page of a vendor in the catalog. */
 export function pageOf({ id, name, adapter, hosts: [host] }: Vendor): VendorPage {
   return {
     vendorId: id,
