@@ -3,7 +3,7 @@ import { cleanText, quote } from '../foreign-text.ts';
 import type { Report } from './requests.ts';
 import { UNSUPPORTED_BY_AGENT, type Inability } from './wire.ts';
 
-/** What each cause means, for a result that says no more than that. */
+/** Explanations of causes, for results without a reason of their own. */
 const SENTENCES = {
   body_mismatch: 'The body does not contain the expected text',
   slow: 'The response was too slow',
@@ -38,7 +38,7 @@ const SENTENCES = {
   unsupported: 'The agent cannot run this check',
 } satisfies Record<FixedCause, string>;
 
-/** Causes of agents of other makes that are none of ours. */
+/** Causes that only third-party agents report. */
 const FOREIGN_SENTENCES: ReadonlyMap<string, string> = new Map([
   ['tcp_refused', 'The connection was refused'],
   ['tcp_timeout', 'The connection timed out'],
@@ -60,8 +60,8 @@ const ASSERTED = {
 } as const;
 
 /**
- * A cause as a sentence for people, for results without one of their own. A cause that we do not know is quoted as what
- * the agent of that name reported.
+ * Explains a cause in a sentence for people, for results without a reason. An unknown cause is quoted as reported by
+ * the named agent.
  */
 export function describeCause(cause: string, agentName: string): string {
   const fixed = CAUSES.find((known) => known === cause);
@@ -74,10 +74,10 @@ export function describeCause(cause: string, agentName: string): string {
   return source === undefined ? `The agent ${agentName} reported: ${quote(cause).slice(1, -1)}` : ASSERTED[source];
 }
 
-/** What an agent's report says of the target; the cause may be one that only its maker knows. */
+/** Judgement in an agent's report; the cause may be one that only the agent's maker can interpret. */
 export type ReportedJudgement = { verdict: Vote; cause: string | null; reason: string | null };
 
-/** Causes that say that the agent could not measure: no vote, as when our own probes say so (D-20). */
+/** Causes that mean that the agent could not measure: no vote, as with the service's own probes (D-20). */
 const NO_VOTE = new Set([
   UNSUPPORTED_BY_AGENT,
   'unsupported',
@@ -87,7 +87,7 @@ const NO_VOTE = new Set([
   'bad_request',
 ]);
 
-/** Why what an agent that cannot run a monitor says of it is no vote. */
+/** Reasons why the report of an agent that cannot run a monitor is no vote. */
 const INABILITIES = {
   capability: (agent) => `The agent ${agent} does not support this type of monitor`,
   no_key: (agent) => `The agent ${agent} has sent no key to encrypt this monitor's secrets with`,
@@ -97,8 +97,8 @@ const INABILITIES = {
 } satisfies Record<Inability, (agent: string) => string>;
 
 /**
- * The verdict that a report stands for. `inability` is why the agent cannot have run the check as it is (null = it
- * can): then its word is no vote.
+ * Judges a report. `inability` is why the agent cannot have run the check as it is (null = it can): then the report is
+ * no vote.
  */
 export function judgeReport(report: Report, agent: { name: string; inability: Inability | null }): ReportedJudgement {
   if (agent.inability !== null)

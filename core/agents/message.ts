@@ -1,11 +1,11 @@
 import { cleanText } from '../foreign-text.ts';
 import { OFFLINE_AFTER_MS } from './silence.ts';
 
-/** Whether an agent checks in, as customers are notified of it. */
+/** State of an agent's check-ins, as reported to customers. */
 export type AgentState = 'offline' | 'online';
 
 /**
- * An agent's event as it is stored with its delivery (D-51). Times are Unix seconds; like an advisory it belongs to no
+ * An agent's event as stored with its delivery (D-51). Times are Unix seconds; like an advisory it belongs to no
  * incident.
  */
 export type AgentMessage = {
@@ -23,11 +23,11 @@ export type AgentMessage = {
 export type AgentFacts = {
   agent: AgentMessage['agent'];
   state: AgentState;
-  /** When it became true, Unix milliseconds. */
+  /** When it became true, in Unix milliseconds. */
   atMs: number;
-  /** The newest check-in, Unix seconds. */
+  /** Newest check-in, in Unix seconds. */
   lastSeenAt: number;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
 };
 
@@ -35,8 +35,8 @@ export type AgentFacts = {
 const MAX_NAME = 60;
 
 /**
- * The message of an agent that fell silent or is back (D-51, D-56). `event_at` is when its 90 s were over, or when it
- * checked in again.
+ * Builds the message of an agent that fell silent or is back (D-51, D-56). `event_at` is when its 90 s were over, or
+ * when it checked in again.
  */
 export function buildAgentMessage({ agent, state, atMs, lastSeenAt, publicUrl }: AgentFacts): AgentMessage {
   return {

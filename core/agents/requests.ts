@@ -11,7 +11,7 @@ import {
   type AgentCapability,
 } from './wire.ts';
 
-/** A result as an agent reported it, in our own terms. */
+/** A parsed result of an agent. */
 export type Report = {
   monitorId: string;
   ok: boolean;
@@ -21,26 +21,26 @@ export type Report = {
   /** Whole milliseconds. */
   latencyMs: number | null;
   httpStatus: number | null;
-  /** The start of the probe, Unix milliseconds. */
+  /** Start of the probe, in Unix milliseconds. */
   startedAtMs: number;
-  /** When the certificate that was seen ends, Unix seconds. */
+  /** Expiry of the server's certificate, in Unix seconds. */
   expiresAt: number | null;
-  /** The steps of the exchange and the answer as they came: to be read as data from outside. */
+  /** The timings and the response as received: unvalidated foreign data. */
   timing: unknown;
   answer: unknown;
 };
 
-/** What a column of results holds. */
+/** Limit of integer columns in result tables. */
 const MAX_INTEGER = 2_147_483_647;
 
-/** The last second that a certificate can name: the end of the year 9999, which stands for "never". */
+/** The latest expiry of a certificate: the end of the year 9999, which stands for "never". */
 const MAX_SECONDS = 253_402_300_799;
 const MAX_DAYS = MAX_SECONDS / DAY_SECONDS;
 
-/** What an agent says of a certificate (when it ends, or how many days it has left) and of the exchange. */
+/** An agent's data on a certificate (its expiry, or how many days it has left) and on the exchange. */
 type Detail = { notAfter?: number; daysRemaining?: number; timing?: unknown; answer?: unknown };
 
-/** How many problems are named: a batch that is wrong throughout is not described a thousand times. */
+/** Maximum number of reported problems: a batch that is wrong throughout is not described a thousand times. */
 const MAX_PROBLEMS = 10;
 
 const RESULT_FIELDS = {
@@ -58,8 +58,8 @@ const RESULT_FIELDS = {
 const REQUIRED = ['monitorId', 'ok', 'ts'] as const;
 
 /**
- * Reads the body of an ingest, all or nothing: a bad result is named by its path, such as `results[3].ts`. Fields that
- * we do not know are ignored.
+ * Parses the body of an ingest, all or nothing: a bad result is named by its path, such as `results[3].ts`. Ignores
+ * unknown fields.
  */
 export function readIngest(body: unknown): Read<Report[]> {
   const problems: Problem[] = [];
@@ -93,7 +93,7 @@ function readReport(value: unknown, field: string, problems: Problem[]): Report 
     cause: read.cause ?? null,
     reason: read.reason ?? null,
     latencyMs: read.latencyMs ?? null,
-    // Some agents say 0 where there was no answer.
+    // Some agents send 0 if there was no response.
     httpStatus: read.httpStatus || null,
     startedAtMs: ts,
     expiresAt: expiryOf(read.detail, ts),
@@ -102,7 +102,7 @@ function readReport(value: unknown, field: string, problems: Problem[]): Report 
   };
 }
 
-/** Of days that are left only the day is known on which the certificate ends: the same for every result of a day. */
+/** Days left give only the day of a certificate's expiry, so that all results of a day agree. */
 function expiryOf(detail: Detail | undefined, startedAtMs: number): number | null {
   if (detail?.notAfter !== undefined) return detail.notAfter;
   if (detail?.daysRemaining === undefined) return null;
@@ -135,8 +135,7 @@ function moment(...[value, field, problems]: Parameters<Check<number>>): number 
 }
 
 /**
- * Of `detail` the rest is ignored. What is only for people to look at refuses no result: whatever does not fit is left
- * out.
+ * Reads the known fields of `detail`. Data for display never invalidates a result: invalid parts are left out later.
  */
 function detailOf(...[value, field, problems]: Parameters<Check<Detail>>): Detail | undefined {
   return readKnownFields(
@@ -156,21 +155,21 @@ function days(...[value, field, problems]: Parameters<Check<number>>): number | 
 }
 
 function certificateDate(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
-  // Some agents say so where no certificate was seen.
+  // Some agents send an empty text if there was no certificate.
   if (value === '') return undefined;
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
-  // No certificate ends after the year 9999: such a number is milliseconds.
+  // No certificate ends after the year 9999: a larger number is in milliseconds.
   if (typeof seconds === 'number' && Math.abs(seconds) <= MAX_SECONDS * 1000)
     return withinTime(Math.abs(seconds) <= MAX_SECONDS ? seconds : seconds / 1000);
   return addProblem(problems, field, { expected: 'Unix seconds or an ISO date', got: show(value) });
 }
 
-/** Certificates of no sensible date are as good as expired in 1970, or good for ever. */
+/** Clamps nonsensical certificate dates: they count as expired in 1970, or as never expiring. */
 function withinTime(seconds: number): number {
   return Math.min(Math.max(0, Math.floor(seconds)), MAX_SECONDS);
 }
 
-/** A check-in that was read: what of the agent's abilities we know, and the rest null where it was not said. */
+/** A parsed check-in: the agent's known capabilities, and further fields, null if absent. */
 export type CheckIn = {
   capabilities: AgentCapability[];
   version: string | null;
@@ -178,13 +177,13 @@ export type CheckIn = {
   publicKey: string | null;
 };
 
-/** The most capabilities that a check-in may name, known or not. */
+/** Maximum number of capabilities in a check-in, known or not. */
 const MAX_CAPABILITIES = 1000;
 
-/** Longest version and architecture, in characters. */
+/** Maximum length of version and architecture, in characters. */
 const MAX_WORD = 64;
 
-/** 32 bytes in base64, in the one form that they have: the last digit's spare bits are zero. */
+/** 32 bytes in canonical base64: the last digit's spare bits are zero. */
 const KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 
 const PULL_FIELDS = {
@@ -194,7 +193,7 @@ const PULL_FIELDS = {
   publicKey: keyText,
 };
 
-/** Reads the body of a pull; fields that we do not know are ignored. */
+/** Parses the body of a pull, ignoring unknown fields. */
 export function readPull(body: unknown): Read<CheckIn> {
   const problems: Problem[] = [];
   const read = readKnownFields(PULL_FIELDS, { value: body, field: '' }, problems);

@@ -1,13 +1,13 @@
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { Report } from './requests.ts';
 
-/** A result may be this far ahead of our clock, or of its monitor's creation, in milliseconds: clocks differ. */
+/** Tolerance for a result ahead of this clock, or before its monitor's creation, in milliseconds: clocks differ. */
 const MAX_AHEAD_MS = 60_000;
 
-/** Older results are of no use, in milliseconds. */
+/** Maximum age of a useful result, in milliseconds. */
 const MAX_AGE_MS = DAY_MS;
 
-/** Parts reports by when their probes began: from the future, too old, or neither. */
+/** Splits reports by the start of their probes: from the future, too old, or neither. */
 export function sortByAge(
   reports: readonly Report[],
   nowMs: number,
@@ -19,22 +19,22 @@ export function sortByAge(
 }
 
 /**
- * True where a probe began before there was its monitor (Unix milliseconds). A creation that seems to be ahead counts
- * as made now: our clock was set back since.
+ * Reports whether a probe began before its monitor's creation (Unix milliseconds). A creation in the future counts as
+ * now: the clock was set back since.
  */
 export function isBeforeCreation({ startedAtMs }: Report, createdAtMs: number, nowMs: number): boolean {
   return startedAtMs < Math.min(createdAtMs, nowMs) - MAX_AHEAD_MS;
 }
 /**
- * Results are counted by windows of due time as long as the interval, within these bounds, in milliseconds. An edit of
- * the interval is so forgotten soon.
+ * Limits of the windows of due time in which results are counted, in milliseconds; otherwise as long as the interval.
+ * An edit of the interval is thus forgotten soon.
  */
 const SHORTEST_MS = 60_000;
 const LONGEST_MS = HOUR_MS;
 
 /**
- * Only what was due this recently can come from a requested check or an edit, in milliseconds: an agent learns of these
- * at its check-in.
+ * Age up to which a due time can come from a requested check or an edit, in milliseconds. An agent gets these at its
+ * check-in.
  */
 const RECENT_MS = 600_000;
 
@@ -42,16 +42,16 @@ const RECENT_MS = 600_000;
 const REQUESTED_A_MINUTE = 6;
 const OTHERS = 4;
 
-/** As many rechecks as ticks are taken whatever the threshold: agents of other makers have reasons of their own. */
+/** At least one recheck per tick is accepted regardless of the threshold: third-party agents have their own rules. */
 const LEAST_A_TICK = 2;
 
-/** How often a monitor is checked, with its rechecks. */
+/** Check interval of a monitor, and the threshold that determines its rechecks. */
 export type CheckPace = { intervalSeconds: number; downAfterFailures: number };
 
-/** A stretch of due time, in Unix milliseconds, the end excluded. */
+/** A span of due time, in Unix milliseconds, excluding the end. */
 export type DueWindow = { fromMs: number; toMs: number };
 
-/** The window that a due time lies in: the same for every result of it. */
+/** Returns the window of a due time: the same for every result in it. */
 export function dueWindowOf(dueAtMs: number, { intervalSeconds }: CheckPace): DueWindow {
   const lengthMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, intervalSeconds * 1000));
   const fromMs = Math.floor(dueAtMs / lengthMs) * lengthMs;
@@ -59,8 +59,8 @@ export function dueWindowOf(dueAtMs: number, { intervalSeconds }: CheckPace): Du
 }
 
 /**
- * Limits the results of one source in a window to as many as make the source bad at each tick that can lie in it. That
- * is a tick and its rechecks (D-47), and in recent windows what can be requested besides.
+ * Limits the results of one source in a window to the number that makes the source bad at each possible tick. That is a
+ * tick and its rechecks (D-47), and in recent windows further requested checks.
  */
 export function mostResultsIn(
   { fromMs, toMs }: DueWindow,

@@ -1,50 +1,48 @@
-/** An agent is offline after this long without a check-in, in milliseconds (D-56). */
+/** Time without a check-in after which an agent is offline, in milliseconds (D-56). */
 export const OFFLINE_AFTER_MS = 90_000;
 
-/**
- * How much longer silence is held back that fell over most agents at once, in milliseconds: it is likely ours (D-56).
- */
+/** Extra delay for silence of most agents at once, in milliseconds: the fault is likely the service's own (D-56). */
 export const HOLD_MS = 60_000;
 
 /** Agents that fell silent within this of each other did so together, in milliseconds (D-56). */
 const TOGETHER_MS = 120_000;
 
-/** As many must have fallen silent together at the least: of one or two agents "most" says nothing. */
+/** Minimum number of agents that fell silent together: of one or two agents "most" means nothing. */
 const FEWEST_TOGETHER = 3;
 
-/** What sums of parts of an account may be off by: three thirds are one. */
+/** Tolerance of sums of fractions of an account: three thirds are one. */
 const ROUNDING = 1e-6;
 
 /**
- * An agent that has not checked in for this long counts as fallen silent beside one that is due to be reported, in
- * milliseconds. When the first of many gets there, the last of them checked in up to one pause between check-ins later.
+ * Silence after which an agent counts as fallen silent beside one that is due to be reported, in milliseconds. When the
+ * first of many is due, the last of them checked in up to one pause between check-ins later.
  */
 const SUSPECT_AFTER_MS = 45_000;
 
 /**
- * An agent that has checked in at some time. Times are Unix milliseconds, all of them by the clocks of the web
+ * An agent that has checked in at least once. Times are Unix milliseconds, all of them by the clocks of the web
  * processes.
  */
 export type WatchedAgent = {
   no: number;
-  /** Whose agent it is; null = shared. */
+  /** The agent's owner; null = shared. */
   tenantId: string | null;
   lastSeenAtMs: number;
   /** Since when it counts as offline; null = it is online. */
   offlineAtMs: number | null;
-  /** Until when its silence was held back at the last such occasion; null = there was none. */
+  /** Until when its silence was last held back; null = never. */
   heldUntilMs: number | null;
 };
 
 /**
- * When agents could last check in, and since when without a gap (Unix milliseconds). No agent can check in
- * while the API is unavailable.
+ * When agents could last check in, and since when without a gap (Unix milliseconds). No agent can check in while the
+ * API is unavailable.
  */
 export type CheckInAvailability = { atMs: number; availableSinceMs: number };
 
 /**
- * What a poll of all agents changes: who goes offline (and since when), whose silence is held back (and until when),
- * who is back.
+ * Changes after a poll: agents that go offline (and since when), those held back (and until when), and those back
+ * online.
  */
 export type SilenceDecision = {
   offline: { no: number; offlineAtMs: number }[];
@@ -53,11 +51,11 @@ export type SilenceDecision = {
 };
 
 /**
- * Decides which agents are offline (D-56): those that could have checked in for 90 s and did not. Time in which none
- * could, because we were away, starts the count anew. Where more than half of all agents that were online, and three at
- * the least, fell silent within the same two minutes, those that are due are held back for 60 s more, once per silence.
- * For that each other account counts as one agent, so that none delays what is reported to another one (D-666). An
- * agent is back with any check-in after the one that its silence counts from.
+ * Decides which agents are offline (D-56): those that could have checked in for 90 s and did not. The count restarts
+ * after time in which none could, because the API was unavailable. If more than half of all agents that were online,
+ * and at least three, fell silent within the same two minutes, those that are due are held back for 60 s more, once per
+ * silence. For that each other account counts as one agent, so that no account delays another one's reports (D-666). An
+ * agent is back with any check-in after the one from which its silence counts.
  */
 export function decideSilence(agents: readonly WatchedAgent[], availability: CheckInAvailability): SilenceDecision {
   const presences = agents.map((agent) => presenceOf(agent, availability));
@@ -82,30 +80,27 @@ export function decideSilence(agents: readonly WatchedAgent[], availability: Che
 
 type Presence = { agent: WatchedAgent; isOnline: boolean; silentSinceMs: number };
 
-/**
- * Of an agent that is offline its silence began where its 90 s were counted from: the API may have been unavailable
- * since.
- */
+/** An offline agent's silence began where its 90 s were counted from: the API may have been unavailable since. */
 function presenceOf(agent: WatchedAgent, availability: CheckInAvailability): Presence {
   const silentSinceMs = agent.offlineAtMs === null ? null : agent.offlineAtMs - OFFLINE_AFTER_MS;
   if (silentSinceMs !== null && agent.lastSeenAtMs <= silentSinceMs) return { agent, isOnline: false, silentSinceMs };
   return { agent, isOnline: true, silentSinceMs: Math.max(agent.lastSeenAtMs, availability.availableSinceMs) };
 }
 
-/** An agent that fell silent, and its account where that has others; `part` is what it counts for other accounts. */
+/** An agent that fell silent, and its account if that has others; `part` is its weight for other accounts. */
 type Fallen = Presence & { account: string | null; part: number };
 
-/** Those who fell silent in order, and for each the index after the last one within two minutes of it. */
+/** Agents that fell silent, in order, and for each the index after the last one within two minutes of it. */
 type Stretches = { fallen: readonly Fallen[]; ends: Int32Array };
 
-/** The agents that fell silent together with most, as their own accounts see it. */
+/** Finds the agents that fell silent together with most others, as their own accounts see it. */
 function findTogether(
   agents: readonly Presence[],
   { due, nowMs }: { due: readonly Presence[]; nowMs: number },
 ): Set<number> {
   const sizes = new Map<string | null, number>();
   for (const { agent } of agents) sizes.set(agent.tenantId, (sizes.get(agent.tenantId) ?? 0) + 1);
-  // Shared agents, and one that is alone in its account, are whole ones to everybody.
+  // Shared agents, and one that is alone in its account, count whole for every account.
   const accountOf = ({ agent }: Presence) => ((sizes.get(agent.tenantId) ?? 1) > 1 ? agent.tenantId : null);
   const partOf = (account: string | null) => (account === null ? 1 : 1 / (sizes.get(account) ?? 1));
   const fallen = agents
@@ -135,18 +130,18 @@ function findEnds(fallen: readonly Fallen[]): Int32Array {
   });
 }
 
-/** How an account sees them: the indexes of its own agents, what each of all counts, and how many were online. */
+/** An account's view: the indexes of its own agents, the weight of each of all, and how many were online. */
 type View = { own: readonly number[]; weights: Float64Array; wereOnline: number };
 
 /**
- * An account's agents in any stretch of two minutes in which more than half of those fell silent that were online when
- * it began.
+ * Finds an account's agents in any two minutes in which more than half of the agents online at their beginning fell
+ * silent.
  */
 function findOwnTogether({ fallen, ends }: Stretches, { own, weights, ...begun }: View): number[] {
   const together: number[] = [];
   let { wereOnline } = begun;
   let [count, end, held, next] = [0, 0, 0, 0];
-  // By far the longest part where many accounts fall silent at once, so that it makes nothing.
+  // This loop takes by far the longest if many accounts fall silent at once, so it allocates nothing.
   for (let start = 0; start < fallen.length && next < own.length; start += 1) {
     const weight = weights[start] ?? 0;
     for (; end < (ends[start] ?? 0); end += 1) count += weights[end] ?? 0;
@@ -157,7 +152,7 @@ function findOwnTogether({ fallen, ends }: Stretches, { own, weights, ...begun }
       next += 1;
     }
     count -= weight;
-    // Who is offline was not online any more when the stretches began that start after its silence.
+    // An offline agent was no longer online when the stretches after its silence began.
     if (first?.isOnline === false) wereOnline -= weight;
   }
   return together;

@@ -1,12 +1,13 @@
 /**
- * Ticks lie on moments this far apart, in milliseconds: waking up once for several checks costs less than waking up for
- * each of them. A second holds a whole number of them.
+ * Grid of ticks, in milliseconds: waking up once for several checks costs less than for each of them. It divides a
+ * second evenly.
  */
 const GRID_MS = 10;
 
 /**
- * Where the ticks of a monitor lie within its interval on an agent with its own clock, from 0 to below the interval, in
- * milliseconds. It follows from the names alone, so that a restart keeps it, and agents of one monitor lie apart.
+ * Returns the offset of a monitor's ticks within its interval on an agent with its own clock, from 0 to below the
+ * interval, in milliseconds. It depends only on the names, so that a restart keeps it, and a monitor's agents check at
+ * different times.
  */
 export function agentOffsetMs({
   sourceKey,
@@ -21,7 +22,7 @@ export function agentOffsetMs({
   return Math.floor((hash(`${sourceKey}/${monitorId}`) / 2 ** 32) * positions) * GRID_MS;
 }
 
-/** The first tick after a moment, both in Unix milliseconds: intervals count from the Unix epoch. */
+/** Returns the first tick after a moment, both in Unix milliseconds: intervals count from the Unix epoch. */
 export function nextTickMs(
   { offsetMs, intervalSeconds }: { offsetMs: number; intervalSeconds: number },
   afterMs: number,
@@ -31,8 +32,8 @@ export function nextTickMs(
 }
 
 /**
- * FNV-1a over the characters and then MurmurHash3's finaliser, which spreads names that differ in their last letter
- * only; 32 bits without a sign.
+ * FNV-1a over the characters and then MurmurHash3's finaliser, which spreads names that differ only in their last
+ * letter; 32 bits, unsigned.
  */
 function hash(text: string): number {
   let value = 0x811c9dc5;

@@ -1,16 +1,16 @@
 import { addProblem, isRecord, kindOf, show, type Check, type Problem } from '../input.ts';
 import type { Assertion, MonitorType } from '../monitors/monitor.ts';
 
-/** What an agent says when it checks in: `POST /agent/v1/pull`. */
+/** Body of an agent's check-in: `POST /agent/v1/pull`. */
 export type PullRequest = {
   capabilities?: string[];
   version?: string;
   arch?: string;
-  /** X25519, 32 bytes in base64: what secrets are sealed to. */
+  /** X25519, 32 bytes in base64, to which secrets are sealed. */
   publicKey?: string;
 };
 
-/** The answer to it. `work` is complete each time: what is not in it is not to be checked any more. */
+/** Response to it. `work` is always complete: other monitors are no longer to be checked. */
 export type PullAnswer = {
   agentId: string;
   agentKind: 'tenant' | 'first_party';
@@ -23,7 +23,7 @@ export type WorkType = 'http' | 'tcp' | 'icmp' | 'udp';
 /** One monitor to be checked. */
 export type WorkItem = {
   monitorId: string;
-  /** The source that the results are counted under: the agent's id. */
+  /** Source of the results: the agent's id. */
   sourceKey: string;
   type: WorkType;
   target: string;
@@ -34,25 +34,23 @@ export type WorkItem = {
   followRedirects: boolean;
   checkSpec: WorkCheckSpec;
   /**
-   * When a recheck was last requested, Unix seconds; absent = never. An item that differs is checked at once, so that
-   * an agent need not read this.
+   * When a recheck was last requested, in Unix seconds; absent = never. An item that differs is checked at once, so
+   * agents need not read this.
    */
   askedAt?: number;
   /**
-   * `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent where the monitor has none, or
+   * `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent if the monitor has none, or
    * they are withheld.
    */
   sealedSecrets?: string;
   /**
-   * Why the monitor's secrets are not in the item: no key to seal them to, or another key than the one that was pinned.
-   * A result without them is no vote.
+   * Why the monitor's secrets are missing: no key to seal them to, or another key than the pinned one. A result without
+   * them is no vote.
    */
   secretsWithheld?: Withholding;
 };
 
-/**
- * The settings of an item; only the keys of its type. A monitor's body match is the first assertion, on `text_body`.
- */
+/** Settings of an item; only the keys of its type. A monitor's body match is the first assertion, on `text_body`. */
 export type WorkCheckSpec = {
   request?: {
     headers?: Record<string, string>;
@@ -61,13 +59,13 @@ export type WorkCheckSpec = {
     body?: string;
     bodySecret?: boolean;
     contentType?: string;
-    /** Whether requests carry a `traceparent`, whose ids follow from the check (docs/agents.md). */
+    /** Whether requests contain a `traceparent`, whose ids derive from the check (docs/agents.md). */
     traceparent?: true;
   };
   assertions?: Assertion[];
   /**
-   * Escapes of a `utf8` payload are resolved already: it is sent as it stands here. Bytes that are no text come as
-   * `hex`. Beside `hex`, also that of a sealed payload, `expect` with `contains` is hex.
+   * Escapes of a `utf8` payload are already resolved: it is sent as it is. Bytes that are not text are `hex`. With
+   * `hex`, even of a sealed payload, `expect` with `contains` is hex.
    */
   transport?: {
     payload?: string;
@@ -79,7 +77,7 @@ export type WorkCheckSpec = {
   ping?: { count?: number; lossDegradedPct?: number; rttDegradedMs?: number };
 };
 
-/** What the sealed box of an item holds. The payload is as in `WorkCheckSpec`. */
+/** Contents of an item's sealed box. The payload is as in `WorkCheckSpec`. */
 export type WorkSecrets = {
   secretHeaders?: Record<string, string>;
   auth?: { token?: string; username?: string; password?: string };
@@ -88,18 +86,18 @@ export type WorkSecrets = {
   payloadEncoding?: 'utf8' | 'hex';
 };
 
-/** One result: `POST /agent/v1/ingest` takes up to 1,000 of them. */
+/** One result; `POST /agent/v1/ingest` accepts up to 1,000 of them. */
 export type AgentResult = {
   monitorId: string;
   ok: boolean;
-  /** Null when all is well; any text where not. `unsupported_by_agent` is no vote. */
+  /** Null if all is well; otherwise any text. `unsupported_by_agent` is no vote. */
   cause: string | null;
   latencyMs: number | null;
   httpStatus: number | null;
-  /** Works, but not well; with `ok` only. */
+  /** The target works, but not well; only with `ok`. */
   degraded?: boolean;
   /**
-   * The start of the probe in Unix seconds, decimals allowed: the identity of the result, so that a repeated one counts
+   * Start of the probe in Unix seconds, decimals allowed: the identity of the result, so that a repeated one counts
    * once.
    */
   ts: number;
@@ -109,8 +107,8 @@ export type AgentResult = {
 };
 
 /**
- * Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date. `answer` is the one that made the check fail,
- * with the first failure of a monitor.
+ * Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date. `answer` is the response that made the check
+ * fail, with the first failure of a monitor.
  */
 export type AgentResultDetail = {
   daysRemaining?: number;
@@ -120,39 +118,39 @@ export type AgentResultDetail = {
   answer?: AgentAnswer;
 };
 
-/** The start of an answer, as text: without what the check's secrets may be in (core/incidents/evidence.ts). */
+/** Start of a response, as text, without parts that may contain the check's secrets (core/incidents/evidence.ts). */
 export type AgentAnswer = {
   headers?: Record<string, string>;
   body?: string | null;
   bodyWithheld?: 'secrets' | 'not_text';
 };
 
-/** What became of the results. Dropped ones would be dropped again. */
+/** Outcome of the results. Dropped ones would be dropped again. */
 export type IngestAnswer = {
   accepted: number;
   dropped: number;
   droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
   /**
-   * Monitors that are worth a recheck before their next tick (D-47). It is due this many milliseconds after the failing
-   * probe's start, and to be ignored where that is past.
+   * Monitors that need a recheck before their next tick (D-47). It is due this many milliseconds after the failing
+   * probe's start, and ignored if that is past.
    */
   recheck: { monitorId: string; afterMs: number }[];
 };
 
-/** Results of one ingest at the most. */
+/** Maximum number of results per ingest. */
 export const MAX_INGEST_RESULTS = 1000;
 
-/** A cause that says that the agent could not measure, which is no vote. */
+/** A cause that means that the agent could not measure, which is no vote. */
 export const UNSUPPORTED_BY_AGENT = 'unsupported_by_agent';
 
-/** What an object with these checks reads as; every key may be missing. */
+/** Result of reading an object with these checks; every key may be missing. */
 type Shape<Checks extends Record<string, Check<unknown>>> = {
   [Key in keyof Checks]?: Checks[Key] extends Check<infer Value> ? Value : never;
 };
 
 /**
- * Reads the fields of an object that we know and ignores all others: agents of other makers send more. Null is as good
- * as absent. An empty field stands for the request's body itself; undefined where the value is no object.
+ * Reads the known fields of an object and ignores all others, which third-party agents may send. Null is the same as
+ * absent. An empty field stands for the request's body itself; undefined if the value is not an object.
  */
 export function readKnownFields<Checks extends Record<string, Check<unknown>>>(
   checks: Checks,
@@ -167,19 +165,19 @@ export function readKnownFields<Checks extends Record<string, Check<unknown>>>(
     if (entry !== undefined && entry !== null)
       read[key] = check(entry, field === '' ? key : `${field}.${key}`, problems);
   }
-  // Each value came out of the check of its own key.
+  // Each value was returned by the check of its own key.
   return read as Shape<Checks>;
 }
 
-/** A text of any length and content, which is cleaned before it is stored. */
+/** Accepts a text of any length and content, which is cleaned before it is stored. */
 export const looseText: Check<string> = (value, field, problems) =>
   typeof value === 'string' ? value : addProblem(problems, field, { expected: 'a string', got: kindOf(value) });
 
-/** Exactly true or false. */
+/** Accepts exactly true or false. */
 export const flag: Check<boolean> = (value, field, problems) =>
   typeof value === 'boolean' ? value : addProblem(problems, field, { expected: 'true or false', got: show(value) });
 
-/** A list of at most `max` items; a bad item is named by its index. */
+/** Accepts a list of at most `max` items; a bad item is named by its index. */
 export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
   return (value, field, problems) => {
     if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
@@ -191,27 +189,27 @@ export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
   };
 }
 
-/** What an agent can measure, as it names it at its check-in. `cert` is the certificate of an http exchange. */
+/** Capabilities that an agent can report at its check-in. `cert` is the certificate of an http exchange. */
 export const AGENT_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'] as const;
 export type AgentCapability = (typeof AGENT_CAPABILITIES)[number];
 
 /**
- * Why a source cannot run a monitor. The agent lacks the capability, showed no key to seal the secrets to, or another
- * key than at first.
+ * Why a source cannot run a monitor. The agent lacks the capability, sent no key to seal the secrets to, or another key
+ * than at first.
  */
 export type Inability = 'capability' | 'no_key' | 'other_key';
 
 /** Why no secrets are sealed to an agent. */
 export type Withholding = Exclude<Inability, 'capability'>;
 
-/** A customer's agent as it last checked in; shared agents run everything that agents check. */
+/** A private agent as it last checked in; shared agents run everything that agents check. */
 type AbleAgent = {
   /** Null = it has not checked in yet. */
   capabilities: readonly string[] | null;
   secretsWithheld: Withholding | null;
 };
 
-/** Why an agent cannot run a monitor; null where it can, or where it has not said yet what it can. */
+/** Returns why an agent cannot run a monitor; null if it can, or has not reported its capabilities yet. */
 export function findInability(agent: AbleAgent, monitor: { type: MonitorType; hasSecrets: boolean }): Inability | null {
   if (agent.capabilities === null) return null;
   if (!agent.capabilities.includes(monitor.type)) return 'capability';
@@ -219,8 +217,8 @@ export function findInability(agent: AbleAgent, monitor: { type: MonitorType; ha
 }
 
 /**
- * Finds why an agent gets no secrets, by the key that it shows and the one that was pinned. Null = no key was shown;
- * none is pinned yet, and then the shown one is. Null where it gets them.
+ * Returns why an agent gets no secrets, by its current key and the pinned one. A null key = none was sent; none is
+ * pinned yet, and then the current one is. Null if it gets them.
  */
 export function findWithholding(shownKey: string | null, pinnedKey: string | null): Withholding | null {
   if (shownKey === null) return 'no_key';

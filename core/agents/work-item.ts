@@ -14,15 +14,15 @@ import {
 } from '../monitors/monitor.ts';
 import type { WorkCheckSpec, WorkItem, WorkSecrets, WorkType } from './wire.ts';
 
-/** A payload on its way to an agent: `utf8` stands as it is sent, without escapes; what is no text goes as `hex`. */
+/** A payload as sent to an agent: `utf8` without escapes; bytes that are not text as `hex`. */
 type WorkPayload = { payload: string; payloadEncoding: PayloadEncoding };
 
-// A byte order mark is part of what is sent.
+// A byte order mark is part of the payload.
 const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A stored payload with its escapes resolved (D-24); null where it does not fit its encoding, which nothing that was
- * checked at write does.
+ * Resolves the escapes of a stored payload (D-24); null if it does not fit its encoding, which validation on write
+ * prevents.
  */
 function resolvePayload(payload: string, encoding: PayloadEncoding): WorkPayload | null {
   const bytes = decodePayload(payload, encoding);
@@ -34,8 +34,8 @@ function resolvePayload(payload: string, encoding: PayloadEncoding): WorkPayload
 }
 
 /**
- * The text that an answer must contain, in the form that goes with the payload's encoding on the way (D-65). Bytes that
- * had to become hex must not have it read as hex. A pattern is text beside either.
+ * Encodes the text that a response must contain like the payload on the wire (D-65). Text beside bytes that had to
+ * become hex would be read as hex. A pattern is text in both cases.
  */
 function expectationBeside<Spec extends AnswerExpectation>(spec: Spec, sentAs: PayloadEncoding): Spec {
   const { expect, expectMode } = spec;
@@ -44,8 +44,8 @@ function expectationBeside<Spec extends AnswerExpectation>(spec: Spec, sentAs: P
 }
 
 /**
- * The payload of a work item as monitors have it: text with its backslashes escaped, so that nothing is resolved twice,
- * or hex.
+ * Returns the payload of a work item in stored form: text with its backslashes escaped, so that nothing is resolved
+ * twice, or hex.
  */
 function storedPayload({ payload, payloadEncoding }: WorkPayload): string {
   return payloadEncoding === 'hex' ? payload : payload.replaceAll('\\', String.raw`\\`);
@@ -64,7 +64,7 @@ function hexOf(bytes: Uint8Array): string {
 }
 
 /**
- * A monitor as an agent's work describes it, without its secrets. `askedAt`: when a recheck was last requested, Unix
+ * A monitor as described in an agent's work, without its secrets. `askedAt`: when a recheck was last requested, in Unix
  * seconds; null = never.
  */
 export type AssignedMonitor = {
@@ -77,7 +77,7 @@ export type AssignedMonitor = {
 type WorkSpecPart = (settings: AssignedMonitor['settings']) => WorkCheckSpec | null;
 
 /**
- * What a monitor is to the agent that checks it, without secrets. Null where no agent checks its type, or its payload
+ * Returns a monitor's work item for its agent, without secrets. Null if agents do not check its type, or its payload
  * does not fit its encoding.
  */
 export function workItemOf(
@@ -104,8 +104,7 @@ export function workItemOf(
 }
 
 /**
- * What an agent must know beside the item, in clear: to be sealed. Null where the secret payload does not fit its
- * encoding.
+ * Returns the secrets for an agent, in plain text, to be sealed. Null if the secret payload does not fit its encoding.
  */
 export function workSecretsOf(
   { payload, ...secrets }: MonitorSecrets,
@@ -116,10 +115,7 @@ export function workSecretsOf(
   return resolved === null ? null : { ...secrets, ...resolved };
 }
 
-/**
- * An item whose secrets go along: what is expected of an answer is in the form that goes with the sealed payload's
- * encoding (D-65).
- */
+/** Returns an item to be sent with its secrets: the expected response is encoded like the sealed payload (D-65). */
 export function besideSecrets(
   item: WorkItem,
   { payloadEncoding }: WorkSecrets,
@@ -134,10 +130,7 @@ export function besideSecrets(
   };
 }
 
-/**
- * What a probe of ours needs to know of an item and its opened secrets. Null for a type or method that this version
- * does not know.
- */
+/** Returns the probe's target of an item and its opened secrets. Null for a type or method unknown to this version. */
 export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget | null {
   const type = workTypeOf(item.type);
   const method = HTTP_METHODS.find((known) => known === item.method) ?? null;
@@ -151,7 +144,7 @@ export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget
     timeoutMs,
     method,
     expectedStatus,
-    // It is among the assertions.
+    // The body match is among the assertions.
     bodyMatch: null,
     followRedirects,
     checkSpec: {
@@ -178,8 +171,8 @@ function httpSpec({ checkSpec: { request, assertions = [] }, bodyMatch }: Assign
 }
 
 /**
- * Of a secret payload not even the encoding is said here. It goes with the payload, and `besideSecrets` brings what is
- * expected in line with it.
+ * Omits even the encoding of a secret payload. It is sealed with the payload, and `besideSecrets` adapts the expected
+ * response to it.
  */
 function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']): WorkCheckSpec | null {
   if (transport === undefined) return {};
@@ -196,7 +189,7 @@ function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']
   return { transport: { ...expected, ...resolved } };
 }
 
-/** A transport as monitors have it; a secret payload has its encoding, `sealedAs`, from its box. */
+/** Returns a transport in stored form; a secret payload's encoding, `sealedAs`, comes from its box. */
 function transportOf(
   { payload, ...transport }: NonNullable<WorkCheckSpec['transport']>,
   sealedAs: PayloadEncoding,
