@@ -1,16 +1,16 @@
-/** How often a rule repeats; what is more frequent than hours is no maintenance. */
+/** Frequencies of a rule; maintenance more often than hourly makes no sense. */
 const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY'] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
 
-/** Days of the week from Monday on, as RRULE writes them; their index is that of `RecurrenceRule`. */
+/** Days of the week from Monday on, as in RRULE; their index is that of `RecurrenceRule`. */
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 
-/** A day of the week; `nth` counts those of a month or a year, from the end where negative; null = each. */
+/** A day of the week; `nth` counts those of a month or a year, negative from the end; null = each. */
 export type RuleWeekday = { weekday: number; nth: number | null };
 
 /**
- * A rule of RFC 5545 (RRULE), read. Lists are null where the rule has no such part; days of the week count from
- * Monday = 0. `until` is in Unix milliseconds, of a local time or of a moment, and itself included.
+ * A parsed rule of RFC 5545 (RRULE). Lists are null if the rule has no such part; days of the week count from Monday =
+ * 0. `until` is inclusive, in Unix milliseconds, of a local time or of a moment.
  */
 export type RecurrenceRule = {
   frequency: Frequency;
@@ -29,16 +29,16 @@ export type RecurrenceRule = {
   positions: readonly number[] | null;
 };
 
-/** The longest text of a rule or a cron expression, in characters. */
+/** Maximum length of a rule or a cron expression, in characters. */
 export const LONGEST_RULE = 500;
 
-/** The most starts of a window on one day: one in each hour. */
+/** Maximum number of starts of a window per day: one per hour. */
 export const MAX_STARTS_A_DAY = 24;
 
 const MAX_INTERVAL = 10_000;
 const MAX_COUNT = 10_000;
 
-/** The parts that are lists of numbers, with their least and greatest value; `isSigned`: also counted from the end. */
+/** Parts that are lists of numbers, with their minimum and maximum; `isSigned`: also counted from the end. */
 const LISTS = {
   BYMONTH: { least: 1, most: 12, isSigned: false },
   BYWEEKNO: { least: 1, most: 53, isSigned: true },
@@ -51,7 +51,7 @@ const LISTS = {
 } as const;
 type ListName = keyof typeof LISTS;
 
-/** Parts that RFC 5545 gives a meaning with some frequencies only. */
+/** Parts that RFC 5545 defines only for some frequencies. */
 const ONLY_WITH: Readonly<Record<string, readonly Frequency[]>> = {
   BYWEEKNO: ['YEARLY'],
   BYYEARDAY: ['YEARLY', 'HOURLY'],
@@ -60,10 +60,10 @@ const ONLY_WITH: Readonly<Record<string, readonly Frequency[]>> = {
 
 const KNOWN_PARTS = ['FREQ', 'INTERVAL', 'COUNT', 'UNTIL', 'WKST', 'BYDAY', ...Object.keys(LISTS)];
 
-/** Says in a sentence what is wrong with a rule. */
+/** An invalid rule; the message explains the fault in a sentence. */
 class RuleError extends Error {}
 
-/** Reads the text of a rule, such as `FREQ=MONTHLY;BYDAY=2SU`; `message` is a sentence about what is wrong with it. */
+/** Parses the text of a rule, such as `FREQ=MONTHLY;BYDAY=2SU`; `message` explains the fault in a sentence. */
 export function readRule(text: string): { ok: true; rule: RecurrenceRule } | { ok: false; message: string } {
   try {
     const rule = ruleOf(partsOf(text));
@@ -133,7 +133,7 @@ function readNumber(parts: ReadonlyMap<string, string>, name: string, most: numb
   return number;
 }
 
-/** The numbers of a list in order, each once. */
+/** Returns the numbers of a list in order, each once. */
 function readList(parts: ReadonlyMap<string, string>, name: ListName): number[] | null {
   const value = parts.get(name);
   if (value === undefined) return null;
@@ -179,7 +179,7 @@ function readWeekStart(value = 'MO'): number {
   return weekday;
 }
 
-/** A date is that whole day. */
+/** A date means that whole day. */
 function readUntil(value: string | undefined): { ms: number; isMoment: boolean } | null {
   if (value === undefined) return null;
   const [, year, month, day, hour = '23', minute = '59', second = '59', zone] =
@@ -194,7 +194,7 @@ function readUntil(value: string | undefined): { ms: number; isMoment: boolean }
   return { ms, isMoment: zone !== undefined };
 }
 
-/** Positions in an hour that has not as many starts; of longer periods it depends on their days. */
+/** Refuses positions beyond the starts of an hour; with longer periods the number of starts depends on their days. */
 function refuseNever({ frequency, minutes, seconds, positions }: RecurrenceRule): void {
   const starts = (minutes?.length ?? 1) * (seconds?.length ?? 1);
   if (frequency === 'HOURLY' && positions?.every((position) => Math.abs(position) > starts) === true)

@@ -1,7 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { Frequency, RecurrenceRule, RuleWeekday } from './rrule.ts';
 
-/** A day as the parts of a rule look at it; `number` counts days from 1970-01-01, days of the week from Monday = 0. */
+/**
+ * A day with the numbers that parts of a rule match; `number` counts days from 1970-01-01, days of the week from Monday
+ * = 0.
+ */
 type Day = {
   number: number;
   year: number;
@@ -13,17 +16,17 @@ type Day = {
   weekday: number;
 };
 
-/** What repeats with each `interval`: the days of a period, with its times of day in milliseconds. */
+/** The unit that repeats with each `interval`: the days of a period, with its times of day in milliseconds. */
 type Period = { firstDay: number; days: number; times: readonly number[] };
 
-/** What is listed of a rule that begins with `startMs`. */
+/** The listed span of a rule that begins at `startMs`. */
 type LocalSpan = { startMs: number; fromMs: number; toMs: number; alsoBefore: boolean };
 
 /**
- * The local times at which a rule takes place, in order from `fromMs` to before `toMs`, none before the start. All
- * are Unix milliseconds of the same date and time in UTC; what the rule leaves open it takes from the start, which
- * counts only where it fits the rule itself. `until` of a moment is left to the caller. `alsoBefore`: as if the rule
- * had been there all the time, and without its end by COUNT.
+ * Lists the local times at which a rule takes place, in order from `fromMs` to before `toMs`, none before the start.
+ * All are Unix milliseconds of the same date and time in UTC; parts missing from the rule come from the start, which
+ * counts only if it matches the rule itself. `until` of a moment is left to the caller. `alsoBefore`: as if the rule
+ * had always existed, and without its end by COUNT.
  *
  * A period costs a comparison for each of its days: ten years of any rule take some milliseconds.
  */
@@ -36,7 +39,7 @@ export function* listRuleStarts(
   const full = complete(rule, startMs);
   const untilMs = rule.until === null || rule.until.isMoment ? Infinity : rule.until.ms;
   const first = periodNumber(rule, startMs);
-  // Counting begins with the start; all others begin where they are asked for.
+  // Rules with COUNT are counted from the start; all others begin at the requested time.
   const skipped = count === null ? Math.floor((periodNumber(rule, earliestMs) - first) / rule.interval) : 0;
   const days = dayReader();
   let found = 0;
@@ -45,7 +48,7 @@ export function* listRuleStarts(
     if (period.firstDay * DAY_MS >= Math.min(toMs, untilMs + 1)) return;
     if (period.times.length === 0) continue;
     if (rule.frequency === 'HOURLY' && !isDay(full, days(period.firstDay))) {
-      // None of the hours that are left of this day.
+      // None of this day's remaining hours matches.
       no += Math.floor((period.firstDay * 24 + 23 - no) / rule.interval) * rule.interval;
       continue;
     }
@@ -58,7 +61,7 @@ export function* listRuleStarts(
   }
 }
 
-/** The rule with what it takes from its start. */
+/** Returns the rule with the parts that come from its start. */
 function complete(rule: RecurrenceRule, startMs: number): RecurrenceRule {
   const start = new Date(startMs);
   const { frequency, weekdays, months, weeks, yearDays, monthDays } = rule;
@@ -79,7 +82,7 @@ function complete(rule: RecurrenceRule, startMs: number): RecurrenceRule {
   };
 }
 
-/** Periods count from 1970 on. Where a rule has numbers of weeks, its years are made of weeks. */
+/** Returns the number of a period, counted from 1970. Years of a rule with week numbers consist of whole weeks. */
 function periodNumber({ frequency, weekStart, weeks }: RecurrenceRule, localMs: number): number {
   const date = new Date(localMs);
   const day = Math.floor(localMs / DAY_MS);
@@ -115,7 +118,7 @@ function timesOf(hours: readonly number[], minutes: readonly number[], seconds: 
   );
 }
 
-/** All starts of a period, in order. */
+/** Lists all starts of a period, in order. */
 function* startsOf(rule: RecurrenceRule, period: Period, dayAt: (number: number) => Day): Generator<number, void> {
   const { firstDay, days, times } = period;
   if (times.length === 0) return;
@@ -129,7 +132,7 @@ function* startsOf(rule: RecurrenceRule, period: Period, dayAt: (number: number)
   }
 }
 
-/** Whether all parts of a rule that limit days have this one. */
+/** Reports whether all parts of a rule that limit days match this one. */
 function isDay({ months, weeks, yearDays, monthDays, weekdays, ...rule }: RecurrenceRule, day: Day): boolean {
   if (months?.includes(day.month) === false) return false;
   if (monthDays !== null && !isListed(monthDays, day.monthDay, day.daysOfMonth)) return false;
@@ -152,7 +155,7 @@ function isWeekday({ weekday, nth }: RuleWeekday, day: Day, isOfYear: boolean): 
   return Math.ceil((nth > 0 ? number : all + 1 - number) / 7) === Math.abs(nth);
 }
 
-/** The week of a day and the year that it belongs to, with how many weeks that year has. */
+/** Returns the week of a day, the year it belongs to, and that year's number of weeks. */
 function weekOf(day: Day, weekStart: number): { week: number; year: number; weeksOfYear: number } {
   const isReached = (year: number) => firstWeekOf(year, weekStart) <= day.number;
   const year = [day.year + 1, day.year].find(isReached) ?? day.year - 1;
@@ -160,13 +163,13 @@ function weekOf(day: Day, weekStart: number): { week: number; year: number; week
   return { week: Math.floor((day.number - first) / 7) + 1, year, weeksOfYear: (next - first) / 7 };
 }
 
-/** The first day of the first week of a year, which has at least four days in it. */
+/** Returns the first day of the first week of a year, which has at least four days in it. */
 function firstWeekOf(year: number, weekStart: number): number {
   const fourth = firstDayOf(year, 0) + 3;
   return fourth - ((weekdayOf(fourth) - weekStart + 7) % 7);
 }
 
-/** Reads days, the last one from memory: 24 hours are on the same. */
+/** Returns a function that reads days and caches the last one: 24 hours share a day. */
 function dayReader(): (number: number) => Day {
   let last: Day | null = null;
   return (number) => (last = last?.number === number ? last : dayOf(number));
@@ -193,7 +196,7 @@ function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }
 
-/** The first day of a month, which may lie in another year. */
+/** Returns the first day of a month; month numbers may exceed the year. */
 function firstDayOf(year: number, month: number): number {
   return Date.UTC(year + Math.floor(month / 12), ((month % 12) + 12) % 12, 1) / DAY_MS;
 }

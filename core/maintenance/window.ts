@@ -1,13 +1,13 @@
 import { readNamedZone, toInstant } from '../time-zones.ts';
 import { DAY_SECONDS } from '../time.ts';
 
-/** What becomes of alerts to chats: they wait until the end, are never sent, or are sent at once. */
+/** Treatment of alerts to chats: they wait until the end, are never sent, or are sent at once. */
 export type AlertsDuring = 'hold' | 'drop' | 'send';
 
-/** Whether maintenance is left out of uptime and SLA. */
+/** Whether maintenance is excluded from uptime and SLA. */
 export type SlaDuring = 'exclude' | 'count';
 
-/** A window as its owner plans it, complete. Moments are Unix seconds. */
+/** Complete settings of a window. Moments are Unix seconds. */
 export type WindowSettings = {
   name: string;
   description: string;
@@ -15,24 +15,24 @@ export type WindowSettings = {
   allMonitors: boolean;
   monitorIds: readonly string[];
   tags: readonly string[];
-  /** The start as it was given in local time, `2026-11-30T02:00`; null where a moment was given. */
+  /** The start as entered in local time, `2026-11-30T02:00`; null if a moment was given. */
   localStart: string | null;
   timezone: string;
   startsAt: number;
   durationSeconds: number;
-  /** Five fields over the zone's clock, or an RRULE of RFC 5545; both null: the window takes place once. */
+  /** Five cron fields in the zone's local time, or an RRULE of RFC 5545; both null: the window takes place once. */
   cron: string | null;
   rrule: string | null;
   alerts: AlertsDuring;
   sla: SlaDuring;
-  /** After the end alerts wait for so much longer, so that monitors can recover. */
+  /** Further delay of alerts after the end, so that monitors can recover. */
   settleSeconds: number;
 };
 
-/** A time at which a window takes place, in Unix milliseconds. */
+/** Time of one occurrence of a window, in Unix milliseconds. */
 export type Occurrence = { startsAtMs: number; endsAtMs: number };
 
-/** A window as it is stored, with the occurrence that is in progress and the next one that is not skipped. */
+/** A window as stored, with the occurrence in progress and the next one that is not skipped. */
 export type MaintenanceWindow = WindowSettings & {
   id: string;
   tenantId: string;
@@ -44,7 +44,7 @@ export type MaintenanceWindow = WindowSettings & {
   next: Occurrence | null;
 };
 
-/** Whether a window is in progress, comes, or is over. */
+/** Returns whether a window is in progress, scheduled, or over. */
 export function statusOfWindow({
   current,
   next,
@@ -54,45 +54,48 @@ export function statusOfWindow({
   return next === null && !hasMore ? 'ended' : 'scheduled';
 }
 
-/** Lengths of an occurrence, in seconds. */
+/** Minimum and maximum length of an occurrence, in seconds. */
 export const SHORTEST_SECONDS = 60;
 export const LONGEST_SECONDS = 30 * DAY_SECONDS;
 
-/** The longest time to settle, in seconds. */
+/** Maximum time to settle, in seconds. */
 export const LONGEST_SETTLE_SECONDS = 3600;
 
 /**
- * Windows begin at most this long before they are entered, and this long after it, in seconds. A rule has no past: it
- * may be edited for as long as it takes place.
+ * How far in the past and future a window may begin when entered, in seconds. A rule's start may be much older: it may
+ * be edited for as long as it takes place.
  */
 const PAST_SECONDS = 31 * DAY_SECONDS;
 const PAST_SECONDS_OF_RULES = 10 * 366 * DAY_SECONDS;
 const FUTURE_SECONDS = 366 * DAY_SECONDS;
 
-/** The most windows of a tenant that are not over, and the most that are kept with those that are. */
+/** Maximum number of a tenant's windows that are not over, and in all. */
 export const MAX_WINDOWS = 500;
 export const MAX_KEPT_WINDOWS = 10_000;
 
-/** The most monitors of all windows of a tenant that are in progress, begin soon or ended within the hour, together. */
+/**
+ * Maximum number of monitors in all windows of a tenant that are in progress, begin soon or ended within the hour,
+ * together.
+ */
 export const MAX_COVERED = 100_000;
 
-/** Of a tenant with more than a tenth of that it is this many times its monitors. */
+/** For a tenant with more than a tenth of that many monitors the limit is this many times their number. */
 export const MAX_TIMES_ALL = 10;
 
-/** The most occurrences of a tenant's windows that are planned ahead. */
+/** Maximum number of a tenant's planned occurrences. */
 export const MAX_OCCURRENCES = 40_000;
 
-/** A start as it was sent: a moment, or a local time with its zone; null = now. */
+/** A start as sent: a moment, or a local time with its zone; null = now. */
 type Start = { at: number | string | null; timezone: string | null; isRecurring: boolean };
 
-/** What comes of reading a start: `field` and a sentence about it where it is none. */
+/** Result of reading a start: `field` and a sentence about it if it is invalid. */
 type ReadStart =
   | { ok: true; startsAt: number; localStart: string | null; timezone: string }
   | { ok: false; field: string; message: string };
 
 /**
- * Reads the start of a window, in Unix seconds. Of a local time that there is twice it is the first, and one that the
- * clocks skip is the first moment after the gap.
+ * Reads the start of a window, in Unix seconds. For an ambiguous local time it is the first of the two, for a skipped
+ * one the first moment after the gap.
  */
 export function readStart({ at, timezone, isRecurring }: Start, nowSeconds: number): ReadStart {
   const named = readNamedZone('timezone', timezone ?? 'UTC');
@@ -112,7 +115,7 @@ export function readStart({ at, timezone, isRecurring }: Start, nowSeconds: numb
   return { ok: true, startsAt: read.at, localStart: typeof at === 'string' ? at : null, timezone: zone };
 }
 
-/** The moment of a local time such as `2026-11-30T02:00` in a zone, in Unix seconds. */
+/** Converts a local time such as `2026-11-30T02:00` in a zone to Unix seconds. */
 export function readLocal(
   field: string,
   text: string,
@@ -124,7 +127,7 @@ export function readLocal(
   return { ok: true, at: Math.floor(toInstant(localMs, zone) / 1000) };
 }
 
-/** Maintenance of a monitor, as alerts look at it; `untilMs` includes the time to settle. */
+/** Maintenance of a monitor, as far as it affects alerts; `untilMs` includes the time to settle. */
 export type AlertMaintenance = {
   occurrenceNo: number;
   windowId: string;
@@ -135,8 +138,8 @@ export type AlertMaintenance = {
 };
 
 /**
- * What the windows that a monitor is in mean together for an alert. It is held where any of them holds, until the last
- * of those is over, dropped where the others drop, and sent where all send. Null outside maintenance.
+ * Chooses the window that decides an alert's treatment. It is held if any window holds, until the last of those is
+ * over, otherwise dropped if any drops, and sent if all send. Null outside maintenance.
  */
 export function chooseMaintenance(windows: readonly AlertMaintenance[]): AlertMaintenance | null {
   const last = (alerts: AlertsDuring) =>
