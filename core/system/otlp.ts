@@ -4,28 +4,28 @@ import { cleanText } from '../foreign-text.ts';
 import { TIMING_NAMES, withoutQuery } from '../incidents/evidence.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 
-/** A value of an attribute, as OTLP writes it in JSON: 64-bit integers are text. */
+/** A value of an attribute in OTLP's JSON: 64-bit integers are text. */
 type AnyValue = { stringValue: string } | { intValue: string } | { doubleValue: number } | { boolValue: boolean };
 
 type Attribute = { key: string; value: AnyValue };
 
-/** What a process says of itself with all that it sends. */
+/** The attributes that a process sends with all its data. */
 type Resource = { attributes: Attribute[] };
 
-/** Who measured: this program, in its version. */
+/** The instrumentation: this program, with its version. */
 type Scope = { name: string; version: string };
 
-/** A message's `resource` and `scope`, the same in all that a process sends. */
+/** A message's `resource` and `scope`, the same in all messages of a process. */
 export type Origin = { resource: Resource; scope: Scope };
 
-/** Attributes in the form of OTLP; what is null or undefined is left out. */
+/** Returns attributes in OTLP form, without null and undefined ones. */
 export function attributesOf(values: Readonly<Record<string, string | number | null | undefined>>): Attribute[] {
   return Object.entries(values).flatMap(([key, value]) =>
     value === null || value === undefined ? [] : [{ key, value: valueOf(value) }],
   );
 }
 
-/** A moment in Unix nanoseconds, as text: numbers are not that exact. Exact to a microsecond. */
+/** Converts a moment to Unix nanoseconds, as text: numbers are not precise enough. Exact to a microsecond. */
 function nanosecondsOf(unixMs: number): string {
   return `${Math.round(unixMs * 1000)}000`;
 }
@@ -35,7 +35,7 @@ function valueOf(value: string | number): AnyValue {
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** A check that failed, as its span shows it. Times in milliseconds, moments in Unix milliseconds. */
+/** A failed check, as its span shows it. Times in milliseconds, moments in Unix milliseconds. */
 export type FailedCheck = {
   ids: TraceIds;
   tenantId: string;
@@ -50,7 +50,7 @@ export type FailedCheck = {
   reason: string | null;
 };
 
-/** A span of OTLP; the names are those of its JSON. */
+/** A span of OTLP with the field names of its JSON. */
 export type OtlpSpan = {
   traceId: string;
   spanId: string;
@@ -71,10 +71,10 @@ const INTERNAL = 1;
 const CLIENT = 3;
 const ERROR = 2;
 
-/** Characters of texts that a target or its owner wrote. */
+/** Maximum length of texts from a target or its owner, in characters. */
 const MAX_TEXT = 500;
 
-/** The steps of an exchange by their names as spans. */
+/** Span names of the steps of an exchange. */
 const STEP_NAMES = {
   dnsMs: 'dns',
   connectMs: 'connect',
@@ -83,12 +83,12 @@ const STEP_NAMES = {
   downloadMs: 'download',
 } as const satisfies Record<keyof Timings, string>;
 
-/** The request that exports the spans of failed checks, those of their steps included. */
+/** Builds the request that exports the spans of failed checks, including those of their steps. */
 export function traceRequestOf(checks: readonly FailedCheck[], { resource, scope }: Origin): TraceRequest {
   return { resourceSpans: [{ resource, scopeSpans: [{ scope, spans: checks.flatMap(spansOf) }] }] };
 }
 
-/** The span of the check, whose id its request carried, and one below it for each step that was measured. */
+/** Returns the span of the check, whose id its request contained, and a child span for each measured step. */
 function spansOf(check: FailedCheck): OtlpSpan[] {
   const { ids, monitor, startedAtMs, endedAtMs, reason } = check;
   const span: OtlpSpan = {
@@ -104,7 +104,7 @@ function spansOf(check: FailedCheck): OtlpSpan[] {
   return [span, ...stepsOf(check)];
 }
 
-/** The steps one after the other: those of redirects are added up, so that each is there once. */
+/** Returns the steps one after the other: those of redirects are added up, so that each occurs once. */
 function stepsOf({ ids, startedAtMs, timings }: FailedCheck): OtlpSpan[] {
   const steps: OtlpSpan[] = [];
   let atMs = startedAtMs;
@@ -130,7 +130,7 @@ function describe({ tenantId, monitor, source, httpStatus, verdict, cause }: Fai
   return attributesOf({
     ...(monitor.type === 'http' ? describeRequest(monitor) : describeTarget(monitor)),
     'http.response.status_code': httpStatus,
-    // A status is an error by its number (OpenTelemetry's conventions for HTTP).
+    // `error.type` of a status is its number (OpenTelemetry's conventions for HTTP).
     'error.type': cause === null ? '_OTHER' : cause.replace(/^status_(?=\d{3}$)/, ''),
     'spotcheck.tenant.id': tenantId,
     'spotcheck.monitor.id': monitor.id,
@@ -145,7 +145,7 @@ function describe({ tenantId, monitor, source, httpStatus, verdict, cause }: Fai
 
 type Described = Readonly<Record<string, string | number | null>>;
 
-/** Of the URL neither a user nor what follows the path, which may carry credentials. */
+/** Omits the URL's user and the part after its path, which may contain credentials. */
 function describeRequest({ target, method }: FailedCheck['monitor']): Described {
   const shown = withoutQuery(target);
   const [, scheme = '', host = '', port] = /^(https?):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?/i.exec(shown) ?? [];
@@ -165,7 +165,7 @@ function describeTarget({ type, target }: FailedCheck['monitor']): Described {
   return { 'spotcheck.target': withoutQuery(target) };
 }
 
-/** A metric as the registry of a process has it. */
+/** A metric as in the registry of a process. */
 type RegisteredMetric = {
   name: string;
   help: string;
@@ -173,7 +173,7 @@ type RegisteredMetric = {
   values: readonly RegisteredValue[];
 };
 
-/** One sample; those of a histogram say by `metricName` what they are. */
+/** One sample; in a histogram `metricName` tells its samples apart. */
 type RegisteredValue = {
   value: number;
   labels: Readonly<Partial<Record<string, string | number>>>;
@@ -184,7 +184,7 @@ type Point = { attributes: Attribute[]; startTimeUnixNano?: string; timeUnixNano
 type NumberPoint = Point & { asDouble: number };
 type HistogramPoint = Point & { count: string; sum: number; bucketCounts: string[]; explicitBounds: number[] };
 
-/** A metric of OTLP; the names are those of its JSON. */
+/** A metric of OTLP with the field names of its JSON. */
 export type OtlpMetric = { name: string; description: string } & (
   | { gauge: { dataPoints: NumberPoint[] } }
   | { sum: { dataPoints: NumberPoint[]; aggregationTemporality: number; isMonotonic: true } }
@@ -197,12 +197,12 @@ type ScopeMetrics = { scope: Origin['scope']; metrics: OtlpMetric[] };
 
 const CUMULATIVE = 2;
 
-/** Since when values have been counted, and of which moment they are. */
+/** Start of counting, and the moment of the values. */
 type Span = { startedAtMs: number; nowMs: number };
 
 /**
- * The request that exports the metrics of a process under the names that `/metrics` has. Counts are since
- * `startedAtMs`. What has no value is left out, and so is a kind of metric that we have none of.
+ * Builds the request that exports the metrics of a process under the names in `/metrics`. Counts are since
+ * `startedAtMs`. Omits metrics without values, and metric types that this program does not use.
  */
 export function metricsRequestOf(
   metrics: readonly RegisteredMetric[],
@@ -236,7 +236,7 @@ function timesOf({ startedAtMs, nowMs }: Span, isSum: boolean): Pick<Point, 'sta
   return { ...(isSum && { startTimeUnixNano: nanosecondsOf(startedAtMs) }), timeUnixNano: nanosecondsOf(nowMs) };
 }
 
-/** The samples of a histogram by their labels; the buckets, each of which counts those below it too, one by one. */
+/** Groups the samples of a histogram by their labels and makes the buckets, which are cumulative, separate. */
 function histogramPoints(name: string, values: readonly RegisteredValue[], span: Span): HistogramPoint[] {
   const series = Map.groupBy(values, ({ labels: { le: _bound, ...labels } }) => JSON.stringify(labels));
   return [...series.values()].map((samples) => {
@@ -254,7 +254,7 @@ function histogramPoints(name: string, values: readonly RegisteredValue[], span:
   });
 }
 
-/** A label is text in Prometheus, and stays it. */
+/** A label is text in Prometheus, and remains so. */
 function textOf(labels: RegisteredValue['labels']): Record<string, string> {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]));
 }

@@ -1,48 +1,49 @@
 /**
- * A reading of PostgreSQL's clock, and what its row of the service's time said then. Moments are Unix milliseconds by
- * that clock.
+ * A reading of PostgreSQL's clock, with the stored row of the service's time. Moments are Unix milliseconds by that
+ * clock.
  */
 export type TimeReading = {
   databaseMs: number;
-  /** What the service's time is ahead of PostgreSQL's clock, and since when it has been that. */
+  /** How far the service's time is ahead of PostgreSQL's clock, and since when. */
   correctionMs: number;
   correctedAtMs: number;
-  /** When some process last found that its own time agreed; 0 = none did yet. */
+  /** When a process last found that its own time agreed; 0 = never. */
   agreedAtMs: number;
 };
 
 /**
- * What this process held for the service's time at the moment of the reading, give or take `uncertainMs`, and the
- * correction that it last saw.
+ * This process's own service time at the moment of the reading, give or take `uncertainMs`, and the correction that it
+ * last read.
  */
 export type HeldTime = { serviceMs: number; correctionMs: number; uncertainMs: number };
 
 /**
- * What follows from a reading. `agrees`: nothing but drift. `follow`: the service's time was set by others, or our own
- * measure of time stood still. `database stepped`: PostgreSQL's clock was set, and the service's time goes on as it
- * did. `settle`: it was set long enough ago to be believed. `offMs` is how far the reading lies ahead of what was held.
+ * Verdict on a reading. `agrees`: nothing but drift. `follow`: others set the service's time, or this process's own
+ * measure of time stood still. `database stepped`: PostgreSQL's clock was set, and the service's time must continue as
+ * before. `settle`: it was set long enough ago to be accepted. `offMs` is how far the reading is ahead of the held
+ * time.
  */
 type TimeVerdict = { verdict: 'agrees' | 'follow' | 'database stepped' | 'settle'; offMs: number };
 
-/** A difference that is no step, in milliseconds: clocks that are kept in line are never so far apart. */
+/** Largest difference that is no step, in milliseconds: synchronised clocks are never so far apart. */
 export const TIME_TOLERANCE_MS = 1000;
 
-/** A step of PostgreSQL's clock is believed once it has stood for so long, in milliseconds. */
+/** Age at which a step of PostgreSQL's clock is accepted, in milliseconds. */
 export const BELIEVED_AFTER_MS = 60_000;
 
-/** Processes compare this often, in milliseconds. */
+/** Interval between a process's readings, in milliseconds. */
 export const READ_EVERY_MS = 2000;
 
-/** Other processes that agree with PostgreSQL's clock have said so within this, in milliseconds. */
+/** Maximum age of other processes' agreement with PostgreSQL's clock, in milliseconds. */
 const OTHERS_AGREED_MS = 2 * READ_EVERY_MS;
 
-/** Judges a reading against the time that this process has kept since the reading before, by a monotonic clock. */
+/** Judges a reading against the time that this process has kept since the last one, by a monotonic clock. */
 export function judgeReading(reading: TimeReading, held: HeldTime): TimeVerdict {
   const offMs = reading.databaseMs + reading.correctionMs - held.serviceMs;
   const isNear = Math.abs(offMs) <= TIME_TOLERANCE_MS + held.uncertainMs;
   if (isNear) return { verdict: isSettled(reading) ? 'agrees' : 'settle', offMs };
   if (reading.correctionMs !== held.correctionMs) return { verdict: 'follow', offMs };
-  // Where another process agreed a moment ago, it was our own measure that stood still: a virtual machine was paused.
+  // If another process agreed a moment ago, this process's own measure stood still: a virtual machine was paused.
   const agreedAgoMs = reading.databaseMs - reading.agreedAtMs;
   const othersAgree = agreedAgoMs >= -TIME_TOLERANCE_MS && agreedAgoMs <= OTHERS_AGREED_MS;
   return { verdict: othersAgree ? 'follow' : 'database stepped', offMs };
@@ -53,8 +54,8 @@ function isSettled({ databaseMs, correctionMs, correctedAtMs }: TimeReading): bo
 }
 
 /**
- * The correction that lets the service's time go on as it did after PostgreSQL's clock was set; none where it was set
- * right again.
+ * Returns the correction with which the service's time continues as before after PostgreSQL's clock was set; 0 if it
+ * was set right again.
  */
 export function correctionAfterStep(correctionMs: number, offMs: number): number {
   const corrected = Math.round(correctionMs - offMs);
