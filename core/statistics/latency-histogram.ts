@@ -1,24 +1,23 @@
 /**
- * How many latencies lie in which bucket: buckets that hold something, in ascending order, and what each holds. Two
- * histograms add up exactly, so that those of hours, days and sources give the one of any window.
+ * Counts of latencies by bucket: the non-empty buckets, in ascending order, and the count of each. Two histograms can
+ * be added exactly, so that those of hours, days and sources yield that of any window.
  */
 export type Histogram = { buckets: readonly number[]; counts: readonly number[] };
 
-/** Each bucket reaches this many times as far as the one before it: bucket 0 to 1 ms, bucket b to 1.04^b ms. */
+/** Ratio of the upper bounds of adjacent buckets: bucket 0 reaches 1 ms, bucket b reaches 1.04^b ms. */
 export const LATENCY_GROWTH = 1.04;
 
-/** A histogram that nothing was counted in. */
+/** The empty histogram. */
 export const NO_LATENCIES: Histogram = { buckets: [], counts: [] };
 
-/** The bucket of a latency in milliseconds; everything up to 1 ms lies in bucket 0. */
+/** Returns the bucket of a latency in milliseconds; bucket 0 contains everything up to 1 ms. */
 export function bucketOf(latencyMs: number): number {
   return latencyMs <= 1 ? 0 : Math.ceil(Math.log(latencyMs) / Math.log(LATENCY_GROWTH));
 }
 
-/** The histogram of everything that these were made of. */
+/** Adds up histograms. */
 export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
-  // By bucket, with holes: buckets are few hundreds at the most, and this is what reading statistics spends its time
-  // on.
+  // A sparse array by bucket: there are a few hundred buckets at most, and reading statistics spends its time here.
   const total: number[] = [];
   for (const { buckets, counts } of histograms) {
     for (let index = 0; index < buckets.length; index += 1) {
@@ -34,15 +33,15 @@ export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
   return merged;
 }
 
-/** How many latencies were counted. */
+/** Returns the number of latencies. */
 export function countOf({ counts }: Histogram): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /**
- * The latency that a share `q` (0 to 1) of all does not exceed, in milliseconds with two decimals; null where nothing
- * was counted. It is the one of rank ceil(q x count), at least the first; whole milliseconds of 1 and above come back
- * with an error of at most 2 %.
+ * Returns the latency that a share `q` (0 to 1) of all does not exceed, in milliseconds with two decimals; null for an
+ * empty histogram. It is the one of rank ceil(q x count), at least the first; whole milliseconds of 1 and above are
+ * returned with an error of at most 2 %.
  */
 export function quantileOf(histogram: Histogram, q: number): number | null {
   const rank = Math.max(1, Math.ceil(q * countOf(histogram)));
@@ -55,8 +54,8 @@ export function quantileOf(histogram: Histogram, q: number): number | null {
 }
 
 /**
- * What stands for the latencies of a bucket, which are whole milliseconds. The value that is as far from the smallest
- * as from the largest of them, in percent. It is exact where a bucket has one, which is so below 25 ms.
+ * Returns the value that represents a bucket's latencies, which are whole milliseconds. It differs by the same
+ * percentage from the smallest and the largest. It is exact for a bucket with one latency, as all below 25 ms.
  */
 function middleOf(bucket: number): number {
   const largest = Math.max(1, Math.floor(LATENCY_GROWTH ** bucket));
@@ -65,15 +64,15 @@ function middleOf(bucket: number): number {
   return Math.round((200 * smallest * largest) / (smallest + largest)) / 100;
 }
 
-/** How many observations were at most `le` (ascending, the last one endless), as a histogram counts them. */
+/** Number of observations of at most `le` (ascending, the last one infinite), as in a Prometheus histogram. */
 export type Bucket = { le: number; count: number };
 
-/** How an observation was spread: how many there were, and below which bound half and 99 % of them lie. */
+/** Distribution of observations: their number, and the bounds below which half and 99 % of them are. */
 export type Spread = { count: number; p50: number; p99: number };
 
 /**
- * What was observed between two readings of one histogram; null where nothing was. Quantiles are the upper bounds of
- * their buckets, of the endless one the last bound before it.
+ * Returns the distribution between two readings of one histogram; null if there were no observations. Quantiles are the
+ * upper bounds of their buckets, for the infinite one the last bound before it.
  */
 export function spreadBetween(before: readonly Bucket[], after: readonly Bucket[]): Spread | null {
   const earlier = new Map(before.map(({ le, count }) => [le, count]));

@@ -2,19 +2,19 @@ import type { Timings } from '../checks/verdict.ts';
 import { freshnessMs } from '../incidents/quorum.ts';
 import { statusOf, type MonitorState, type MonitorStatus } from '../incidents/state.ts';
 
-/** The newest check of a monitor by one source. Moments in Unix milliseconds, times in milliseconds. */
+/** Newest check of a monitor by one source. Moments in Unix milliseconds, times in milliseconds. */
 export type NewestCheck = {
   dueAtMs: number;
   verdict: 'up' | 'degraded' | 'down';
   latencyMs: number | null;
   httpStatus: number | null;
-  /** Of the newest check that stored some; null = none did lately. */
+  /** Timings of the newest check that stored some; null = none did lately. */
   timings: Timings | null;
-  /** When the certificate that it was shown expires, in Unix seconds; null = not known. */
+  /** Expiry of the certificate in the check, in Unix seconds; null = unknown. */
   certificateExpiresAt: number | null;
 };
 
-/** What is exported of a monitor; ratios from 0 to 1, null where no time is counted or there is no target. */
+/** Exported data of a monitor; ratios from 0 to 1, null if no time is counted or there is no target. */
 export type ExportedMonitor = {
   id: string;
   name: string;
@@ -27,22 +27,22 @@ export type ExportedMonitor = {
   isIncidentOpen: boolean;
   uptime: Readonly<Record<UptimeWindow, number | null>>;
   errorBudgetRemaining: number | null;
-  /** The newest checks by the names of their sources, each of which is there once. */
+  /** Newest checks by the unique names of their sources. */
   checks: ReadonlyMap<string, NewestCheck>;
 };
 
-/** The windows of `spotcheck_monitor_uptime_ratio`, each until now, in days. */
+/** Windows of `spotcheck_monitor_uptime_ratio`, each until now, in days. */
 export const UPTIME_WINDOWS = { '1d': 1, '7d': 7, '30d': 30 } as const;
 
 export type UptimeWindow = keyof typeof UPTIME_WINDOWS;
 
-/** Characters of the list of tags; what is beyond is cut, so that a line has a bound. */
+/** Maximum length of the list of tags, in characters; longer ones are cut, so that lines are bounded. */
 const MAX_TAGS_CHARACTERS = 1024;
 
-/** Characters of a piece of the text, so that a large account does not hold the event loop. */
+/** Size of one piece of the text, in characters, so that a large account does not block the event loop. */
 const PIECE_CHARACTERS = 65_536;
 
-/** Values with the labels that come on top, each as `,name="value"`. */
+/** Values with their additional labels, each as `,name="value"`. */
 type Samples = readonly (readonly [labels: string, value: number | null])[];
 
 type CheckSamples = (check: NewestCheck, monitor: ExportedMonitor) => Samples;
@@ -51,7 +51,7 @@ type MonitorSamples = (monitor: ExportedMonitor) => Samples;
 
 const STATES = ['up', 'degraded', 'down', 'pending', 'paused'] as const satisfies readonly MonitorStatus[];
 
-/** The steps of a request by the names that blackbox_exporter gives them. */
+/** Steps of a request with their names in blackbox_exporter. */
 const HTTP_STEPS = [
   ['resolve', 'dnsMs'],
   ['connect', 'connectMs'],
@@ -64,7 +64,7 @@ const only = (types: readonly string[], samples: CheckSamples): CheckSamples => 
   return (check, monitor) => (types.includes(monitor.type) ? samples(check, monitor) : []);
 };
 
-/** What is measured, in the names and units of blackbox_exporter: of each source. */
+/** Measured metrics per source, in the names and units of blackbox_exporter. */
 const CHECK_FAMILIES: readonly { name: string; help: string; samples: CheckSamples }[] = [
   {
     name: 'probe_success',
@@ -120,7 +120,7 @@ const CHECK_FAMILIES: readonly { name: string; help: string; samples: CheckSampl
   },
 ];
 
-/** What was decided: of each monitor. */
+/** Metrics of decisions, per monitor. */
 const MONITOR_FAMILIES: readonly { name: string; help: string; samples: MonitorSamples }[] = [
   {
     name: 'spotcheck_monitor_state',
@@ -158,9 +158,9 @@ const MONITOR_FAMILIES: readonly { name: string; help: string; samples: MonitorS
 ];
 
 /**
- * Writes monitors in the text format of Prometheus, in pieces of some 64 kB. `probe_*` are of each source, as
- * blackbox_exporter names them, `spotcheck_monitor_*` of each monitor. A check that is too old to count is left out,
- * and so is what is null, so that its series ends.
+ * Writes monitors in the text format of Prometheus, in pieces of some 64 kB. `probe_*` are per source, named as in
+ * blackbox_exporter, `spotcheck_monitor_*` per monitor. Checks too old to count and null values are left out, so that
+ * their series end.
  */
 export function* writeMetrics(monitors: readonly ExportedMonitor[], nowMs: number): Generator<string> {
   const labelled = monitors.map((monitor) => ({
@@ -198,7 +198,7 @@ function lines(name: string, labels: string, samples: Samples): string {
   return text;
 }
 
-/** `tags` begins and ends with a comma, as service discovery writes lists, so that `.*,web,.*` finds a whole tag. */
+/** `tags` begins and ends with a comma, as lists in service discovery do, so that `.*,web,.*` matches a whole tag. */
 function labelsOf({ id, name, target, tags }: ExportedMonitor): string {
   const list = tags.length === 0 ? '' : `,${tags.join(',')},`;
   return [
@@ -221,25 +221,25 @@ function seconds(ms: number | null | undefined): number | null {
   return ms === null || ms === undefined ? null : ms / 1000;
 }
 
-/** The value of `Content-Type` of the text format that Prometheus and its like read. */
+/** `Content-Type` of Prometheus' text format. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Characters of a label's value; what is beyond is cut, so that a line has a bound. */
+/** Maximum length of a label's value, in characters; longer ones are cut, so that lines are bounded. */
 const MAX_LABEL_CHARACTERS = 256;
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
 
-/** The two lines before the samples of a gauge. */
+/** Writes the two lines before the samples of a gauge. */
 export function writeHead(name: string, help: string): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
 }
 
-/** The line of one sample; `labels` as they stand between the braces, empty for none. */
+/** Writes the line of one sample; `labels` is the text between the braces, empty for none. */
 export function writeSample(name: string, labels: string, value: number): string {
   return labels === '' ? `${name} ${value}\n` : `${name}{${labels}} ${value}\n`;
 }
 
-/** The value of a label, cut and escaped; half of a surrogate pair is not left behind. */
+/** Cuts and escapes the value of a label, without leaving half of a surrogate pair. */
 export function labelValue(text: string, most = MAX_LABEL_CHARACTERS): string {
   return text
     .slice(0, most)

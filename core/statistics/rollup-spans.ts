@@ -1,14 +1,14 @@
 import { DAY_MS, HOUR_MS } from '../time.ts';
-/** A stretch of time in Unix milliseconds, the end excluded. */
+/** A span of time in Unix milliseconds, excluding the end. */
 export type Span = { fromMs: number; toMs: number };
 
-/** What a window is read from: single results, roll-ups of hours, roll-ups of days. */
+/** Sources of a window's data: single results, hourly roll-ups, daily roll-ups. */
 export type Spans = { raw: Span[]; hours: Span[]; days: Span[] };
 
 /**
- * Cuts a window into whole UTC days, whole hours and the rest, without holes and overlaps. Only what ends by
- * `rolledUntilMs`, a whole hour, is read from roll-ups. `coarsest` is the longest roll-up that may be used: none, or
- * days only where hours are not asked for one by one.
+ * Cuts a window into whole UTC days, whole hours and the rest, without holes and overlaps. Only parts that end by
+ * `rolledUntilMs`, a whole hour, are read from roll-ups. `coarsest` is the longest roll-up allowed: none, or days only
+ * if the caller does not need single hours.
  */
 export function cutWindow(
   { fromMs, toMs }: Span,
@@ -22,7 +22,7 @@ export function cutWindow(
   return { raw, hours: around(hours, days), days: [days] };
 }
 
-/** The part of a span that consists of whole steps; null where there is none. */
+/** Returns the part of a span that consists of whole steps; null if there is none. */
 function whole({ fromMs, toMs }: Span, stepMs: number): Span | null {
   const span = { fromMs: Math.ceil(fromMs / stepMs) * stepMs, toMs: Math.floor(toMs / stepMs) * stepMs };
   return span.fromMs < span.toMs ? span : null;

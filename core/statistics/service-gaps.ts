@@ -1,28 +1,28 @@
 /**
- * What of the service stood still. The clock, the checks or the evaluation; or that there were more checks than our
- * locations could run (`overload`), which counts for the monitors that were not checked alone.
+ * Kinds of gaps. The clock, the checks or the evaluation stood still; or locations had more checks than they could run
+ * (`overload`), which counts only for the monitors not checked.
  */
 export const GAP_KINDS = ['clock', 'checks', 'evaluation', 'overload'] as const;
 export type GapKind = (typeof GAP_KINDS)[number];
 
-/** A stretch of time in Unix milliseconds, the end excluded. */
+/** A stretch of time in Unix milliseconds, excluding the end. */
 export type Stretch = { startMs: number; endMs: number };
 
-/** A stretch in which we stood still. */
+/** A stretch in which the service stood still. */
 export type ServiceGap = Stretch & { kind: GapKind };
 
-/** Kinds that go on while the watch itself is awake. */
+/** Kinds whose gaps last while the watch itself runs. */
 export type OngoingKind = Exclude<GapKind, 'clock' | 'overload'>;
 
-/** Standing still for longer than this is a gap, in milliseconds: a restart or a deploy is shorter. */
+/** Standstill beyond which there is a gap, in milliseconds: a restart or a deploy is shorter. */
 export const MAX_STANDSTILL_MS = 60_000;
 
-/** What was known of the service's doings after the poll before. Moments are Unix milliseconds, null = never. */
+/** Stored state of the service after the last poll. Moments are Unix milliseconds, null = never. */
 export type WatchedService = {
-  /** The newest poll, and the first of those that came without a gap until it. */
+  /** The newest poll, and the first one of the series without a gap up to it. */
   sweptAtMs: number | null;
   resumedAtMs: number | null;
-  /** When a check, and a batch of results, was last completed; up to ten seconds older than the truth. */
+  /** When a check, and a batch of results, was last completed; up to ten seconds too old. */
   checkedAtMs: number | null;
   evaluatedAtMs: number | null;
   /** Since when checks at most this far apart have been due; null while none are. */
@@ -34,8 +34,8 @@ export type WatchedService = {
 export type Due = { sinceMs: number; intervalSeconds: number };
 
 /**
- * What a poll sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
- * undefined: the queue could not be asked.
+ * Data of a poll. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
+ * undefined: the queue could not be queried.
  */
 export type ServicePoll = {
   nowMs: number;
@@ -43,10 +43,7 @@ export type ServicePoll = {
   oldestResultsAtMs: number | null | undefined;
 };
 
-/**
- * What follows from a poll: since when we have been watching without a gap, what is due, and the gaps that ended and
- * began.
- */
+/** Result of a poll: since when there has been no gap, the due checks, and the gaps that ended and began. */
 export type WatchStep = {
   watchingSinceMs: number;
   due: Due | null;
@@ -55,10 +52,10 @@ export type WatchStep = {
 };
 
 /**
- * One poll of our own doings, every ten seconds (docs/accounting.md, Service gaps). Polls too
- * far apart are a gap of the clock, which ends whatever else was open: it covers everything from there on. The others
- * are measured from the newest of what was completed, the end of the clock's gap, and since when checks are due. A
- * time that goes backwards is no gap.
+ * Evaluates one poll of the service itself, every ten seconds (docs/accounting.md, Service gaps). Polls too far apart
+ * are a gap of the clock, which ends all other open gaps: it covers everything from there on. The others are measured
+ * from the newest completed work, the end of the clock's gap, and since when checks are due. Time that goes backwards
+ * is no gap.
  */
 export function stepWatch(before: WatchedService, poll: ServicePoll): WatchStep {
   const { nowMs } = poll;
@@ -85,7 +82,7 @@ export function stepWatch(before: WatchedService, poll: ServicePoll): WatchStep 
   return step;
 }
 
-/** A shorter interval than before has been due from now on only; longer ones have been for as long as the shorter. */
+/** A shorter interval than before is due only from now on; longer ones have been due as long as the shorter. */
 function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServicePoll): Due | null {
   if (shortestIntervalSeconds === null) return null;
   const isNew = due === null || shortestIntervalSeconds < due.intervalSeconds;
@@ -94,14 +91,14 @@ function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServicePol
 
 type PollSince = ServicePoll & { watchingSinceMs: number };
 
-/** Of several sources only the slowest may be left: two of the shortest intervals must pass besides. */
+/** Only the slowest of several sources may be left: two of the shortest intervals must pass in addition. */
 function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchingSinceMs }: PollSince): number | null {
   if (due === null) return null;
   const sinceMs = Math.max(checkedAtMs ?? 0, due.sinceMs, watchingSinceMs);
   return nowMs - sinceMs > MAX_STANDSTILL_MS + 2000 * due.intervalSeconds ? sinceMs : null;
 }
 
-/** Slow is not still: whatever batch was decided since begins the stretch anew. */
+/** Slow evaluation is no standstill: each batch that was decided since restarts the stretch. */
 function evaluationStoodSince(
   { evaluatedAtMs }: WatchedService,
   { nowMs, watchingSinceMs, oldestResultsAtMs }: PollSince,
@@ -111,7 +108,7 @@ function evaluationStoodSince(
   return nowMs - sinceMs > MAX_STANDSTILL_MS ? sinceMs : null;
 }
 
-/** Null while it lasts, or none is open. */
+/** Returns null while the gap lasts, or if none is open. */
 function checksEndedAt(
   { checkedAtMs, gapOpenSinceMs }: WatchedService,
   { nowMs, shortestIntervalSeconds }: ServicePoll,
@@ -121,7 +118,7 @@ function checksEndedAt(
 }
 
 /**
- * Null while it lasts, or none is open. What waited may be gone without having been decided: then nothing waits any
+ * Returns null while the gap lasts, or if none is open. Waiting results may disappear undecided: then none wait any
  * more.
  */
 function evaluationEndedAt(

@@ -1,28 +1,28 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { listPeriods, noSeconds, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
 
-/** Hours of one weekday, in minutes after local midnight; an end after 1440 lies on the next day. */
+/** Hours of one weekday, in minutes after local midnight; an end after 1440 is on the next day. */
 type DayHours = { fromMinute: number; toMinute: number };
 
 /** Service hours by weekday, from Monday. */
 export type ServiceHours = readonly (readonly DayHours[])[];
 
-/** An SLA of a monitor that counts service hours alone; `target` is in percent, in (0, 100]. */
+/** A monitor's SLA that counts only service hours; `target` is in percent, in (0, 100]. */
 export type ServiceSla = { target: number; timezone: string; hours: string; excludeMaintenance: boolean };
 
-/** What comes of reading hours: `problem` continues a sentence that begins with the field's name. */
+/** Result of parsing hours: `problem` continues a sentence that begins with the field's name. */
 type ReadHours = { ok: true; hours: ServiceHours } | { ok: false; problem: string };
 
 const WEEKDAYS = ['Mo', 'Tu', 'We', 'Th', 'Fr', 'Sa', 'Su'] as const;
 const DAY_MINUTES = 1440;
 const EXAMPLE = 'write them as in Mo-Fr 08:00-20:00; Sa 09:00-13:00';
 
-/** The most characters of service hours. */
+/** Maximum length of service hours, in characters. */
 export const MAX_HOURS_LENGTH = 200;
 
 /**
- * Reads service hours: rules separated by `;`, each with weekdays (`Mo-Fr`, `Sa,Su`) and times (`08:00-12:00,
- * 13:00-20:00`), as in OpenStreetMap's opening hours; `24/7` is always. Times until an earlier one end on the next day.
+ * Parses service hours: rules separated by `;`, each with weekdays (`Mo-Fr`, `Sa,Su`) and times (`08:00-12:00,
+ * 13:00-20:00`), as in OpenStreetMap's opening hours; `24/7` is always. An end before the start is on the next day.
  */
 export function readServiceHours(text: string): ReadHours {
   if (text.trim() === '24/7')
@@ -43,7 +43,7 @@ export function readServiceHours(text: string): ReadHours {
   return { ok: true, hours };
 }
 
-/** Weekdays by number, from Monday; null where one is unknown. */
+/** Parses weekdays to numbers, from Monday; null if one is unknown. */
 function readDays(text: string): number[] | null {
   const days: number[] = [];
   for (const part of text.split(',')) {
@@ -71,8 +71,8 @@ function readTimes(text: string): DayHours | null {
 }
 
 /**
- * The service hours that touch a window `[fromMs, toMs)` (Unix milliseconds), cut to it, in order and apart from each
- * other. `toInstant` says when a local time is, given as if it were UTC.
+ * Returns the service hours that touch a window `[fromMs, toMs)` (Unix milliseconds), cut to it, in order and disjoint.
+ * `toInstant` converts a local time, given as if it were UTC.
  */
 export function serviceStretches(
   hours: ServiceHours,
@@ -80,7 +80,7 @@ export function serviceStretches(
   toInstant: (localMs: number) => number,
 ): Stretch[] {
   const stretches: Stretch[] = [];
-  // A local day may begin a day before or after the one of UTC, and its hours may end on the next.
+  // A local day may begin a day before or after the UTC day, and its hours may end on the next.
   for (let dayMs = (Math.floor(fromMs / DAY_MS) - 3) * DAY_MS; dayMs < toMs + 2 * DAY_MS; dayMs += DAY_MS) {
     for (const { fromMinute, toMinute } of hours[(new Date(dayMs).getUTCDay() + 6) % 7] ?? []) {
       const startMs = Math.max(fromMs, toInstant(dayMs + fromMinute * MINUTE_MS));
@@ -98,8 +98,8 @@ export function serviceStretches(
 }
 
 /**
- * How long each state lasted in service hours, which are in order and apart from each other. Goes once over the history
- * and over them.
+ * Measures how long each state lasted in service hours, which are in order and disjoint. Takes one pass over the
+ * history and the hours.
  */
 export function measureServiceHours(history: StateHistory, stretches: readonly Stretch[]): StateSeconds {
   const seconds = noSeconds();

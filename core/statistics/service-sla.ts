@@ -2,10 +2,10 @@ import { momentReader } from '../time-zones.ts';
 import { measureServiceHours, readServiceHours, serviceStretches, type ServiceSla } from './service-hours.ts';
 import { judgeSla, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
 
-/** Whose hours are counted: an SLA of one's own, or one that is asked about; without a target there is no verdict. */
+/** Hours to count: those of a monitor's SLA, or requested ones; without a target there is no verdict. */
 export type CountedHours = Omit<ServiceSla, 'target'> & { target: number | null };
 
-/** What service hours were, in its wire form: reports store it so. */
+/** Figures of service hours in wire form, which reports store as is. */
 export type ServiceFigures = {
   target: number | null;
   timezone: string;
@@ -17,12 +17,12 @@ export type ServiceFigures = {
   seconds: StateSeconds;
 };
 
-/** The most service hours of which a calendar keeps the stretches. */
+/** Maximum number of service hours whose stretches a calendar caches. */
 const MAX_KEPT = 100;
 
 /**
- * The service hours of a window `[fromMs, toMs)` (Unix milliseconds), each worked out once however many monitors have
- * them.
+ * Service hours of a window `[fromMs, toMs)` (Unix milliseconds), each computed once regardless of how many monitors
+ * have them.
  */
 export class ServiceCalendar {
   readonly #window: { fromMs: number; toMs: number };
@@ -33,7 +33,7 @@ export class ServiceCalendar {
     this.#window = window;
   }
 
-  /** The stretches of hours that were accepted before; throws for others, which are none. */
+  /** Returns the stretches of valid hours; throws for invalid ones. */
   stretchesOf({ timezone, hours }: Pick<ServiceSla, 'timezone' | 'hours'>): Stretch[] {
     const key = `${timezone} ${hours}`;
     const kept = this.#stretches.get(key);
@@ -57,8 +57,8 @@ export class ServiceCalendar {
 }
 
 /**
- * How long each state lasted in the service hours of a calendar's window. `history.maintenance` is what its windows
- * leave out of the uptime: with `excludeMaintenance` it is left out here, otherwise it counts as what the monitor was.
+ * Measures how long each state lasted in the service hours of a calendar's window. `history.maintenance` is excluded
+ * from the uptime: with `excludeMaintenance` it is excluded here, too, otherwise it counts as the monitor's own state.
  */
 export function measureService(
   calendar: ServiceCalendar,
@@ -69,7 +69,7 @@ export function measureService(
   return measureServiceHours({ ...history, maintenance }, calendar.stretchesOf(counted));
 }
 
-/** What the seconds of service hours say of their target. */
+/** Returns the figures of service hours against their target. */
 export function serviceFigures(
   { target, timezone, hours, excludeMaintenance }: CountedHours,
   seconds: StateSeconds,

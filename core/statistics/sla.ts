@@ -3,22 +3,22 @@ import type { Stretch } from './service-gaps.ts';
 
 export type { Stretch };
 
-/** A state as time is accounted for: maintenance is none that transitions know, since checks go on during it. */
+/** A state in the accounting of time: no transition has maintenance as its state, since checks go on during it. */
 export type CountedState = MonitorState | 'maintenance';
 
 /**
- * How many whole seconds of a window each state had; together at most the window, which leaves out what lies before the
- * monitor's creation.
+ * Whole seconds of a window in each state; together at most the window, which excludes time before the monitor's
+ * creation.
  */
 export type StateSeconds = Record<CountedState, number>;
 
-/** A change of state as the SLA needs it; `atMs` is a transition's `at` (D-43), Unix milliseconds. */
+/** A change of state as the SLA needs it; `atMs` is a transition's `at` (D-43), in Unix milliseconds. */
 export type StateChange = { atMs: number; to: MonitorState };
 
 /**
- * What is known of one monitor: its changes in the order in which they were written, and when it was created. The last
- * change before the time asked about is among them, and beside them the stretches in which the service itself stood
- * still, and those of maintenance that is excluded from the SLA.
+ * History of one monitor: its changes in the order in which they were written, and its creation. It includes the last
+ * change before the requested time, the stretches in which the service itself stood still, and those of maintenance
+ * that is excluded from the SLA.
  */
 export type StateHistory = {
   transitions: readonly StateChange[];
@@ -27,32 +27,30 @@ export type StateHistory = {
   maintenance: readonly Stretch[];
 };
 
-/** A stretch of one state, in whole Unix seconds, the end excluded. */
+/** A stretch of one state, in whole Unix seconds, excluding the end. */
 export type StatePeriod = { state: CountedState; fromSecond: number; toSecond: number };
 
-/** Seconds that may be missed under a target; `left` is negative where more were. All whole, floored. */
+/** Seconds that may be missed under a target; `left` is negative if more were. All whole, floored. */
 export type ErrorBudget = { totalSeconds: number; usedSeconds: number; leftSeconds: number };
 
-/** What a window's seconds say of a target (D-61). */
+/** Verdict on a window's seconds against a target (D-61). */
 export type SlaJudgement = {
-  /** Floored to three decimals; null where no time is counted. */
+  /** Floored to three decimals; null if no time is counted. */
   uptimePercent: number | null;
-  /** Null without a target, and where no time is counted. */
+  /** Null without a target, or if no time is counted. */
   slaMet: boolean | null;
   /** Null in the same cases. */
   budget: ErrorBudget | null;
 };
 
-/**
- * A target of 100 % in the millionths of a percent that targets are compared in: doubles such as 99.95 are exact there.
- */
+/** A target of 100 % in millionths of a percent, the unit of comparisons: doubles such as 99.95 are exact in it. */
 const WHOLE = 100_000_000n;
 
 /**
- * The states of a window `[fromMs, toMs)`, one after the other without holes, from the monitor's creation on. A second
- * belongs to the state after the last change of that second or before it (D-61); before the first change a monitor is
- * pending. A stretch in which we stood still is unknown, where the monitor was not paused; one of maintenance is
- * maintenance, where it was neither paused nor pending (D-503).
+ * Lists the states of a window `[fromMs, toMs)`, without holes, from the monitor's creation on. A second has the state
+ * after the last change in or before it (D-61); before the first change a monitor is pending. A stretch in which the
+ * service stood still is unknown, unless the monitor was paused; one of maintenance is maintenance, unless it was
+ * paused or pending (D-503).
  */
 export function listPeriods({
   transitions,
@@ -68,8 +66,8 @@ export function listPeriods({
 }
 
 /**
- * How long each state lasted in a window `[fromMs, toMs)`; the caller ends the window at now. Nothing before the
- * monitor's creation is counted.
+ * Measures how long each state lasted in a window `[fromMs, toMs)`; the caller ends the window at now. Nothing before
+ * the monitor's creation is counted.
  */
 export function measureStates(history: StateHistory & { fromMs: number; toMs: number }): StateSeconds {
   const seconds = noSeconds();
@@ -77,10 +75,7 @@ export function measureStates(history: StateHistory & { fromMs: number; toMs: nu
   return seconds;
 }
 
-/**
- * The same for windows that follow each other: one for each step between two of `edgesMs`, which ascend; in one go over
- * the history.
- */
+/** The same for adjacent windows: one between each two of `edgesMs`, which ascend; in one pass over the history. */
 export function measureSteps(history: StateHistory, edgesMs: readonly number[]): StateSeconds[] {
   const edges = edgesMs.map(secondOf);
   const steps = edges.slice(1).map(noSeconds);
@@ -102,7 +97,9 @@ export function measureSteps(history: StateHistory, edgesMs: readonly number[]):
   return steps;
 }
 
-/** What `measureStates` says of each of several windows, which may overlap; in one go over the history. */
+/**
+ * Returns the result of `measureStates` for each of several windows, which may overlap; in one pass over the history.
+ */
 export function measureWindows(
   history: StateHistory,
   windows: readonly { fromMs: number; toMs: number }[],
@@ -114,8 +111,8 @@ export function measureWindows(
 }
 
 /**
- * Holds what was counted (up, degraded, down) against a target in percent (null = none), exactly: percentages are
- * floored for show only (D-61).
+ * Compares the counted time (up, degraded, down) with a target in percent (null = none), exactly: percentages are
+ * floored only for display (D-61).
  */
 export function judgeSla(seconds: StateSeconds, slaTarget: number | null): SlaJudgement {
   const counted = countedSeconds(seconds);
@@ -128,8 +125,8 @@ export function judgeSla(seconds: StateSeconds, slaTarget: number | null): SlaJu
 }
 
 /**
- * How many times faster than the target allows a window used its budget up: 1 = exactly as fast. Null without a target,
- * with one of 100, which allows nothing, and where no time is counted.
+ * Returns how many times faster than allowed a window used its budget up: 1 = exactly as fast. Null without a target,
+ * with one of 100, which allows nothing, and if no time is counted.
  */
 export function burnRate(seconds: StateSeconds, slaTarget: number | null): number | null {
   const counted = countedSeconds(seconds);
@@ -138,7 +135,7 @@ export function burnRate(seconds: StateSeconds, slaTarget: number | null): numbe
   return Number(BigInt(seconds.down) * WHOLE) / Number(BigInt(counted) * allowed);
 }
 
-/** The seconds of several windows or monitors together. */
+/** Adds up the seconds of several windows or monitors. */
 export function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
   const sum = noSeconds();
   for (const seconds of all)
@@ -146,7 +143,7 @@ export function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
   return sum;
 }
 
-/** The worst first: a second of an earlier one decides what a day is shown as. */
+/** The worst state first: a single second of it decides how a day is shown. */
 const WORST_FIRST = [
   'down',
   'degraded',
@@ -157,19 +154,21 @@ const WORST_FIRST = [
   'paused',
 ] as const satisfies readonly CountedState[];
 
-/** The worst state that a window had any second of; null where it had none. */
+/** Returns the worst state with any second in a window; null if there is none. */
 export function worstStateOf(seconds: StateSeconds): CountedState | null {
   return WORST_FIRST.find((state) => seconds[state] > 0) ?? null;
 }
 
-/** The seconds that count for or against a target: paused, pending, unknown and maintenance do neither (D-61). */
+/**
+ * Returns the seconds that count for or against a target: paused, pending, unknown and maintenance do neither (D-61).
+ */
 function countedSeconds(seconds: StateSeconds): number {
   return seconds.up + seconds.degraded + seconds.down;
 }
 
 /**
- * The periods of the changes alone, pending until the first. A change that a later one of its second or an earlier one
- * overtakes has none.
+ * Returns the periods of the changes alone, pending until the first. A change superseded by a later one of its second,
+ * or by one that dates earlier, has none.
  */
 function ownPeriods(transitions: readonly StateChange[], { from, to }: { from: number; to: number }): StatePeriod[] {
   const effective: { second: number; state: MonitorState }[] = [{ second: Number.NEGATIVE_INFINITY, state: 'pending' }];
@@ -187,7 +186,7 @@ function ownPeriods(transitions: readonly StateChange[], { from, to }: { from: n
     .filter(({ fromSecond, toSecond }) => fromSecond < toSecond);
 }
 
-/** The periods with another state in these stretches, but for the states that are excepted. */
+/** Replaces the state of periods inside these stretches, except for the excepted states. */
 function overlay(
   periods: readonly StatePeriod[],
   stretches: readonly Stretch[],
@@ -215,7 +214,7 @@ function overlay(
   return result;
 }
 
-/** In order and apart from each other, in whole seconds. One that begins and ends within a second has none. */
+/** Merges stretches into ordered, disjoint ones in whole seconds. One that begins and ends within a second has none. */
 function mergeStretches(stretches: readonly Stretch[]): { from: number; to: number }[] {
   const merged: { from: number; to: number }[] = [];
   const ordered = stretches
@@ -229,7 +228,7 @@ function mergeStretches(stretches: readonly Stretch[]): { from: number; to: numb
   return merged;
 }
 
-/** How many whole seconds of a window `[fromMs, toMs)` lie in any of these stretches. */
+/** Returns how many whole seconds of a window `[fromMs, toMs)` are in any of these stretches. */
 export function secondsWithin(
   stretches: readonly Stretch[],
   { fromMs, toMs }: { fromMs: number; toMs: number },
@@ -255,7 +254,7 @@ function secondOf(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** No second of any state. */
+/** Returns zero seconds for each state. */
 export function noSeconds(): StateSeconds {
   return { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0, maintenance: 0 };
 }

@@ -26,17 +26,17 @@ import type {
 import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 
 /**
- * Counts the incidents of a monitor that touch a period, as of its end. The longest has its seconds inside the period;
- * `resolved` are those that ended in it, in their whole length.
+ * Counts of a monitor's incidents that touch a period, as of its end. The longest has its seconds inside the period;
+ * `resolved` are those that ended in it, with their whole length.
  */
 export type IncidentFigures = { count: number; longestSeconds: number; resolved: number; resolvedSeconds: number };
 
-/** A monitor without incidents. */
+/** Figures of a monitor without incidents. */
 export const NO_INCIDENTS: IncidentFigures = { count: 0, longestSeconds: 0, resolved: 0, resolvedSeconds: 0 };
 
 /**
- * What is known of a monitor. `maintenance` is what its SLA leaves out, `retroactive` what of that was past when it was
- * entered; `days` are the period's, each with its checks and what they took.
+ * Input data of one monitor. `maintenance` is excluded from its SLA, `retroactive` is the part of that entered after
+ * the fact; `days` are the period's, each with the number and latencies of its checks.
  */
 export type MonitorFacts = {
   monitor: {
@@ -54,31 +54,31 @@ export type MonitorFacts = {
   incidents: IncidentFigures;
 };
 
-/** A report's line of one monitor, with what only the single read shows. */
+/** A report's line of one monitor, with the details that only the single read shows. */
 export type MonitorReport = {
   line: ReportMonitor;
   seconds: StateSeconds;
-  /** The same as if there were no maintenance. */
+  /** The same without any maintenance. */
   secondsWithMaintenance: StateSeconds;
   days: ReportDay[];
 };
 
-/** Monitors that a summary names. */
+/** Maximum number of monitors named in a summary. */
 const MAX_WORST = 5;
 
-/** Incidents that a report lists; beyond, the shortest are only counted. */
+/** Maximum number of incidents listed in a report; beyond, the shortest are only counted. */
 export const MAX_INCIDENTS = 1000;
 
-/** A period, what the service itself missed of it, and its service hours. */
+/** A period, the service's own gaps in it, and its service hours. */
 export type Reported = { window: ReportWindow; gaps: readonly Stretch[]; calendar: ServiceCalendar };
 
-/** What all monitors of a report have in common. */
+/** Returns the data that all monitors of a report share. */
 export function reportedPeriod(window: ReportWindow, gaps: readonly Stretch[]): Reported {
   const calendar = new ServiceCalendar({ fromMs: window.startSeconds * 1000, toMs: window.endSeconds * 1000 });
   return { window, gaps, calendar };
 }
 
-/** What the period was for one monitor. */
+/** Computes the report of one monitor. */
 export function reportMonitor(
   { window, gaps, calendar }: Reported,
   { monitor, transitions, maintenance, retroactive, days, incidents }: MonitorFacts,
@@ -129,7 +129,7 @@ export function reportMonitor(
   };
 }
 
-/** The whole report; `monitors` in the order in which it lists them, `incidents` the longest of all of them. */
+/** Builds the whole report; `monitors` in the order in which it lists them, `incidents` the longest of all of them. */
 export function buildReport(
   window: ReportWindow,
   monitors: readonly MonitorReport[],
@@ -190,13 +190,13 @@ function summarise(monitors: readonly MonitorReport[]): ReportSummary {
   };
 }
 
-/** Whether a monitor met both its targets, or the one it has (D-501); null where it has none. */
+/** Reports whether a monitor met both its targets, or its only one (D-501); null if it has none. */
 function meetsTargets({ sla_met: isMet, service_hours: service }: ReportMonitor): boolean | null {
   const verdicts = [isMet, service?.met ?? null].filter((verdict) => verdict !== null);
   return verdicts.length === 0 ? null : verdicts.every(Boolean);
 }
 
-/** The incidents that a report lists of these: the longest by what of them was over when the period ended. */
+/** Returns the incidents that a report lists: the longest by their length until the end of the period. */
 export function longestIncidents(incidents: readonly ReportIncident[], { endSeconds }: ReportWindow): ReportIncident[] {
   const lengthOf = ({ started_at: start, resolved_at: end }: ReportIncident) => (end ?? endSeconds) - start;
   return incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a) || byStart(a, b)).slice(0, MAX_INCIDENTS);

@@ -4,24 +4,27 @@ import type { ServiceFigures } from '../service-sla.ts';
 import { noSeconds, type CountedState } from '../sla.ts';
 
 /**
- * What a report says, in its wire form (D-62): it is stored so, because a report never changes once it is made. Times
- * are Unix seconds.
+ * Contents of a report in wire form (D-62), stored as is: a report never changes once it is made. Times are Unix
+ * seconds.
  */
 export type ReportContent = { summary: ReportSummary; monitors: ReportMonitor[] };
 
-/** What only the read of one report shows. `days` is by monitor id, a day per entry in the order of the period. */
+/**
+ * Details that only the read of one report shows. `days` is by monitor id, one entry per day in the order of the
+ * period.
+ */
 export type ReportDetails = {
   days: Record<string, ReportDay[]>;
   incidents: ReportIncident[];
   service_gaps: ReportGap[];
 };
 
-/** Percentiles of what answers took, in milliseconds with an error of at most 2 %; null where nothing was measured. */
+/** Percentiles of response times, in milliseconds with an error of at most 2 %; null without measurements. */
 export type ResponseMs = { p50: number | null; p95: number | null; p99: number | null };
 
 /**
- * What maintenance took out of the uptime (D-503): its seconds, those of them that were entered after the fact, and the
- * uptime with them counted. Reports made before there were maintenance windows have none of it.
+ * Effect of maintenance on the uptime (D-503): its seconds, those of them entered after the fact, and the uptime with
+ * them counted. Absent from reports made before maintenance windows existed.
  */
 export type MaintenanceFigures = {
   maintenance_seconds?: number;
@@ -29,7 +32,9 @@ export type MaintenanceFigures = {
   uptime_percent_with_maintenance?: number | null;
 };
 
-/** Over all monitors. `worst_monitors` are those that were down or had incidents, the worst first, five at most. */
+/**
+ * Summary of all monitors. `worst_monitors` are those that were down or had incidents, the worst first, five at most.
+ */
 export type ReportSummary = MaintenanceFigures & {
   monitors: number;
   incidents: number;
@@ -63,13 +68,13 @@ export type ReportMonitor = MaintenanceFigures & {
   mttr_seconds: number | null;
   checks: number;
   response_ms: ResponseMs;
-  /** Null without an SLA over service hours; absent from reports made before there were any. */
+  /** Null without an SLA over service hours; absent from reports made before these existed. */
   service_hours?: ServiceFigures | null;
 };
 
 /**
- * A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, maintenance, pending, paused that
- * the day had any second of; null before the monitor's creation.
+ * A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, maintenance, pending, paused with
+ * any second in the day; null before the monitor's creation.
  */
 export type ReportDay = {
   date: string;
@@ -78,7 +83,7 @@ export type ReportDay = {
   response_ms: ResponseMs;
 };
 
-/** An incident that touches the period. What is null of its end was not over when the period ended. */
+/** An incident that touches the period. The fields of its end are null if it was not over when the period ended. */
 export type ReportIncident = {
   id: string;
   monitor_id: string;
@@ -91,26 +96,26 @@ export type ReportIncident = {
   resolution: 'recovered' | 'paused' | 'deleted' | null;
 };
 
-/** A stretch in which the service itself stood still, as far as it lies in the period. */
+/** The part of a service gap that is inside the period. */
 export type ReportGap = { kind: 'clock' | 'checks' | 'evaluation' | 'overload'; from: number; to: number };
 
-/** Formats a percentage with as many decimals as it has, such as `99.9%`; without one, what is said instead. */
+/** Formats a percentage with all its decimals, such as `99.9%`; `none` replaces a missing one. */
 export function formatPercent(percent: number | null, none: string): string {
   return percent === null ? none : `${percent}%`;
 }
 
 /**
- * Formats an uptime with three decimals, so that columns align: `99.947%`, `100.000%`. It is never rounded up; without
- * one, what is said instead.
+ * Formats an uptime with three decimals, so that columns align: `99.947%`, `100.000%`. It is never rounded up; `none`
+ * replaces a missing one.
  */
 export function formatUptime(percent: number | null, none: string): string {
-  // 99.94 * 1000 is a hair below 99940.
+  // As a double, 99.94 * 1000 is slightly less than 99940.
   return percent === null ? none : `${(Math.floor(Math.round(percent * 1e6) / 1000) / 1000).toFixed(3)}%`;
 }
 
 const COUNTED_STATES = Object.keys(noSeconds()) as CountedState[];
 
-/** The columns of the table, in its order. */
+/** Columns of the table, in order. */
 const COLUMNS: CsvColumns<ReportMonitor> = [
   ['id', ({ id }) => id],
   ['name', ({ name }) => name],
@@ -148,7 +153,7 @@ const COLUMNS: CsvColumns<ReportMonitor> = [
   ]),
 ];
 
-/** A report's monitors as CSV: a header, then one line a monitor. What is null is an empty cell. */
+/** Renders a report's monitors as CSV: a header, then one line per monitor. Null is an empty cell. */
 export function renderReportCsv(monitors: readonly ReportMonitor[]): string {
   return renderCsv(COLUMNS, monitors);
 }

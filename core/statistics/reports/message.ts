@@ -3,14 +3,14 @@ import { formatUptime, renderReportCsv, type ReportMonitor, type ReportSummary }
 import { dateOf, type ReportPeriod, type ReportWindow } from './periods.ts';
 
 /**
- * That a report was made, as it is stored with its delivery to a chat that wants it. Times are Unix seconds; `event_at`
- * is the period's end.
+ * Message that a report was made, as stored with its delivery to a chat with reports enabled. Times are Unix seconds;
+ * `event_at` is the period's end.
  */
 export type ReportMessage = {
   version: '1';
   event: 'report';
   event_at: number;
-  /** `id` is null of a period in a zone other than UTC, of which there is an email alone. */
+  /** `id` is null for a period in a zone other than UTC, whose report exists only as an email. */
   report: {
     id: string | null;
     period: ReportPeriod;
@@ -27,12 +27,12 @@ export type ReportMessage = {
   url: string;
 };
 
-/** Monitors that a chat names. */
+/** Maximum number of monitors named in a chat. */
 const MAX_NAMED = 3;
 
 /**
- * The message of a report; `publicUrl` is the base of links, without a slash at its end. The service's description
- * knows no such event, so that no webhook gets it.
+ * Builds the message of a report; `publicUrl` is the base of links, without a trailing slash. The service's description
+ * has no such event, so webhooks do not get it.
  */
 export function buildReportMessage({
   id,
@@ -68,21 +68,21 @@ export function buildReportMessage({
   };
 }
 
-/** A report's monitors as an email shows them: a heading for each column, a row for each monitor, the worst first. */
+/** A report's monitors as shown in an email: a heading for each column, a row for each monitor, the worst first. */
 export type ReportTable = { columns: readonly string[]; rows: readonly (readonly string[])[]; rest: string | null };
 
-/** A file that an email carries. */
+/** A file attached to an email. */
 export type EmailAttachment = { filename: string; contentType: string; content: string };
 
-/** Monitors that an email lists; the attached table has all of them. */
+/** Maximum number of monitors listed in an email; the attached table has all of them. */
 const MAX_LISTED = 50;
 
-/** The largest table that is attached, in bytes: mail servers refuse large messages. */
+/** Maximum size of an attached table, in bytes: mail servers reject large messages. */
 const LARGEST_CSV = 1_000_000;
 
 const COLUMNS = ['Monitor', 'Uptime', 'SLO', 'Incidents', 'Down'];
 
-/** The table of an email, of at most 50 monitors: those with the least uptime, and of these the longest down. */
+/** Builds the table of an email, with at most 50 monitors: those with the least uptime, then the longest down. */
 export function buildReportTable(monitors: readonly ReportMonitor[]): ReportTable {
   const listed = monitors
     .toSorted((a, b) => (a.uptime_percent ?? 101) - (b.uptime_percent ?? 101) || b.down_seconds - a.down_seconds)
@@ -101,13 +101,13 @@ export function buildReportTable(monitors: readonly ReportMonitor[]): ReportTabl
   };
 }
 
-/** The whole table as a file; null where it is too large to be sent. */
+/** Returns the whole table as a file; null if it is too large to send. */
 export function attachReport(
   monitors: readonly ReportMonitor[],
   { period, startSeconds, timezone }: Omit<ReportWindow, 'endSeconds'>,
 ): EmailAttachment | null {
   const content = renderReportCsv(monitors);
-  // A character has at most three bytes for each UTF-16 unit.
+  // A UTF-16 unit has at most three bytes in UTF-8.
   const isSmall = content.length * 3 <= LARGEST_CSV || new TextEncoder().encode(content).length <= LARGEST_CSV;
   return isSmall
     ? {

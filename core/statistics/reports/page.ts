@@ -2,14 +2,14 @@ import type { CountedState } from '../sla.ts';
 import type { ReportDay, ReportGap } from './content.ts';
 import type { ReportPeriod } from './periods.ts';
 
-// What a report's page in the console and its page to print say and draw alike.
+// Texts and drawings shared by a report's page in the console and its print page.
 
 export const REPORT_TITLES = {
   week: 'Weekly report',
   month: 'Monthly report',
 } as const satisfies Record<ReportPeriod, string>;
 
-/** What stood still, and what that means for a report. */
+/** Texts on the service's own gaps, and their effect on a report. */
 export const GAPS = {
   title: 'Monitoring gaps',
   none: 'No monitoring gaps.',
@@ -24,7 +24,7 @@ export const GAPS = {
   } satisfies Record<ReportGap['kind'], string>,
 } as const;
 
-/** How a day looks by its worst state; the signs are for readers who do not tell its color from the others. */
+/** Signs and labels of days by their worst state; the signs are for readers who cannot tell the colors apart. */
 export const DAYS = {
   up: { sign: '', meaning: 'up' },
   degraded: { sign: '~', meaning: 'degraded' },
@@ -36,18 +36,18 @@ export const DAYS = {
   absent: { sign: '', meaning: 'not created yet' },
 } as const satisfies Record<CountedState | 'absent', { sign: string; meaning: string }>;
 
-/** The states of days that do not count. */
+/** States of days that do not count. */
 const UNCOUNTED: ReadonlySet<keyof typeof DAYS> = new Set(['unknown', 'pending', 'paused', 'maintenance']);
 
-/** A bar of a day by its state, in the plot's units. */
+/** Bar of a day by its state, in the plot's units. */
 export type DayBar = { state: keyof typeof DAYS; x: number; width: number; height: number };
 
-/** The distance between the lines of a hatched bar, in the plot's units. */
+/** Distance between the lines of a hatched bar, in the plot's units. */
 const HATCH_STEP = 4;
 
 /**
- * The level lines that a bar of a day is hatched with, as the data of a path; empty for a state that counts. Lines keep
- * their shape in print, where patterns and backgrounds may be missing.
+ * Returns the horizontal lines that hatch a day's bar, as the data of a path; empty for a state that counts. Unlike
+ * patterns and backgrounds, lines always print.
  */
 export function hatchBar({ state, x, width, height }: DayBar): string {
   if (!UNCOUNTED.has(state)) return '';
@@ -55,18 +55,18 @@ export function hatchBar({ state, x, width, height }: DayBar): string {
   return Array.from({ length: lines }, (_, line) => `M${x} ${HATCH_STEP / 2 + line * HATCH_STEP}h${width}`).join('');
 }
 
-/** The percentiles that a report draws, each a line. */
+/** Percentiles that a report draws, each as a line. */
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const satisfies readonly (keyof ReportDay['response_ms'])[];
 
-/** Names of lines that end close together stand this far apart, in the plot's units. */
+/** Minimum distance of the names of lines that end close together, in the plot's units. */
 const APART = 10;
 
-/** The days below which a plot writes their dates: every one of a week, the first of each week of a month. */
+/** Reports whether a plot shows the date below a day: each day of a week, the first of each week of a month. */
 export function isDated(day: number, days: number): boolean {
   return day % (days <= 7 ? 1 : 7) === 0;
 }
 
-/** The line of a percentile in pieces: a day without measurements, null, interrupts it. */
+/** Splits the line of a percentile into pieces: a day without measurements, null, interrupts it. */
 export function piecesOf<Point>(points: readonly (Point | null)[]): Point[][] {
   const pieces: Point[][] = [[]];
   for (const point of points) {
@@ -76,7 +76,7 @@ export function piecesOf<Point>(points: readonly (Point | null)[]): Point[][] {
   return pieces.filter((piece) => piece.length > 0);
 }
 
-/** Where the lines' names stand: beside the last day that each percentile has, and none on another one. */
+/** Places the names of lines beside the last day of each percentile, without overlaps. */
 export function layOutNames(
   days: readonly Pick<ReportDay, 'response_ms'>[],
   { yOf, bottom }: { yOf: (ms: number) => number; bottom: number },
@@ -95,13 +95,13 @@ export function layOutNames(
     });
 }
 
-/** The slowest of all percentiles, in milliseconds, and the top of the scale that holds it; null without any. */
+/** Returns the slowest of all percentiles, in milliseconds, and the top of the scale above it; null without any. */
 export function scaleOf(days: readonly Pick<ReportDay, 'response_ms'>[]): { highestMs: number; topMs: number } | null {
   const highestMs = Math.max(0, ...days.flatMap(({ response_ms: ms }) => PERCENTILES.map((name) => ms[name] ?? 0)));
   return highestMs > 0 ? { highestMs, topMs: roundUp(highestMs) } : null;
 }
 
-/** The next of 1, 2 and 5 times a power of ten. */
+/** Rounds up to 1, 2 or 5 times a power of ten. */
 function roundUp(ms: number): number {
   const power = 10 ** Math.floor(Math.log10(ms));
   return ([1, 2, 5].find((factor) => factor * power >= ms) ?? 10) * power;

@@ -1,22 +1,22 @@
 import { toInstant, toLocalTime } from '../../time-zones.ts';
 import { DAY_SECONDS } from '../../time.ts';
 
-/** How long a report is about: an ISO week from Monday 00:00, or a calendar month. */
+/** Length of a report's period: an ISO week from Monday 00:00, or a calendar month. */
 export type ReportPeriod = 'week' | 'month';
 
 /**
- * A period with its first second and the one after its last, in Unix seconds. Its days are those of `timezone`; UTC
- * where that is absent.
+ * A period with its first second and the one after its last, in Unix seconds. Its days are those of `timezone`, by
+ * default UTC.
  */
 export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number; timezone?: string };
 
-/** How many ended periods of each kind are made up for at most. */
+/** Maximum number of ended periods of each kind that are caught up on. */
 const MAX_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
 
-/** The Monday after Unix time began on a Thursday. */
+/** Unix time began on a Thursday; this is the Monday after. */
 const FIRST_MONDAY_SECONDS = 4 * DAY_SECONDS;
 
-/** The period of that kind that a moment (Unix seconds) lies in. */
+/** Returns the period of a kind that contains a moment (Unix seconds). */
 export function periodAround(period: ReportPeriod, atSeconds: number): ReportWindow {
   if (period === 'month') return monthOf(new Date(atSeconds * 1000));
   const weeks = Math.floor((atSeconds - FIRST_MONDAY_SECONDS) / (7 * DAY_SECONDS));
@@ -24,7 +24,7 @@ export function periodAround(period: ReportPeriod, atSeconds: number): ReportWin
   return { period, startSeconds, endSeconds: startSeconds + 7 * DAY_SECONDS };
 }
 
-/** The period of that kind, in a zone, that ended last before a moment (Unix seconds) or with it. */
+/** Returns the last period of a kind, in a zone, that ended at or before a moment (Unix seconds). */
 export function periodBefore(period: ReportPeriod, atSeconds: number, timezone: string): ReportWindow {
   const localSeconds = toLocalTime(atSeconds * 1000, timezone) / 1000;
   const { startSeconds: end } = periodAround(period, localSeconds);
@@ -41,7 +41,7 @@ function toLocal(unixSeconds: number, timezone: string | undefined): number {
 }
 
 /**
- * The periods that have ended by now, at most `MAX_PERIODS_BACK` of each kind: the one that ended first comes first, a
+ * Returns the periods that have ended by now, at most `MAX_PERIODS_BACK` of each kind, in the order of their ends, a
  * week before a month.
  */
 export function endedPeriods(nowMs: number): ReportWindow[] {
@@ -51,14 +51,14 @@ export function endedPeriods(nowMs: number): ReportWindow[] {
   );
 }
 
-/** The first seconds of a period's days, and its end. */
+/** Returns the first seconds of a period's days, and its end. */
 export function dayEdges({ startSeconds, endSeconds, timezone }: ReportWindow): number[] {
   const days = Math.round((endSeconds - startSeconds) / DAY_SECONDS);
   const firstLocal = toLocal(startSeconds, timezone);
   return Array.from({ length: days + 1 }, (_, day) => toUnix(firstLocal + day * DAY_SECONDS, timezone));
 }
 
-/** The date of a moment (Unix seconds) in a zone, UTC by default: `2026-03-16`. */
+/** Returns the date of a moment (Unix seconds) in a zone, UTC by default: `2026-03-16`. */
 export function dateOf(atSeconds: number, timezone?: string): string {
   return new Date(toLocal(atSeconds, timezone) * 1000).toISOString().slice(0, 10);
 }
@@ -78,7 +78,7 @@ const MONTHS = [
   'December',
 ] as const;
 
-/** A period as people say it: `March 2026`, `16 to 22 March 2026`, `29 December 2025 to 4 January 2026`. */
+/** Formats a period for people: `March 2026`, `16 to 22 March 2026`, `29 December 2025 to 4 January 2026`. */
 export function formatPeriod({ period, startSeconds, endSeconds, timezone }: ReportWindow): string {
   const first = partsOf(toLocal(startSeconds, timezone));
   if (period === 'month') return `${first.month} ${first.year}`;
@@ -95,7 +95,7 @@ function partsOf(atSeconds: number): { day: number; month: string; year: number 
 
 function endedOf(period: ReportPeriod, nowSeconds: number): ReportWindow[] {
   const ended: ReportWindow[] = [];
-  // The present one has not ended, whatever second of it this is.
+  // The current period has not ended, even in its last second.
   let endSeconds = periodAround(period, nowSeconds).startSeconds;
   while (ended.length < MAX_PERIODS_BACK[period]) {
     const window = periodAround(period, endSeconds - 1);
