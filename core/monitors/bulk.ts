@@ -4,22 +4,22 @@ import type { Read } from '../input.ts';
 import type { MonitorBody } from './input/fields.ts';
 import { MAX_TAGS, sortTags, type Monitor } from './monitor.ts';
 
-/** What can be done to many monitors at once. */
+/** Actions on many monitors at once. */
 export type BulkAction = 'pause' | 'resume' | 'delete' | 'check' | 'tag' | 'untag' | 'patch';
 
-/** How far a bulk change is. */
+/** Progress of a bulk change. */
 export type BulkStatus = 'queued' | 'running' | 'done';
 
-/** Monitors that are changed before the answer; more go on as a job (D-481). */
+/** Monitors that are changed before the response; more continue as a job (D-481). */
 export const MAX_AT_ONCE = 100;
 
-/** Monitors of one bulk change at most. */
+/** Maximum number of monitors per bulk change. */
 export const MAX_SELECTED = 5000;
 
-/** What is done to each monitor. `patch` only where the action has one; `ifVersion` as in a PATCH. */
+/** The action on each monitor. `patch` only if the action needs one; `ifVersion` as in a PATCH. */
 export type BulkOrder = { action: BulkAction; patch?: MonitorBody; ifVersion?: string };
 
-/** What is done to each monitor, in whose account and name; `address` null = the connection was gone. */
+/** The action on each monitor, with its account and actor; `address` null = the connection was gone. */
 export type BulkTask = {
   account: { tenantId: string; plan: Plan };
   actor: AuditActor;
@@ -27,10 +27,10 @@ export type BulkTask = {
   order: BulkOrder;
 };
 
-/** Which monitors, by one of these. */
+/** Selection of monitors, by exactly one of these. */
 export type BulkSelection = { ids?: readonly string[]; tags?: readonly string[]; q?: string; all?: true };
 
-/** The body of a bulk change, in the shape that the description gives it. */
+/** Body of a bulk change, already validated against the API description. */
 type BulkBody = {
   select: BulkSelection;
   action: BulkAction;
@@ -40,7 +40,7 @@ type BulkBody = {
 const WITH_TAGS: ReadonlySet<BulkAction> = new Set(['tag', 'untag']);
 const WITH_PATCH: ReadonlySet<BulkAction> = new Set([...WITH_TAGS, 'patch']);
 
-/** Reads what is to be done, or what its parts say against one another. */
+/** Reads a bulk order, or the contradictions between its parts. */
 export function readBulkOrder({ select, action, patch }: BulkBody): Read<BulkOrder> {
   const problems = [...findSelectionProblems(select), ...findPatchProblems(action, patch)];
   if (problems.length > 0) return { ok: false, problems };
@@ -65,7 +65,7 @@ function findPatchProblems(action: BulkAction, patch: BulkBody['patch']): { fiel
   return isTagsAlone ? [] : problem(`patch must have tags alone, one or more, with the action ${action}`);
 }
 
-/** The tags that a monitor gets by `tag` or `untag`. The sentence says what is wrong where these would be too many. */
+/** Returns a monitor's tags after `tag` or `untag`, or a problem if there would be too many. */
 export function changeTags({ tags }: Pick<Monitor, 'tags'>, { action, patch }: BulkOrder): Read<string[]> {
   const named = patch?.tags ?? [];
   const changed = action === 'untag' ? tags.filter((tag) => !named.includes(tag)) : sortTags([...tags, ...named]);
@@ -74,7 +74,7 @@ export function changeTags({ tags }: Pick<Monitor, 'tags'>, { action, patch }: B
   return { ok: false, problems: [{ field: 'tags', message }] };
 }
 
-/** What the audit log calls it, of each monitor. */
+/** Audit log action for each monitor. */
 export const AUDIT_ACTION_OF = {
   pause: 'monitor.paused',
   resume: 'monitor.resumed',
@@ -85,7 +85,7 @@ export const AUDIT_ACTION_OF = {
   patch: 'monitor.changed',
 } as const satisfies Record<BulkAction, AuditAction>;
 
-/** What a monitor's own operation answers with where it succeeds. */
+/** Status of a monitor's own operation if it succeeds. */
 export const STATUS_OF = {
   pause: 200,
   resume: 200,
@@ -106,7 +106,7 @@ const CODES = {
 } as const;
 type BulkErrorCode = (typeof CODES)[keyof typeof CODES] | 'internal';
 
-/** The word for a status, for programs. */
+/** Returns the machine-readable word for a status. */
 export function codeOf(status: number): BulkErrorCode {
   return isKnown(status) ? CODES[status] : 'internal';
 }
@@ -115,13 +115,13 @@ function isKnown(status: number): status is keyof typeof CODES {
   return Object.hasOwn(CODES, status);
 }
 
-/** What came of one monitor. `name` null = the account has no such monitor; `error` null = it is done. */
+/** Outcome for one monitor. `name` null = the account has no such monitor; `error` null = success. */
 export type BulkResult = { monitorId: string; name: string | null; status: number; error: string | null };
 
-/** How far it is. `succeeded` and `failed` add up to `done`. */
+/** Progress in numbers; `succeeded` and `failed` add up to `done`. */
 export type BulkProgress = { total: number; done: number; succeeded: number; failed: number };
 
-/** Counts what results of a change of `total` monitors say. */
+/** Counts the results of a change of `total` monitors. */
 export function countResults(results: readonly BulkResult[], total: number): BulkProgress {
   const failed = results.filter(({ error }) => error !== null).length;
   return { total, done: results.length, succeeded: results.length - failed, failed };

@@ -1,10 +1,10 @@
 import { DEFAULT_EXPECTED_STATUS } from '../checks/http/expected-status.ts';
 import { isAgentChecked, type HttpMethod, type MonitorType } from './monitor.ts';
 
-/** Days of warning of a domain monitor whose owner names none. */
+/** Default warning period of a domain monitor, in days. */
 export const DEFAULT_WARN_DAYS = 30;
 
-/** The longest that any check may take, in milliseconds. */
+/** Maximum duration of any check, in milliseconds. */
 const MAX_TIMEOUT_MS = 10_000;
 
 const DEFAULT_INTERVAL_SECONDS = {
@@ -18,9 +18,7 @@ const DEFAULT_INTERVAL_SECONDS = {
   vendor: 120,
 } as const satisfies Record<MonitorType, number>;
 
-/**
- * What a new monitor gets where its owner says nothing (D-10); what depends on other fields has functions of its own.
- */
+/** Defaults of a new monitor (D-10); those that depend on other fields have their own functions. */
 export type TypeDefaults = {
   intervalSeconds: number;
   method: HttpMethod | null;
@@ -31,8 +29,8 @@ export type TypeDefaults = {
 };
 
 /**
- * The defaults of a type. The interval is raised to the plan's shortest one, so that a creation by name alone is good
- * on every plan.
+ * Returns the defaults of a type. The interval is raised to the plan's shortest one, so that a creation by name alone
+ * is valid on every plan.
  */
 export function defaultsOf(type: MonitorType, minIntervalSeconds: number): TypeDefaults {
   const isHttp = type === 'http';
@@ -46,39 +44,39 @@ export function defaultsOf(type: MonitorType, minIntervalSeconds: number): TypeD
   };
 }
 
-/** Half the interval, 10 seconds at most; in milliseconds (D-10). */
+/** Returns half the interval, at most 10 seconds; in milliseconds (D-10). */
 export function defaultTimeoutMs(intervalSeconds: number): number {
   return Math.min(MAX_TIMEOUT_MS, intervalSeconds * 500);
 }
 
 /**
- * How many sources must agree that a monitor is down: two where there are two, and one where the service itself checks
- * (D-10).
+ * Returns how many sources must agree that a monitor is down: two if there are two, and one if the service itself
+ * checks (D-10).
  */
 export function defaultDownMinSources(type: MonitorType, sources: number): number {
   return isAgentChecked(type) ? Math.min(2, Math.max(1, sources)) : 1;
 }
 
 /**
- * How late a ping may be, in seconds: a fifth of the interval, a minute at least; null for other types than heartbeat
- * (D-10).
+ * Returns how late a ping may be, in seconds: a fifth of the interval, at least a minute; null for types other than
+ * heartbeat (D-10).
  */
 export function defaultGraceSeconds(type: MonitorType, intervalSeconds: number): number | null {
   return type === 'heartbeat' ? Math.max(60, Math.round(intervalSeconds * 0.2)) : null;
 }
 
-/** Agents that a monitor gets when its owner names none (D-12). */
+/** Default number of agents of a monitor (D-12). */
 export const DEFAULT_SOURCES = 3;
 
 /**
- * A shared agent is alive while one of its check processes was seen within this, in seconds. They are seen every 15 s,
- * and a deploy takes a while.
+ * A shared agent is alive if one of its check processes reported within this, in seconds. They do so every 15 s, and a
+ * deploy takes a while.
  */
 const ALIVE_SECONDS = 300;
 
 /**
- * The ids of the shared agents that are alive at `nowMs` (Unix milliseconds). Where none is, those seen last: so it is
- * when everything was stopped and only the API is back. `lastSeenAt` is in Unix seconds.
+ * Returns the ids of the shared agents that are alive at `nowMs` (Unix milliseconds). If none is, returns those that
+ * reported last: everything was stopped and only the API is back. `lastSeenAt` is in Unix seconds.
  */
 export function listAliveAgents(shared: readonly { id: string; lastSeenAt: number | null }[], nowMs: number): string[] {
   const newestAt = Math.max(...shared.map(({ lastSeenAt }) => lastSeenAt ?? 0));
@@ -87,8 +85,8 @@ export function listAliveAgents(shared: readonly { id: string; lastSeenAt: numbe
 }
 
 /**
- * Chooses up to three of the shared agents' ids, or as many as are wanted, sorted. It goes by the monitor's own id
- * (highest random weight), so that the choice is stable and monitors spread evenly. With fewer agents, all of them.
+ * Chooses up to three of the shared agents' ids, or as many as are wanted, sorted. The choice depends on the monitor's
+ * own id (highest random weight), so that it is stable and monitors spread evenly. With fewer agents, returns all.
  */
 export function chooseDefaultSources(
   monitorId: string,
@@ -103,7 +101,7 @@ export function chooseDefaultSources(
     .toSorted();
 }
 
-/** 32-bit FNV-1a with a final mix: spread, not secrecy. */
+/** 32-bit FNV-1a with a final mix: for even spread, not for secrecy. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

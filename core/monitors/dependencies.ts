@@ -1,35 +1,35 @@
 import { addProblem, show, type Problem } from '../input.ts';
 
 /**
- * What a monitor that is down means for alerts of those that depend on it (D-528). `annotate`: their alerts name it.
- * `hold`: they also wait until it was checked again, and join its message where it is down.
+ * Effect of a down monitor on alerts of those that depend on it (D-528). `annotate`: their alerts name it. `hold`: they
+ * also wait until it was checked again, and join its message if it is down.
  */
 export type DependencyMode = 'annotate' | 'hold';
 
-/** A monitor that another one depends on: its parent. */
+/** A monitor on which another one depends: its parent. */
 export type Parent = { id: string; mode: DependencyMode };
 
-/** The most parents of a monitor, which the API description states as well. */
+/** Maximum number of parents per monitor, also in the API description. */
 export const MAX_PARENTS = 20;
 
-/** The most monitors in a chain of which each depends on the next. */
+/** Maximum number of monitors in a chain of dependencies. */
 export const MAX_LEVELS = 10;
 
-/** The most dependencies of an account: a change reads them all. */
+/** Maximum number of dependencies per account: a change reads them all. */
 export const MAX_DEPENDENCIES = 20_000;
 
-/** That a monitor depends on another one. */
+/** The dependency of one monitor on another. */
 export type Dependency = { monitorId: string; parentId: string };
 
-/** What the parents of a monitor are judged by: the account's monitors among them, and all its other dependencies. */
+/** Context for validating a monitor's parents: the account's monitors among them, and all its other dependencies. */
 export type DependencySurroundings = {
   monitorId: string;
   ownIds: ReadonlySet<string>;
-  /** Those of the monitor itself are replaced, and count for nothing. */
+  /** Those of the monitor itself are replaced, and ignored. */
   dependencies: readonly Dependency[];
 };
 
-/** Finds what is wrong with the parents that a monitor is to have: unknown ones, cycles, chains that are too long. */
+/** Finds faults in a monitor's new parents: unknown ones, cycles, chains that are too long. */
 export function findDependencyProblems(
   parents: readonly Parent[],
   { monitorId, ownIds, dependencies }: DependencySurroundings,
@@ -65,7 +65,7 @@ export function findDependencyProblems(
     Map.groupBy(others, (one) => one.parentId),
     (one) => one.monitorId,
   );
-  // The monitor itself is the first of those below.
+  // The monitor itself is the first of its descendants.
   const levels = above + longest(findDescendants(monitorId));
   if (levels > MAX_LEVELS)
     addProblem(problems, 'depends_on', {
@@ -81,14 +81,14 @@ export function findDependencyProblems(
   return problems;
 }
 
-/** Parents in the order in which they are stored and shown: by id. */
+/** Sorts parents as they are stored and shown: by id. */
 export function sortParents(parents: readonly Parent[]): Parent[] {
   return parents.map(({ id, mode }) => ({ id, mode })).toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }
 
 /**
- * Makes a function that gives everything that a monitor leads to, each with how many monitors the longest way there
- * has, itself as 1. A way longer than any chain may be is followed no further.
+ * Returns a function that finds all monitors reachable from one, each with the number of monitors on the longest path,
+ * itself as 1. Paths longer than any valid chain are cut off.
  */
 function depthsFrom(
   steps: ReadonlyMap<string, readonly Dependency[]>,

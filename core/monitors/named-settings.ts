@@ -25,7 +25,7 @@ type Named = Pick<
 >;
 
 /**
- * The settings of a monitor by the names of the API, as its answers and the audit log have them; without sources and
+ * Returns the settings of a monitor by their names in the API's responses and the audit log; without sources and
  * `check_spec`.
  */
 export function namedSettings(monitor: Named) {
@@ -52,7 +52,7 @@ export function namedSettings(monitor: Named) {
   };
 }
 
-/** An SLA over service hours by the names of the API. */
+/** Returns an SLA over service hours by its names in the API. */
 function namedServiceSla({ target, timezone, hours, excludeMaintenance }: ServiceSla) {
   return { target, timezone, hours, exclude_maintenance: excludeMaintenance };
 }

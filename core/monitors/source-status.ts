@@ -2,12 +2,12 @@ import { cleanText } from '../foreign-text.ts';
 import { isSilent, voteOf, type SourceState } from '../incidents/source-state.ts';
 
 /**
- * Whether a source counts in a decision (D-41), and why not where it does not. Its agent is offline; nothing came from
- * it lately; it has reported, but too little to decide; it reports that it cannot tell.
+ * Whether a source counts in a decision (D-41), or why not. Its agent is offline; no result arrived lately; it has
+ * reported, but too little to decide; it cannot run the check.
  */
 export type SourceStatus = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
 
-/** Finds the status of a source; `isRecent`: whether its newest result is recent enough. */
+/** Returns the status of a source; `isRecent`: whether its newest result is recent enough. */
 export function findSourceStatus(
   source: { online: boolean; state: SourceState | null },
   isRecent: boolean,
@@ -32,8 +32,8 @@ const MAX_NAMED = 5;
 const MAX_NAME = 60;
 
 /**
- * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are not reporting`; empty if
- * all vote.
+ * Describes the sources without a vote, to end a sentence: `hanoi is offline, lima and oslo are not reporting`; empty
+ * if all vote.
  */
 export function describeNotCounted(sources: readonly { name: string; status: SourceStatus }[]): string {
   return NOT_COUNTED.flatMap((status) => {
@@ -44,7 +44,8 @@ export function describeNotCounted(sources: readonly { name: string; status: Sou
 }
 
 /**
- * Names in their order as a part of a sentence: `lima and oslo`. Long ones are cut, and of many the rest is counted.
+ * Sorts and joins names as part of a sentence: `lima and oslo`. Long ones are cut, and beyond the limit the rest is
+ * counted.
  */
 export function enumerate(all: readonly string[]): string {
   const names = all.map((name) => cleanText(name, MAX_NAME)).toSorted();

@@ -2,7 +2,7 @@ import { canonicalIpv4, canonicalIpv6, splitDnsTarget } from '../checks/dns/targ
 import { accepted, refused, type Parsed } from '../foreign-text.ts';
 import type { MonitorType } from './monitor.ts';
 
-/** The longest target, in characters (D-15). */
+/** Maximum length of a target, in characters (D-15). */
 const MAX_TARGET_LENGTH = 2048;
 
 const HTTP_URL = /^https?:\/\/[^/?#]/i;
@@ -14,9 +14,9 @@ const VENDOR_ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
 const MAX_HOST_LENGTH = 253;
 
 /**
- * Whether a target that is present fits its monitor's type (D-11); the message says what was expected. Only the form is
- * judged: whether the host exists, the domain is registrable or the vendor is known, is not for pure code to say.
- * Heartbeats have no target: any text will do.
+ * Validates the form of a target for its monitor's type (D-11); the message names the expected form. Whether the host
+ * exists, the domain is registrable or the vendor is known cannot be decided by pure code. Heartbeats have no target:
+ * any text is accepted.
  */
 export function parseTarget(type: MonitorType, target: string): Parsed<string> {
   const { fits, expected } = FORMS[type];
@@ -32,8 +32,8 @@ export function parseTarget(type: MonitorType, target: string): Parsed<string> {
 }
 
 /**
- * Names where a check of a target sends its secrets. It is scheme, host and port in one form, so that what differs only
- * in its spelling is the same (D-69). Null for types that send no secrets, and where there is no target.
+ * Returns the origin to which a check of a target sends its secrets. It is scheme, host and port in canonical form, so
+ * that different spellings are the same (D-69). Null for types that send no secrets, and without a target.
  */
 export function originOf(type: MonitorType, target: string): string | null {
   if (type === 'http') return URL.parse(target)?.origin ?? null;
@@ -43,8 +43,7 @@ export function originOf(type: MonitorType, target: string): string | null {
 }
 
 /**
- * What becomes of a user name and password in a target that may be a URL: every reader of the monitor sees targets
- * (D-17).
+ * Advice about a username and password in a target that may be a URL: every reader of the monitor sees targets (D-17).
  */
 const CREDENTIALS: Readonly<Partial<Record<MonitorType, string>>> = {
   http: 'put them in check_spec.request.auth, where they are stored encrypted',
@@ -102,7 +101,7 @@ function isDnsTarget(target: string): boolean {
   );
 }
 
-/** With or without brackets: `[::1]` in a URL or before a port, `::1` alone. */
+/** Accepts both forms: `[::1]` in a URL or before a port, `::1` alone. */
 function isIpv6(text: string): boolean {
   return canonicalIpv6(text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text) !== null;
 }
@@ -112,9 +111,9 @@ function isPort(port: number): boolean {
 }
 
 /**
- * A name in letters of any script. URL turns it into its ASCII form, and into an address whatever can be read as one
- * (`127.1`, `0x7f.1`): such a name would be probed at an address that its owner cannot see, so only names that stay
- * names are taken.
+ * Accepts a name in letters of any script. URL converts it to ASCII, and to an address if it can be parsed as one
+ * (`127.1`, `0x7f.1`): that would be probed at an address that its owner cannot see, so only names that stay names are
+ * accepted.
  */
 function isHostName(text: string): boolean {
   if (BLANK_OR_CONTROL.test(text) || /[/?#@:\\%[\]]/.test(text)) return false;

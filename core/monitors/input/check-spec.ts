@@ -12,8 +12,8 @@ import { preserveOrReplace, refuseMoved } from './stored-secrets.ts';
 const FIELD = 'check_spec.transport';
 
 /**
- * What is stored now of a transport that a request may ask to keep, and what RE2 says of a pattern. `isMoved`: the
- * target has another origin than the one that the secrets were stored for.
+ * The stored secrets that a request may keep, and RE2's validation. `isMoved`: the target has another origin than the
+ * one for which the secrets were stored.
  */
 type TransportContext = {
   secrets: MonitorSecrets;
@@ -22,8 +22,8 @@ type TransportContext = {
 };
 
 /**
- * Parts a transport into what is shown and the secret payload (D-17, D-23, D-24). An empty `expect` expects nothing and
- * is left out.
+ * Splits a transport into its visible part and the secret payload (D-17, D-23, D-24). An empty `expect` expects nothing
+ * and is left out.
  */
 export function completeTransport(
   input: TransportInput,
@@ -62,8 +62,7 @@ export function completeTransport(
   return { transport: { ...plain, ...(payload !== undefined && { payload }) } };
 }
 
-// A stored payload is kept unseen, so that a new encoding may not fit it: then the encoding is what is wrong with the
-// request.
+// A kept payload is not in the request, so a mismatch with a new encoding is reported as a fault of the encoding.
 function checkPayload(
   { payload: sent, payloadEncoding = 'utf8' }: TransportInput,
   payload: string | undefined,
@@ -79,10 +78,10 @@ function checkPayload(
     });
 }
 
-/** The largest check_spec, in bytes of its JSON (D-15). */
+/** Maximum size of check_spec, in bytes of its JSON (D-15). */
 const MAX_BYTES = 131_072;
 
-// An http monitor shows `domain` when its owner turned the expiry warning on, so that a read can be sent back.
+// An http monitor shows `domain` if its owner enabled the expiry warning, so that a read can be sent back.
 const KEYS_BY_TYPE = {
   http: ['request', 'assertions', 'domain', 'dependencies'],
   tcp: ['transport', 'dependencies'],
@@ -95,8 +94,8 @@ const KEYS_BY_TYPE = {
 } as const satisfies Record<MonitorType, readonly (keyof CheckSpecInput)[]>;
 
 /**
- * The type, what is stored now, what RE2 says of a pattern, and croner of a schedule. `isMoved`: the target has another
- * origin than the one that the stored secrets are for.
+ * The type, the stored settings, RE2's validation of patterns, and croner's of schedules. `isMoved`: the target has
+ * another origin than the one of the stored secrets.
  */
 export type CheckSpecContext = {
   type: MonitorType;
@@ -107,8 +106,8 @@ export type CheckSpecContext = {
 };
 
 /**
- * Replaces the settings of a type by those sent (D-16), parted into what is shown and what is sealed (D-17). `domain`,
- * `dependencies`, `vendor` and the heartbeat's token live by rules of their own and are not part of the result.
+ * Replaces the settings of a type by those sent (D-16), split into visible and sealed ones (D-17). `domain`,
+ * `dependencies`, `vendor` and the heartbeat's token have their own rules and are not part of the result.
  */
 export function completeCheckSpec(
   input: CheckSpecInput,
@@ -131,7 +130,7 @@ export function completeCheckSpec(
     addProblem(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
   if (patterns !== null)
     problems.push({ field: 'check_spec.assertions', message: `check_spec.assertions ${patterns}` });
-  // Reading the parts of what is too large would hold up everybody else's requests.
+  // Reading an oversized input further would block all other requests.
   if (bytes > MAX_BYTES || patterns !== null) return { checkSpec: {}, secrets: {} };
 
   const http =
@@ -153,7 +152,7 @@ export function completeCheckSpec(
   };
 }
 
-/** The settings of a heartbeat without token and slug, which are the server's. */
+/** Returns the settings of a heartbeat without token and slug, which belong to the server. */
 function completeHeartbeat(
   { token: _token, slug: _slug, schedule, ...rest }: NonNullable<CheckSpecInput['heartbeat']>,
   { readSchedule, minIntervalSeconds }: CheckSpecContext,
@@ -186,9 +185,7 @@ function completeAssertion(
   return [];
 }
 
-/**
- * The dns settings with each record's expected values where its mode compares with any, and without where it does not.
- */
+/** Returns the dns settings with each record's expected values if its mode compares any, and without them otherwise. */
 function completeDns({ records, ...rest }: DnsInput, problems: Problem[]): NonNullable<CheckSpec['dns']> {
   return records === undefined
     ? rest
@@ -208,7 +205,7 @@ function completeDnsRecord(
   return [{ type, mode, expected }];
 }
 
-/** What can never be found in a record of the type would be an alarm for ever. */
+/** A value that no record of the type can have would raise an alarm for ever. */
 function checkExpected(
   expected: readonly string[],
   { type, field }: { type: DnsRecordType; field: string },

@@ -11,37 +11,37 @@ import type { MonitorInput, ServiceSlaInput } from './fields.ts';
 import { refuseMoved } from './stored-secrets.ts';
 import { completeVendor, type PageReading } from './vendor.ts';
 
-/** The longest warning of a domain monitor, in days. */
+/** Maximum warning period of a domain monitor, in days. */
 const MAX_DOMAIN_WARN_DAYS = 3650;
 
-/** The limits and objects of the account of a monitor. */
+/** Limits and objects of a monitor's account. */
 export type MonitorContext = {
   monitorId: string;
   /** The plan's shortest interval (D-60). */
   minIntervalSeconds: number;
   /** Shared agents, which every account may use. */
   sharedAgentIds: readonly string[];
-  /** Those of them that are alive, of which a monitor gets some whose owner names none. */
+  /** The live ones among them, from which the default sources are chosen. */
   aliveAgentIds: readonly string[];
-  /** The account's own agents. */
+  /** The account's private agents. */
   ownAgentIds: readonly string[];
-  /** The account's vendor monitors: what a monitor can depend on. */
+  /** The account's vendor monitors, on which a monitor can depend. */
   vendorMonitorIds: readonly string[];
-  /** What the vendor's page says, where the write needs that (`findPageToRead`); null where it was not read. */
+  /** Reading of the vendor's page, if the write needs one (`findPageToRead`); null if it was not read. */
   vendorReading: PageReading | null;
-  /** What a heartbeat gets that has no token yet. */
+  /** Token for a heartbeat that has none yet. */
   newHeartbeatToken: string;
-  /** The domain that a host name belongs to at its registry; null where it belongs to none. */
+  /** Finds the registrable domain of a host name; null if there is none. */
   findRegistrableDomain: (host: string) => string | null;
   /** Whether RE2 accepts a pattern. */
   isValidPattern: (pattern: string) => boolean;
-  /** Reads the schedule of a heartbeat. */
+  /** Parses the schedule of a heartbeat. */
   readSchedule: (schedule: ScheduleInput) => ReadSchedule;
 };
 
 /**
- * A monitor with everything that is stored of it: settings to show, agents and parents sorted, secrets to seal. Whether
- * the parents can be its own is judged when they are stored.
+ * A monitor with all data to store: visible settings, sorted agents and parents, secrets to seal. The parents are
+ * validated when they are stored.
  */
 export type MonitorDraft = {
   settings: MonitorSettings;
@@ -50,12 +50,12 @@ export type MonitorDraft = {
   secrets: MonitorSecrets;
 };
 
-/** An input, what is around its monitor, and whether all that is not sent stays (`readMonitorPatch`). */
+/** An input, its monitor's context, and whether all absent fields stay unchanged (`readMonitorPatch`). */
 type MonitorChange = { input: MonitorInput; context: MonitorContext; keepsOmitted?: boolean };
 
 /**
- * The monitor that results from a base (the defaults, or the stored monitor) and an input whose fields are each good by
- * themselves. Adds every problem of the whole: the result counts only when there is none (D-07).
+ * Applies an input with individually valid fields to a base (the defaults, or the stored monitor). Adds every problem
+ * of the whole: the result is valid only if there is none (D-07).
  */
 export function completeMonitor(
   base: MonitorDraft,
@@ -122,14 +122,14 @@ type Times = { input: MonitorInput; settings: MonitorSettings; minIntervalSecond
 
 function checkTimes({ input, settings, minIntervalSeconds }: Times, problems: Problem[]): void {
   const { type, intervalSeconds, timeoutMs } = settings;
-  // Only what is sent is held against the plan: after a change of plan other fields can still be changed.
+  // Only a sent interval is checked against the plan: after a change of plan other fields can still be changed.
   if (input.interval_seconds !== undefined && intervalSeconds < minIntervalSeconds) {
     addProblem(problems, 'interval_seconds', {
       expected: `${minIntervalSeconds} or more on this plan`,
       got: String(intervalSeconds),
     });
   }
-  // A heartbeat asks no server: a timeout that it does not use must not stand in the way of a shorter interval.
+  // A heartbeat sends no requests: its unused timeout must not prevent a shorter interval.
   const isLongTimeoutKept = type === 'heartbeat' && input.timeout_ms === undefined;
   if (timeoutMs >= intervalSeconds * 1000 && !isLongTimeoutKept) {
     problems.push({
@@ -158,7 +158,7 @@ function chooseSources(
 ): string[] {
   const { type } = base.settings;
   const sent = input.agent_sources;
-  // What is stored, or the default ones: an empty list must not hand a private monitor to shared agents (D-12).
+  // Stored or default sources remain: an empty list must not assign a private monitor to shared agents (D-12).
   if (sent === undefined || sent.length === 0) return base.agentSources;
   if (!isAgentChecked(type)) {
     doesNotApply('agent_sources', { type, only: 'http, tcp, icmp and udp' }, problems);
@@ -169,14 +169,14 @@ function chooseSources(
   return [...new Set(sent)].toSorted();
 }
 
-/** Says that these are no agents that can check a monitor of the account. */
+/** Explains that these ids are not agents that can check a monitor of the account. */
 export function explainUnknownAgents(ids: readonly string[]): string {
   return `agent_sources must be ids of your agents or of shared ones, got unknown ${ids.slice(0, 5).join(', ')}`;
 }
 
 /**
- * The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of
- * their own.
+ * Completes the settings of the type, replaced or kept (D-16), and those that have top-level fields and their own
+ * rules.
  */
 function completeSpec(
   base: MonitorDraft,
@@ -221,7 +221,7 @@ function completeSpec(
   };
 }
 
-/** Days of warning; 0 = none (http only). */
+/** Returns the days of warning; 0 = none (http only). */
 function completeWarnDays({ settings }: MonitorDraft, input: MonitorInput, problems: Problem[]): number {
   const { type, checkSpec } = settings;
   if (input.warn_days !== undefined && type !== 'http' && type !== 'domain')
@@ -275,8 +275,8 @@ function doesNotApply(field: string, { type, only }: { type: string; only: strin
 }
 
 /**
- * Completes an SLA over service hours from what was sent: the zone as the IANA database writes it, maintenance left out
- * unless it says otherwise. Adds a problem for an unknown zone and for hours that cannot be read.
+ * Completes an SLA over service hours: the zone as spelled in the IANA database, maintenance excluded by default. Adds
+ * a problem for an unknown zone and for invalid hours.
  */
 function completeServiceSla(input: ServiceSlaInput, problems: Problem[]): ServiceSla {
   const { target, exclude_maintenance: excludeMaintenance = true } = input;

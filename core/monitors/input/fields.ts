@@ -5,8 +5,8 @@ import type { Parent } from '../dependencies.ts';
 import type { CheckSpec, HttpMethod, MonitorType, RequestSpec, TransportSpec } from '../monitor.ts';
 
 /**
- * The body of a creation or a PATCH, in the shape that the description gives it: what passes its validation. The types
- * of the API, which are generated from the description, must fit these.
+ * Body of a creation or a PATCH that the API description accepts. The API's generated types must be assignable to
+ * these.
  */
 export type MonitorBody = {
   name?: string;
@@ -14,11 +14,11 @@ export type MonitorBody = {
   target?: string;
   interval_seconds?: number;
   timeout_ms?: number;
-  /** Any text: methods are read whatever their case. */
+  /** Any text: methods are case-insensitive. */
   method?: string | null;
   expected_status?: string | null;
   body_match?: string | null;
-  /** A number says it as programs do: everything but 0 is true. */
+  /** A number counts as in most languages: everything but 0 is true. */
   follow_redirects?: boolean | number;
   down_after_failures?: number;
   up_after_successes?: number;
@@ -37,33 +37,30 @@ export type MonitorBody = {
   depends_on?: readonly Parent[];
 };
 
-/** An SLA over service hours; maintenance is left out unless `exclude_maintenance` is false. */
+/** An SLA over service hours; maintenance is excluded unless `exclude_maintenance` is false. */
 export type ServiceSlaInput = { target: number; timezone: string; hours: string; exclude_maintenance?: boolean };
 
-/** A body of which each field was read; what depends on other fields is still to be judged. */
+/** A body with each field read; dependencies between fields are not validated yet. */
 export type MonitorInput = Omit<MonitorBody, 'method' | 'follow_redirects'> & {
   method?: HttpMethod | null;
   follow_redirects?: boolean;
 };
 
-/**
- * `check_spec` as a customer sends it, for any type. `vendor`, `dependencies` and other read-only parts of a read are
- * ignored.
- */
+/** `check_spec` as sent by a customer, for any type. `vendor`, `dependencies` and other read-only parts are ignored. */
 export type CheckSpecInput = {
   request?: RequestInput;
   assertions?: readonly AssertionInput[];
   transport?: TransportInput;
   domain?: { warnDays?: number };
   ping?: NonNullable<CheckSpec['ping']>;
-  /** The token is the server's and ignored when it is sent back. */
+  /** The token belongs to the server and is ignored when sent back. */
   heartbeat?: Omit<NonNullable<CheckSpec['heartbeat']>, 'schedule'> & { schedule?: ScheduleInput };
   dns?: DnsInput;
   vendor?: object;
   dependencies?: readonly string[];
 };
 
-/** `check_spec.request`: `secretHeaderNames` is what a read shows, and ignored. */
+/** `check_spec.request`: `secretHeaderNames` is part of reads, and ignored here. */
 export type RequestInput = Omit<RequestSpec, 'auth' | 'traceparent'> & {
   traceparent?: boolean;
   secretHeaders?: Record<string, string>;
@@ -73,7 +70,7 @@ export type RequestInput = Omit<RequestSpec, 'auth' | 'traceparent'> & {
   preserveBody?: boolean;
 };
 
-/** Credentials; the type alone keeps those that are stored. */
+/** Credentials; the type alone keeps the stored ones. */
 export type AuthInput = { type: 'bearer' | 'basic'; token?: string; username?: string; password?: string };
 
 export type TransportInput = TransportSpec & { preservePayload?: boolean };

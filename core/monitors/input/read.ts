@@ -10,15 +10,15 @@ import { HTTP_METHODS, isAgentChecked, type HttpMethod, type MonitorType } from 
 import { completeMonitor, type MonitorContext, type MonitorDraft } from './complete.ts';
 import type { MonitorBody, MonitorInput } from './fields.ts';
 
-/** Ids that name no vendor monitor of the account are ignored, however they look. */
+/** Ids that name no vendor monitor of the account are ignored, well-formed or not. */
 const ONLY_LOOKED_UP = ['dependencies', 'check_spec.dependencies'];
 
-/** The longest interval of a monitor, in seconds: a day. */
+/** Maximum interval of a monitor, in seconds: a day. */
 const LONGEST_INTERVAL_SECONDS = 86_400;
 
 /**
- * Reads the body of a creation into a complete monitor (D-10 to D-17), or into everything that is wrong with it. The
- * body already has the shape that the description gives it.
+ * Reads the body of a creation into a complete monitor (D-10 to D-17), or into all its faults. The body is already
+ * validated against the API description.
  */
 export function readMonitorCreate(body: MonitorBody & { name: string }, context: MonitorContext): Read<MonitorDraft> {
   const input = readFields(body);
@@ -29,9 +29,9 @@ export function readMonitorCreate(body: MonitorBody & { name: string }, context:
 }
 
 /**
- * Reads the body of a PATCH into the complete monitor that results from the current one (D-07, D-16), or into
- * everything that is wrong. With `keepsOmitted` each field that is not sent stays, `check_spec` and `down_min_sources`
- * of an http monitor included (D-480).
+ * Reads the body of a PATCH into the complete monitor that results from the current one (D-07, D-16), or into all its
+ * faults. With `keepsOmitted` every absent field stays unchanged, including `check_spec` and `down_min_sources` of an
+ * http monitor (D-480).
  */
 export function readMonitorPatch(
   body: MonitorBody,
@@ -55,10 +55,7 @@ export function readMonitorPatch(
   return conclude(completeMonitor(current, change, problems), problems);
 }
 
-/**
- * Leaves out times that are sent back as they are stored: only a change is validated against the plan and the rules for
- * both.
- */
+/** Leaves out times equal to the stored ones: only a change is validated against the plan and the rules for both. */
 function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorInput {
   const { interval_seconds: intervalSeconds, timeout_ms: timeoutMs, ...rest } = input;
   return {
@@ -70,8 +67,8 @@ function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorIn
 }
 
 /**
- * Checks what shapes cannot say of single fields, in the order in which they were sent. A wrong field would only make
- * noise in the rules for several, so those wait.
+ * Checks single fields beyond their shapes, in the order sent. Rules for several fields would repeat a single field's
+ * fault, so those are checked later.
  */
 function readFields(body: MonitorBody): Read<MonitorInput> {
   const problems: Problem[] = [];
@@ -105,7 +102,7 @@ function conclude(value: MonitorDraft, problems: Problem[]): Read<MonitorDraft> 
   return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
 }
 
-/** A monitor of which nothing is known but its type and interval. */
+/** Returns a new monitor with the defaults of its type and interval. */
 function defaultMonitor(
   type: MonitorType,
   { input, context }: { input: MonitorInput; context: MonitorContext },
@@ -137,8 +134,8 @@ function defaultMonitor(
 }
 
 /**
- * The interval of a new heartbeat that has a schedule: the longest time between two runs, a day at most. A release
- * without schedules goes by it (D-556).
+ * Returns the interval of a new heartbeat with a schedule: the longest time between two runs, at most a day. A release
+ * without schedules uses it (D-556).
  */
 function scheduledInterval(type: MonitorType, input: MonitorInput, context: MonitorContext): number | undefined {
   const schedule = input.check_spec?.heartbeat?.schedule;

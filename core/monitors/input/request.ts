@@ -3,10 +3,10 @@ import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
 import type { AuthInput, RequestInput } from './fields.ts';
 import { preserveOrReplace, refuseMoved } from './stored-secrets.ts';
 
-/** Most headers of one request, plain and secret together (D-15). */
+/** Maximum number of headers of a request, plain and secret together (D-15). */
 const MAX_HEADERS = 50;
 
-/** The first name that occurs twice when case does not count, in the order given; null when all differ. */
+/** Returns the first name that occurs twice, ignoring case, in the order given; null if all differ. */
 function findRepeatedName(names: readonly string[]): string | null {
   const known = new Set<string>();
   for (const name of names) {
@@ -19,16 +19,19 @@ function findRepeatedName(names: readonly string[]): string | null {
 
 const FIELD = 'check_spec.request';
 
-/** What is stored of a request: what reads show, and what is sealed. */
+/** Stored form of a request: the visible part, and the sealed one. */
 export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
 
-/** What a request may ask to keep. `isMoved`: the target has another origin than the one that it was stored for. */
+/**
+ * The stored request of which parts may be kept. `isMoved`: the target has another origin than the one for which it was
+ * stored.
+ */
 export type PreservableRequest = StoredRequest & { isMoved: boolean };
 
 /**
- * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under
- * `preserveSecretHeaders` (those sent are added or replace, those named in `removeSecretHeaders` go), credentials when
- * `auth` has its type alone, the secret body under `preserveBody`.
+ * Splits a request into visible and sealed parts (D-17). Kept from the stored one: secret headers under
+ * `preserveSecretHeaders` (those sent are added or replaced, those in `removeSecretHeaders` removed), credentials if
+ * `auth` has only its type, the secret body under `preserveBody`.
  */
 export function completeRequest(input: RequestInput, stored: PreservableRequest, problems: Problem[]): StoredRequest {
   const secretHeaders = completeSecretHeaders(input, stored, problems);
@@ -36,7 +39,7 @@ export function completeRequest(input: RequestInput, stored: PreservableRequest,
   const auth = completeAuth(input.auth, stored, problems);
   const secretBody = completeSecretBody(input, stored, problems);
   const { request, secrets, isMoved } = stored;
-  // Many servers share an address: the Host header says which of them gets the request.
+  // Many servers share an address: the Host header decides which of them gets the request.
   if (isMoved || hostOf(input.headers, secretHeaders) !== hostOf(request.headers, secrets.secretHeaders)) {
     const isKept = Object.keys(secretHeaders).some((name) => !Object.hasOwn(input.secretHeaders ?? {}, name));
     if (isKept) refuseMoved(`${FIELD}.secretHeaders`, problems);
@@ -60,7 +63,7 @@ export function completeRequest(input: RequestInput, stored: PreservableRequest,
   };
 }
 
-/** The value of the Host header that a request sends in place of the target's own; undefined where it sends none. */
+/** Returns the value of a Host header that replaces the target's own; undefined if there is none. */
 function hostOf(...headers: (Readonly<Record<string, string>> | undefined)[]): string | undefined {
   return headers.flatMap((map) => Object.entries(map ?? {})).find(([name]) => name.toLowerCase() === 'host')?.[1];
 }

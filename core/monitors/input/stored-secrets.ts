@@ -1,13 +1,13 @@
 import type { Problem } from '../../input.ts';
 
-/** Refuses to keep a stored secret, `field`, for a target that it was not stored for (D-69). */
+/** Refuses to keep a stored secret, `field`, for a target for which it was not stored (D-69). */
 export function refuseMoved(field: string, problems: Problem[]): void {
   const rule =
     'stored secrets are kept only while the scheme, host and port of target and the Host header stay the same';
   problems.push({ field, message: `${field} must be sent again in full: ${rule}` });
 }
 
-/** One value that can be secret, as it was sent, and the stored secret that it may keep. */
+/** A value that may be secret, as sent, and the stored secret that may be kept. */
 type SecretValue = {
   field: string;
   keys: { value: string; secret: string; preserve: string };
@@ -18,8 +18,8 @@ type SecretValue = {
 };
 
 /**
- * Returns the secret to store. The one that was sent, or else the stored one, so that a read can be sent back;
- * undefined for a plain value, and after a problem.
+ * Returns the secret to store. It is the one sent, or else the stored one, so that a read can be sent back; undefined
+ * for a plain value, and after a problem.
  */
 export function preserveOrReplace(
   { field, keys, value, isSecret, preserves, stored }: SecretValue,

@@ -7,7 +7,7 @@ import type { Problem } from '../../input.ts';
 import type { CheckSpec } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
 
-/** The region that stands for services that have none. */
+/** The region of services without one. */
 const GLOBAL = 'global';
 
 const REGIONS = words(`
@@ -47,9 +47,9 @@ const GLOBAL_SERVICES = words(`
 const EXAMPLE = 'ec2:us-east-1';
 
 /**
- * Parses an AWS component into its one spelling, `service:region`, with `global` for services without a region.
- * Otherwise it says what is wrong and what may have been meant. AWS publishes only what is in trouble, so services and
- * regions are known from this list.
+ * Parses an AWS component into its canonical form, `service:region`, with `global` for services without a region. A
+ * refusal explains the fault and suggests near matches. AWS publishes only services in trouble, hence these lists of
+ * services and regions.
  */
 function parseAwsComponent(text: string): Parsed<string> {
   const component = text.trim().toLowerCase();
@@ -82,19 +82,19 @@ function words(text: string): readonly string[] {
   return text.trim().split(/\s+/);
 }
 
-/** What a write says of a vendor, over what is stored: undefined stands for what was left out. */
+/** Vendor fields of a write, applied to the stored ones; undefined = absent. */
 export type VendorInput = { target?: string | undefined; components?: readonly string[] | undefined };
 
-/** What a page says, and which page it is: another write may have named a different one while it was read. */
+/** The contents of a page, and which page it is: a concurrent write may have named a different one. */
 export type PageReading = { page: VendorPage; reading: VendorReading };
 
-/** The vendor as it is stored before the write; a creation has none. */
+/** The vendor as stored before the write; a creation has none. */
 export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
 /**
- * Finds the page that must be read before a write can be judged. Null where none must: where neither target nor
- * components change, where a vendor of the catalog is watched as a whole, and where the page lists no components to
- * compare with.
+ * Finds the page that must be read before a write can be validated. Null if none is needed: if neither target nor
+ * components change, if a vendor of the catalog is watched as a whole, and if the page lists no components for
+ * comparison.
  */
 export function findPageToRead(input: VendorInput, stored: StoredVendor): VendorPage | null {
   const target = input.target ?? stored.target;
@@ -107,9 +107,8 @@ export function findPageToRead(input: VendorInput, stored: StoredVendor): Vendor
 }
 
 /**
- * Completes a vendor monitor from its target (D-28). Components are compared with what its page says, where `read` is
- * of that page (null = nothing was read); a page outside the catalog must have proved to be one. Adds what is wrong
- * to `problems`.
+ * Completes a vendor monitor from its target (D-28). Components are compared with its page if `read` is of that page
+ * (null = none was read); a page outside the catalog must have proved to be a status page. Adds faults to `problems`.
  */
 export function completeVendor(
   input: VendorInput,
@@ -118,7 +117,7 @@ export function completeVendor(
 ): NonNullable<CheckSpec['vendor']> {
   const target = input.target ?? stored.target;
   const components = input.components ?? stored.vendor?.components ?? [];
-  // What is stored was judged when it was written: another change of the monitor must not fail for it.
+  // Stored components were validated when written: another change of the monitor must not fail because of them.
   if (stored.vendor !== undefined && target === stored.target && input.components === undefined) return stored.vendor;
   if (target === '' || !parseTarget('vendor', target).ok) return { components: [...components] };
   const page = findVendorPage(target);
@@ -135,7 +134,7 @@ export function completeVendor(
 /** AWS reports only trouble, Azure no components at all. */
 const LISTS_NOTHING: ReadonlySet<VendorPage['adapter']> = new Set(['aws', 'azure'] as const);
 
-/** What is wrong with a target that `findVendorPage` finds nothing for, with the ids that may have been meant. */
+/** Explains why `findVendorPage` found nothing for a target, with the ids that may have been meant. */
 export function unknownVendor(target: string): string {
   const near = nearMatches(
     target,
@@ -169,7 +168,7 @@ function checkPage(reading: VendorReading | null, problems: Problem[]): void {
 type Given = { page: VendorPage; reading: VendorReading | null };
 
 /**
- * After this many unknown components no more are compared, for each is compared with all components of the page to
+ * Maximum number of unknown components that are compared, because each is compared with all components of the page to
  * suggest a similar one.
  */
 const MAX_UNKNOWN = 5;
@@ -196,8 +195,8 @@ function completeComponents(components: readonly string[], { page, reading }: Gi
 }
 
 /**
- * Parses one component. What cannot be compared with the page now is accepted as it is: the checks will tell when the
- * page does not list it.
+ * Parses one component. One that cannot be compared with the page now is accepted as it is: the checks will report if
+ * the page does not list it.
  */
 function parseComponent(component: string, { page, reading }: Given): Parsed<string> {
   if (page.adapter === 'aws') return parseAwsComponent(component);
