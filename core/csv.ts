@@ -1,10 +1,10 @@
-/** A value of a cell; null is an empty one. */
+/** Value of a cell; null is an empty cell. */
 export type CsvCell = string | number | boolean | null;
 
-/** The columns of a table, in its order: the header of each, and its cell in a row. */
+/** Columns of a table in order: each one's header, and its cell in a row. */
 export type CsvColumns<Row> = readonly (readonly [string, (row: Row) => CsvCell])[];
 
-/** Rows as CSV (RFC 4180): a header, then one line a row, each ended by CRLF. */
+/** Renders rows as CSV (RFC 4180): a header, then one line per row, each ending with CRLF. */
 export function renderCsv<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): string {
   const lines = [
     columns.map(([name]) => name),
@@ -14,18 +14,18 @@ export function renderCsv<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): 
 }
 
 /**
- * What spreadsheets take for the beginning of a formula, also behind the quotes of CSV. Some read the wide forms of
- * those signs as the signs.
+ * Characters that make a spreadsheet read a cell as a formula, even in CSV quotes. Some read their full-width forms
+ * alike.
  */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /**
- * Where a formula begins within a text. Spreadsheets of places where the decimal sign is a comma part cells at
- * semicolons, and see no quotes that stand behind a comma, so that a line feed within them begins a row.
+ * Positions in a text where a formula can begin. In locales with a decimal comma, spreadsheets split cells at
+ * semicolons and ignore quotes that follow a comma, so a line feed within them begins a row.
  */
 const FORMULA_WITHIN = /(?<=[;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
 
-/** Only texts can be foreign; a number of ours may be negative and stays one. */
+/** Only strings can be foreign; the service's own numbers may be negative and stay as they are. */
 function renderCell(value: CsvCell): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
   const text = (FORMULA.test(value) ? `'${value}` : value).replaceAll(FORMULA_WITHIN, "'");

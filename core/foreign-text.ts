@@ -1,25 +1,22 @@
-/**
- * What comes of reading foreign text: the value, or a sentence that says what is wrong with it (shown to customers in a
- * 400).
- */
+/** Result of parsing foreign text: the value, or a sentence about the fault (shown to customers in a 400). */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
-/** Wraps a value that was read without complaint. */
+/** Wraps a valid value. */
 export function accepted<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
-/** Wraps the complaint about a text that cannot be read. */
+/** Wraps the complaint about an invalid text. */
 export function refused(message: string): { ok: false; message: string } {
   return { ok: false, message };
 }
 
-/** Direction overrides, which would let a text rearrange what stands around it. */
+/** Direction overrides, with which a text could rearrange its surroundings. */
 export const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/gu;
 
 /**
- * Text from outside made fit to be stored and shown. At most `maxLength` characters, no control characters (PostgreSQL
- * takes no NUL, logs and terminals no escape sequences), no halves of surrogate pairs.
+ * Makes text from outside fit to store and show. At most `maxLength` characters, no control characters (PostgreSQL
+ * rejects NUL, logs and terminals must get no escape sequences), no lone surrogates.
  */
 export function cleanText(text: string, maxLength: number): string {
   return text
@@ -31,12 +28,12 @@ export function cleanText(text: string, maxLength: number): string {
 
 const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
 
-/** True where a `Content-Type` says that a text is Latin-1 rather than UTF-8. */
+/** Reports whether a `Content-Type` declares Latin-1 rather than UTF-8. */
 export function isLatin1(contentType: string | undefined): boolean {
   return contentType !== undefined && LATIN_1.test(contentType);
 }
 
-/** The value of a JSON text; undefined for a text that is none. */
+/** Parses a JSON text; undefined if it is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -45,7 +42,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Undoes the escapes of a URL's part; a text with an invalid one stays as it is. */
+/** Decodes the percent escapes in a part of a URL; returns a text with an invalid escape unchanged. */
 export function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -58,8 +55,8 @@ const MAX_SHOWN = 60;
 const UNPRINTABLE = /[\s\p{Cc}]+/gu;
 
 /**
- * A foreign text between quotes, fit for a sentence that people read and a database stores. One line, at most 60
- * characters, no control characters and no halves of a pair.
+ * Quotes a foreign text for a sentence that people read and a database stores. One line, cut to 60 characters, no
+ * control characters and no lone surrogates.
  */
 export function quote(text: string): string {
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
@@ -75,7 +72,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A foreign text as it may stand in a page, in an attribute too. */
+/** Escapes a foreign text for a page, attributes included. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

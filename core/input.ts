@@ -1,44 +1,38 @@
-/**
- * One thing that is wrong with a request: which field, and a sentence that names the field, what was expected and what
- * came.
- */
+/** One fault of a request: the field, and a sentence with its name, the expected value and the actual one. */
 export type Problem = { field: string; message: string };
 
-/** What comes of reading a request: the value, or everything that is wrong with it. */
+/** Result of reading a request: the value, or all of the faults in it. */
 export type Read<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
 
-/** Reads one value. Adds to `problems` and returns undefined where it does not fit. */
+/** Reads one value. Adds to `problems` and returns undefined if it is invalid. */
 export type Check<T> = (value: unknown, field: string, problems: Problem[]) => T | undefined;
 
-/** Adds the problem `<field> must be <expected>, got <what came>`. Returns undefined, for a check to return. */
+/** Adds the problem `<field> must be <expected>, got <actual>`. Returns undefined, for a check to return. */
 export function addProblem(problems: Problem[], field: string, sentence: { expected: string; got: string }): undefined {
   problems.push({ field, message: `${field} must be ${sentence.expected}, got ${sentence.got}` });
 }
 
-/**
- * A value as it stands in a message: its JSON, cut to 60 characters; lists and objects by their kind. Never for
- * secrets.
- */
+/** Shows a value in a message: its JSON, cut to 60 characters; lists and objects by their kind. Never for secrets. */
 export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
   const json = JSON.stringify(value) ?? String(value);
   return json.length > 60 ? `${json.slice(0, 60)}...` : json;
 }
 
-/** What kind of JSON value this is, for messages that must not show the value itself. */
+/** Names the kind of a JSON value, for messages that must not show the value itself. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** How many characters a text has as PostgreSQL and JSON Schema count them: code points, so that an emoji is one. */
+/** Counts the characters of a text as PostgreSQL and JSON Schema do: in code points, so that an emoji is one. */
 function countCharacters(value: string): number {
   return Array.from(value).length;
 }
 
 /**
- * Text of a length in characters. NUL and halves of surrogate pairs are refused: PostgreSQL stores neither. The text
+ * Accepts a text of a length in characters. Rejects NUL and lone surrogates, which PostgreSQL cannot store. The text
  * itself is never shown.
  */
 export function text({ min = 0, max = Infinity }: { min?: number; max?: number } = {}): Check<string> {
@@ -54,7 +48,7 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
   };
 }
 
-/** Text without NUL and halves of surrogate pairs, which no description of a shape tells apart from others. */
+/** Accepts text without NUL and lone surrogates, which no schema can exclude. */
 function storable(value: string, field: string, problems: Problem[]): string | undefined {
   if (!value.includes('\0') && value.isWellFormed()) return value;
   return addProblem(problems, field, {
@@ -64,8 +58,8 @@ function storable(value: string, field: string, problems: Problem[]): string | u
 }
 
 /**
- * Adds a problem for each text in a value that cannot be stored, in the order in which they were sent. Those below the
- * fields of `except` are only looked up.
+ * Adds a problem for each text in a value that cannot be stored, in the order sent. Skips the fields of `except`, which
+ * are only used for lookups.
  */
 export function findUnstorable(
   value: unknown,
@@ -82,7 +76,7 @@ export function findUnstorable(
       findUnstorable(entry, { field: field === '' ? key : `${field}.${key}`, except }, problems);
 }
 
-/** True for an object that is no list. */
+/** Reports whether a value is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

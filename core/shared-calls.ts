@@ -1,8 +1,8 @@
 import { forgetOldest } from './bounded-map.ts';
 
 /**
- * Shares a call among those who ask for the same while it is under way. All settle as it does, and the first one after
- * it calls anew. What is asked for goes by the call's first parameter; without `keyOf` all ask for the same.
+ * Shares one call among concurrent callers with the same key. All settle as it does, and the first caller after it
+ * calls anew. `keyOf` derives the key from the first parameter; without it all callers share one.
  */
 export class SharedCalls<Parameters extends readonly unknown[], Result> {
   readonly #call: (...parameters: Parameters) => Promise<Result>;
@@ -17,7 +17,7 @@ export class SharedCalls<Parameters extends readonly unknown[], Result> {
     this.#keyOf = keyOf;
   }
 
-  /** Calls, or joins the call under way for the same key. */
+  /** Calls, or joins the running call for the same key. */
   run(...parameters: Parameters): Promise<Result> {
     const key = this.#keyOf(parameters[0]);
     const shared = this.#underWay.get(key) ?? this.#call(...parameters).finally(() => this.#underWay.delete(key));
@@ -25,18 +25,18 @@ export class SharedCalls<Parameters extends readonly unknown[], Result> {
     return shared;
   }
 
-  /** Resolves when every call that is under way now has settled, whatever came of it. */
+  /** Resolves once every call that is running now has settled, successfully or not. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#underWay.values());
   }
 }
 
-/** A result, and how long it may be kept, in milliseconds. */
+/** A result, and how long to keep it, in milliseconds. */
 type KeptResult<Result> = { result: Result; keptMs: number };
 
 /**
- * Keeps the result of a call for each key for as long as the call says, and shares the call that is under way. Of more
- * than `most` keys the oldest results go.
+ * Caches the result of a call for each key for as long as the call specifies, and shares the running call. Beyond
+ * `most` keys the oldest results are dropped.
  */
 export class KeptCalls<Result> {
   readonly #kept = new Map<string, { result: Result; atMs: number; keptMs: number }>();
@@ -53,11 +53,11 @@ export class KeptCalls<Result> {
     );
   }
 
-  /** The kept result of a key, or that of a call. */
+  /** Returns the cached result of a key, or calls for one. */
   async get(key: string): Promise<Result> {
     const kept = this.#kept.get(key);
     if (kept === undefined) return await this.#calls.run(key);
-    // Negative after a clock was set back: nothing is kept for longer than it may be.
+    // The age is negative after the clock was set back: no result may be kept longer than allowed.
     const ageMs = this.#now() - kept.atMs;
     return ageMs >= 0 && ageMs < kept.keptMs ? kept.result : await this.#calls.run(key);
   }

@@ -1,16 +1,13 @@
-/** How fast something may happen: `burst` units at once, and one more each `everyMs` milliseconds. */
+/** A rate limit: `burst` units at once, and one more every `everyMs` milliseconds. */
 export type SteadyRate = { burst: number; everyMs: number };
 
-/**
- * What spending came to: the mark to keep, and how long the last unit has to wait, in milliseconds (0 = it may happen
- * now).
- */
+/** Result of spending: the mark to keep, and how long the last unit has to wait, in milliseconds (0 = not at all). */
 export type Spent = { usedUpMs: number; waitMs: number };
 
 /**
- * Counts units of what may happen at a steady rate. For each who is counted it keeps one number: until when (Unix
- * milliseconds) what was spent uses up the rate; null = nothing was. A mark further ahead than `longestMs` is one of
- * another clock, and counts as that far.
+ * Spends units of a steady rate. One number per counted key is kept: until when (Unix milliseconds) past spending uses
+ * up the rate; null = no spending yet. A mark further ahead than `longestMs` comes from another clock, and counts as
+ * that far.
  */
 export function spend(
   rate: SteadyRate,

@@ -1,7 +1,7 @@
 import { accepted, refused, type Parsed } from './foreign-text.ts';
 import { BROWSER_ZONE, DAY_MS } from './time.ts';
 
-/** Zones that `Intl` lists by the names that CLDR keeps, and what the IANA time zone database calls them today. */
+/** Zones that `Intl` lists under the names that CLDR keeps, with their present names in the IANA time zone database. */
 const RENAMED: Readonly<Record<string, string>> = {
   'Africa/Asmera': 'Africa/Asmara',
   'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
@@ -24,19 +24,19 @@ const RENAMED: Readonly<Record<string, string>> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 };
 
-/** Older names, which no list has, where the database does not write each word with one capital. */
+/** Older names missing from every list, where the database does not write each word with one capital. */
 const ODD_SPELLINGS = (
   'America/Argentina/ComodRivadavia America/Knox_IN Australia/ACT Australia/LHI Australia/NSW ' +
   'Brazil/DeNoronha Chile/EasterIsland Mexico/BajaNorte Mexico/BajaSur CET CST6CDT EET EST EST5EDT GB ' +
   'GB-Eire GMT GMT+0 GMT-0 GMT0 HST MET MST MST7MDT NZ NZ-CHAT PRC PST8PDT ROC ROK UCT UTC W-SU WET'
 ).split(' ');
 
-/** Offsets such as `+05:00` are no zones: they know no summer time. */
+/** Offsets such as `+05:00` are not zones: they have no daylight saving time. */
 const ZONE_NAME = /^[A-Za-z][\w+/-]*$/;
 
 /**
- * The name of a zone as the IANA time zone database writes it, whatever the case: `Asia/Kolkata` for `asia/kolkata`. An
- * older name stays one. `browser` is itself; null for everything that is no zone.
+ * Returns the name of a zone as the IANA time zone database writes it, ignoring case: `Asia/Kolkata` for
+ * `asia/kolkata`. An older name stays as it is. `browser` is itself; null for everything that is not a zone.
  */
 export function readTimeZone(text: string): string | null {
   if (text === BROWSER_ZONE) return text;
@@ -46,7 +46,7 @@ export function readTimeZone(text: string): string | null {
   return listed.find((each) => each.toLowerCase() === name) ?? writtenName(name);
 }
 
-/** Reads a zone that is named, and not the browser's; what is wrong says so about `field`. */
+/** Reads a named zone, which excludes the browser's; the message of a refusal names `field`. */
 export function readNamedZone(field: string, text: string): Parsed<string> {
   const zone = readTimeZone(text);
   if (zone !== null && zone !== BROWSER_ZONE) return accepted(zone);
@@ -54,13 +54,13 @@ export function readNamedZone(field: string, text: string): Parsed<string> {
   return refused(`${field} must be a zone of the IANA time zone database, such as Europe/Berlin, got ${given}`);
 }
 
-/** The zones of this program by their names of today, in order; UTC is not among them. */
+/** Lists the zones that this program supports by their present names, in order, without UTC. */
 export function listTimeZones(): string[] {
   const names = Intl.supportedValuesOf('timeZone').map(currentTimeZone);
   return [...new Set(names)].filter((name) => name !== 'UTC').toSorted();
 }
 
-/** The name of today for a zone that `Intl` gave; the same one where this program knows no newer. */
+/** Returns the present name for a zone that `Intl` gave; the same one if this program supports no newer one. */
 export function currentTimeZone(zone: string): string {
   const renamed = RENAMED[zone];
   return renamed === undefined || resolve(renamed) === null ? zone : renamed;
@@ -74,7 +74,7 @@ function resolve(zone: string): string | null {
   }
 }
 
-/** Each word with a capital, but for the two regions that are abbreviations. */
+/** Capitalizes each word, except that two regions are abbreviations. */
 function writtenName(name: string): string {
   return name
     .replaceAll(/(?<=^|[/_-])[a-z]/g, (letter) => letter.toUpperCase())
@@ -82,15 +82,15 @@ function writtenName(name: string): string {
     .replace(/^Etc\/(Gmt|Uct|Utc)/, (text) => `Etc/${text.slice(4).toUpperCase()}`);
 }
 
-/** Formatters by zone: making one takes a hundred times as long as using it. */
+/** Formatters by zone: creating one takes a hundred times as long as using it. */
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
-/** The most zones whose formatters are kept. */
+/** Maximum number of cached formatters. */
 const MAX_FORMATS = 100;
 
 /**
- * The local time in a zone at a moment, as Unix milliseconds of the same date and time in UTC. The zone is one that
- * `readTimeZone` knows, but not `browser`.
+ * Converts a moment to local time in a zone, as Unix milliseconds of the same date and time in UTC. The zone is one
+ * that `readTimeZone` accepts, but not `browser`.
  */
 export function toLocalTime(unixMs: number, zone: string): number {
   const parts = Object.fromEntries(
@@ -103,15 +103,15 @@ export function toLocalTime(unixMs: number, zone: string): number {
 }
 
 /**
- * The moment of a local time in a zone, which is given as Unix milliseconds of the same date and time in UTC. Of two
- * it is the first; a time that the clocks skip is the first moment after the gap.
+ * Converts a local time in a zone, given as Unix milliseconds of the same date and time in UTC, to a moment. For an
+ * ambiguous time this is the first of the two, for a skipped time the first moment after the gap.
  */
 export function toInstant(localMs: number, zone: string): number {
   const offsetAt = (unixMs: number) => toLocalTime(unixMs, zone) - unixMs;
   const candidates = [...new Set([localMs - DAY_MS, localMs + DAY_MS].map((near) => localMs - offsetAt(near)))];
   const found = candidates.filter((unixMs) => toLocalTime(unixMs, zone) === localMs);
   if (found.length > 0) return Math.min(...found);
-  // The clocks skip it: the later of two moments is after the gap.
+  // The clocks skip this time: the later of the two moments is after the gap.
   let [before, after] = [Math.min(...candidates) - DAY_MS, Math.max(...candidates) + DAY_MS];
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
@@ -122,8 +122,8 @@ export function toInstant(localMs: number, zone: string): number {
 }
 
 /**
- * `toInstant` of one zone for many local times. Offsets are kept by UTC day, so that a year costs some 400 looks at the
- * zone, however many times it has. Only near a change of the clocks each time is looked up by itself.
+ * `toInstant` of one zone for many local times. Offsets are cached by UTC day, so that a year costs some 400
+ * conversions regardless of the number of times. Only times near a clock change are converted one by one.
  */
 export function momentReader(zone: string): (localMs: number) => number {
   const offsets = new Map<number, number>();

@@ -1,15 +1,15 @@
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-/** A day; there are no other ones in UTC as Unix counts it. */
+/** A day; Unix time has no days of another length. */
 export const DAY_MS = 86_400_000;
 export const DAY_SECONDS = 86_400;
 
-/** The second that a moment in Unix milliseconds lies in. */
+/** Converts Unix milliseconds to whole Unix seconds, rounded down. */
 export function toUnixSeconds(unixMs: number): number {
   return Math.floor(unixMs / 1000);
 }
 
-/** A moment (Unix seconds) as RFC 3339 in UTC: `2026-03-14T09:26:53Z`. */
+/** Formats a moment (Unix seconds) as RFC 3339 in UTC: `2026-03-14T09:26:53Z`. */
 export function toIso(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
@@ -38,9 +38,9 @@ export function formatDuration(seconds: number): string {
 }
 
 /**
- * Waits for the work, `ms` milliseconds at most: its result, or `otherwise` where it takes longer. The work goes on
- * then, and what becomes of it concerns its other callers alone. Rejects where the work fails in time. A process that
- * stood still runs its timers before it reads what arrived meanwhile, hence a second timer: what arrived is in time.
+ * Waits for the work at most `ms` milliseconds and returns its result, or `otherwise` after that. Late work goes on,
+ * and its outcome concerns only its other callers. Rejects if the work fails in time. A process that was suspended runs
+ * its timers before it reads the input that arrived meanwhile; the second timer lets that count as in time.
  */
 export async function within<Result, Otherwise>(
   ms: number,
@@ -61,8 +61,8 @@ export async function within<Result, Otherwise>(
   }
 }
 
-/** How the console writes the time of day to a person: as their browser does, with 12 or with 24 hours. */
+/** Clock format of the console: the browser's, 12 or 24 hours. */
 export type Clock = 'browser' | '12h' | '24h';
 
-/** The zone of whichever browser the console is open in; every other one is UTC or named. */
+/** The time zone of the browser in which the console is open; every other zone is UTC or named. */
 export const BROWSER_ZONE = 'browser';

@@ -1,6 +1,6 @@
 import { isRecord } from '../input.ts';
 
-/** Everything that is done to an account, by its name in the audit log; a list that only grows. */
+/** Every action on an account, by its name in the audit log; the list only grows. */
 export const AUDIT_ACTIONS = [
   'monitor.created',
   'monitor.changed',
@@ -71,7 +71,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** What an action is done to. */
+/** Kinds of objects of actions. */
 export const AUDIT_OBJECTS = [
   'monitor',
   'incident',
@@ -87,15 +87,15 @@ export const AUDIT_OBJECTS = [
 export type AuditObject = { kind: (typeof AUDIT_OBJECTS)[number]; id: string; name: string };
 
 /**
- * Who did something: a person, an API token, the operator at the command line, or the service itself. `id` is null
- * where there is nothing to refer to; `name` is as it was then.
+ * Actor of an action: a person, an API token, the operator at the command line, or the service itself. `id` is null if
+ * there is nothing to refer to; `name` is as it was then.
  */
 export type AuditActor = { kind: 'user' | 'token' | 'operator' | 'system'; id: string | null; name: string };
 
 /**
- * In whose name changes are made: what an entry says of them whatever is changed. `id` is that of the one entry to
- * come; `actor` null = it is known only once the change is made (a sign-in); `address` null = none, or its connection
- * was gone.
+ * Author of changes: the part of an audit entry that does not depend on the change. `id` is that of the one entry to be
+ * written; `actor` is null if only the change reveals it (a sign-in); `address` is null without one, or if its
+ * connection was gone.
  */
 export type Author = {
   id: string;
@@ -116,23 +116,23 @@ export type AuditEntry = {
   address: string | null;
 };
 
-/** Settings by their names on the wire. */
+/** Settings by their wire names. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What a change did, by field: what was there before and after, null = nothing, which an empty text is as well. Of a
- * secret only that it changed.
+ * Effect of a change, by field: the values before and after, null = none, as is an empty text. For a secret only that
+ * it changed.
  */
 export type FieldChanges = Readonly<Record<string, readonly [before: unknown, after: unknown] | 'changed'>>;
 
-/** What is compared; null where there was nothing before, or is nothing any more. `secrets` never show. */
+/** One side of a comparison; null before creation or after deletion. `secrets` are never shown. */
 export type Compared = { fields: Fields | null; secrets?: Fields };
 
-/** The JSON of a value in an entry is cut after this many characters: a body of 100 kB needs no second copy. */
+/** Maximum length of a value's JSON in an entry, in characters: a body of 100 kB needs no second copy. */
 const LONGEST = 1000;
 
 /**
- * The fields that differ, in the order of the older side. Settings inside settings are fields of their own, such as
+ * Returns the fields that differ, in the order of the older side. Nested settings are fields of their own, such as
  * `check_spec.ping.count`; lists are compared as a whole.
  */
 export function compareFields(before: Compared, after: Compared): FieldChanges {
@@ -149,12 +149,12 @@ export function compareFields(before: Compared, after: Compared): FieldChanges {
   return changes;
 }
 
-/** The changes of something that came to be: everything that it has. */
+/** Returns the changes of a created object: all its fields. */
 export function madeWith(fields: Fields, secrets: Fields = {}): FieldChanges {
   return compareFields({ fields: null }, { fields, secrets });
 }
 
-/** The changes of something that is gone: everything that it had. */
+/** Returns the changes of a deleted object: all the fields it had. */
 export function goneWith(fields: Fields): FieldChanges {
   return compareFields({ fields }, { fields: null });
 }

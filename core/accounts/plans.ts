@@ -2,25 +2,25 @@
 export const PLANS = ['free', 'solo', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** What a plan allows. */
+/** Limits of a plan. */
 export type PlanLimits = {
   /** Monitors per account. */
   monitors: number;
-  /** The shortest interval of a monitor, in seconds. */
+  /** Shortest interval of a monitor, in seconds. */
   minIntervalSeconds: number;
-  /** Agents of the account's own. */
+  /** Private agents per account. */
   ownAgents: number;
   /** API tokens per account. */
   tokens: number;
   /** API requests per token. */
   requestsPerMinute: number;
-  /** How long single results are kept, in days. */
+  /** Retention of single results, in days. */
   resultDays: number;
 };
 
 /**
- * The limits of each plan (D-60). Whether the counts of monitors and own agents apply is configuration; tokens and
- * rates always do.
+ * Limits of each plan (D-60). Whether the counts of monitors and own agents apply is configurable; tokens and rates
+ * always do.
  */
 export const PLAN_LIMITS = {
   free: { monitors: 20, minIntervalSeconds: 60, ownAgents: 1, tokens: 2, requestsPerMinute: 60, resultDays: 7 },
