@@ -36,14 +36,14 @@ export type ApiDescription = {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 const PLACES = ['query', 'header', 'path', 'cookie'];
-/** Schema keywords that become types, and those that types cannot express: remarks, conditions and limits. */
+/** Schema keywords that become types, those that types cannot express (remarks and conditions), and limits. */
 const TOLD = /^(\$ref|type|const|enum|properties|required|additionalProperties|items|oneOf|anyOf|allOf)$/;
 const UNTOLD = /^(title|description|examples?|default|if|then|else|not|x-.+)$/;
 const LIMITS = /^(format|pattern|propertyNames|exclusive(Min|Max)imum|(min|max)(imum|Length|Items|Properties))$/;
 
 /**
- * Makes the types of an API in the shape that `openapi-fetch` uses. Throws on an unknown keyword, since types without
- * it would be wider than the description.
+ * Generates the types of an API in the shape that `openapi-fetch` uses. Throws on an unknown keyword, since types
+ * without it would be wider than the description.
  */
 export function apiTypes({ paths, webhooks = {}, components = {} }: ApiDescription): string {
   const { schemas = {}, responses = {}, parameters = {}, requestBodies = {}, headers = {} } = components;
@@ -51,7 +51,7 @@ export function apiTypes({ paths, webhooks = {}, components = {} }: ApiDescripti
 
   const parametersMember = (given: readonly Part[]) => {
     const resolved = given.map((part) => resolve(part, parameters));
-    // What an operation says of a parameter counts more than what its path says.
+    // An operation's own definition of a parameter overrides that of its path.
     const last = [...new Map(resolved.map((part) => [`${part.in} ${part.name}`, part])).values()];
     const places = PLACES.map((place) => {
       const parts = last.filter((part) => part.in === place);
@@ -101,7 +101,7 @@ export function apiTypes({ paths, webhooks = {}, components = {} }: ApiDescripti
 
 function responseType({ $ref, headers = {}, content }: Part): string {
   if ($ref !== undefined) return referenceType($ref);
-  // As generators of types have it, a header that is referred to counts as sent.
+  // Type generators treat a referenced header as always sent.
   const sent = Object.entries(headers).map(([name, part]) =>
     member(name, partType(part), { ...part, isOptional: part.$ref === undefined && part.required !== true }),
   );
@@ -134,7 +134,7 @@ function schemaType(schema: Schema): string {
   return parts.length > 1 ? parts.map((part) => `(${part})`).join(' & ') : (parts[0] ?? 'unknown');
 }
 
-/** The type of a schema without references: its values, or the kinds of its values. */
+/** Returns the type of a schema without references: its values, or the kinds of its values. */
 function ownType(schema: Schema): string {
   const values = schema.const === undefined ? schema.enum : [schema.const];
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(' | ');
@@ -162,12 +162,12 @@ function referenceType(reference: string): string {
   return `components${names.map((name) => `[${JSON.stringify(name)}]`).join('')}`;
 }
 
-/** The members of a group by name, each with its description. */
+/** Returns the members of a group by name, each with its description. */
 function groupType<T extends Described>(group: Group<T>, toType: (value: T) => string): string {
   return braces(Object.entries(group).map(([name, value]) => member(name, toType(value), value)));
 }
 
-/** A status stays a number, because `openapi-fetch` looks it up as such. */
+/** Returns one member of a type. A status stays a number, because `openapi-fetch` looks it up as such. */
 function member(name: string, type: string, how: Described & { isOptional?: boolean } = {}): string {
   const key = /^([A-Za-z_$][\w$]*|[1-9]\d*)$/.test(name) ? name : JSON.stringify(name);
   const comment = how.description === undefined ? '' : `/** ${how.description.trim().replaceAll('*/', '*\\/')} */\n`;

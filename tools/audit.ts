@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { readAudit, type AuditOutcome } from './audit-report.ts';
 
-/** The timeout of the registry, in milliseconds; it answers within seconds or not at all. */
+/** Timeout of the registry, in milliseconds; it answers within seconds or not at all. */
 const DEADLINE_MS = 60_000;
 
 /**

@@ -14,7 +14,7 @@ await put('schema.generated.ts', `// Made from openapi.yaml by npm run prepare; 
 for await (const name of glob('openapi.generated*.json', { cwd: api }))
   if (name !== made) await rm(new URL(name, api), { force: true });
 
-/** Writes a file in one step, so that several runs may do so at a time; an unchanged file is not written. */
+/** Writes a file in one step, so that several runs may do so at once; skips an unchanged file. */
 async function put(name: string, content: string): Promise<void> {
   if ((await readFile(new URL(name, api), 'utf8').catch(() => null)) === content) return;
   const temporary = new URL(`${name}.${randomUUID()}`, api);

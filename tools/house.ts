@@ -18,7 +18,7 @@ const WIDTH = 120;
 const SMALL_LINES = 40;
 const SENTENCE_WORDS = 25;
 
-/** How long the road of a check and that of a PATCH may be: files, and ways back to an earlier one. */
+/** Longest allowed road of a check and of a PATCH: files, and ways back to an earlier one. */
 const ROADS: Readonly<Record<string, { what: string; files: number; climbs: number }>> = {
   'The road of a check': { what: 'a check', files: 25, climbs: 2 },
   'The road of a request': { what: 'a PATCH', files: 20, climbs: 0 },
@@ -56,7 +56,7 @@ const counts: Count[] = [
   },
   ...(await countRoads()),
 ];
-// A reader that has enough of it, such as `head`, goes away.
+// A reader such as `head` closes the pipe early.
 process.stdout.on('error', () => process.exit(0));
 for (const { what, count, aim, worst = [] } of counts) {
   process.stdout.write(`${String(count).padStart(6)}  ${what} (aim: ${aim === 0 ? 'none' : `at most ${aim}`})\n`);

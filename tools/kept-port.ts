@@ -3,12 +3,13 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that Linux gives to those that ask for any, which begin with 32768, and above well-known ones. */
+/** Range of ports above the well-known ones and below those that Linux assigns by default, from 32768 on. */
 const [FIRST, LAST] = [10_000, 29_999];
 
 /**
- * Finds a TCP port of 127.0.0.1 for a server that goes away and comes back on it: the system gives it to no other
- * meanwhile. Nor is it found by another process as long as this one runs, which holds the UDP port of that number.
+ * Finds a TCP port of 127.0.0.1 for a server that stops and restarts on it: meanwhile the system assigns it to no
+ * other. While this process runs it holds the UDP port of the same number, so that no other process finds the port
+ * either.
  */
 export async function findKeptPort(): Promise<number> {
   for (;;) {

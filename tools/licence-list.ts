@@ -24,15 +24,15 @@ const PERMITTED: ReadonlySet<string> = new Set([
   'Zlib',
 ]);
 
-/** Licences that cover a package's own files alone and only when they are distributed: fine for development tools. */
+/** Licences that cover only a package's own files, and only when they are distributed: fine for development tools. */
 const PERMITTED_FOR_TOOLS: ReadonlySet<string> = new Set(['MPL-2.0']);
 
-/** Whether a package's licence permits its use. */
+/** Reports whether a package's licence permits its use. */
 export function isUsable({ licence, isForProduction }: Pick<LicensedPackage, 'licence' | 'isForProduction'>): boolean {
   return licence !== null && (isPermitted(licence) || (!isForProduction && PERMITTED_FOR_TOOLS.has(licence)));
 }
 
-/** Whether an SPDX expression of names, AND, OR and brackets permits the use; false for invalid ones. */
+/** Reports whether an SPDX expression of names, AND, OR and brackets permits the use; false for invalid ones. */
 export function isPermitted(expression: string): boolean {
   const tokens = expression.match(/[()]|[^\s()]+/g) ?? [];
   let position = 0;
@@ -65,8 +65,8 @@ type LockFile = { packages: Record<string, { version?: string; license?: string;
 type Manifest = { license?: string | { type: string }; licenses?: { type: string }[] };
 
 /**
- * Lists the packages of a lock file without our own. What the lock file lacks is read from the package's manifest, in
- * old forms, too; `readManifest` returns null if it is not installed.
+ * Lists the packages of a lock file, except our own. Data missing from the lock file come from the package's manifest,
+ * old forms included; `readManifest` returns null if it is not installed.
  */
 export function listLicences(lock: LockFile, readManifest: (path: string) => Manifest | null): LicensedPackage[] {
   const entries = Object.entries(lock.packages).filter(([path, { link }]) => path !== '' && link !== true);

@@ -5,7 +5,7 @@ import { forkTestFile } from './test-processes.ts';
 type Yaml = { safeDump(value: unknown, options?: { skipInvalid: boolean }): string };
 
 /**
- * Changes two things in ava before it runs. Its TAP reporter ends the whole run at an error that YAML cannot express,
+ * Patches ava in two ways before it runs. Its TAP reporter aborts the whole run on an error that YAML cannot express,
  * such as that of a failed `fetch`, whose cause has undefined properties: those are left out. And test files share
  * processes.
  */

@@ -1,6 +1,6 @@
 /**
- * Makes the cluster that the image of a container starts from: `node tools/prepare-cluster.ts <folder>`. Where it runs
- * as root, PostgreSQL's programs run as an unprivileged account, and every account can read what comes of it.
+ * Creates the cluster that a container image starts from: `node tools/prepare-cluster.ts <folder>`. When run as root,
+ * PostgreSQL's programs run as an unprivileged account, and every account can read the result.
  */
 import { spawnSync } from 'node:child_process';
 import { chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import {
   runInitdb,
 } from '../cli/embedded-postgres/cluster.ts';
 
-/** Makes a prepared cluster in `folder`, which must not exist. */
+/** Creates a prepared cluster in `folder`, which must not exist. */
 export async function prepareCluster(folder: string): Promise<void> {
   const draft = await mkdtemp(join(tmpdir(), 'spotcheck-prepared-'));
   const [directory, password] = [join(draft, 'cluster'), join(draft, 'password')];

@@ -1,6 +1,6 @@
 /**
  * Words that once had a meaning of their own in this code, each with the field's words for it. The glossary
- * (docs/glossary.md) explains those; test/docs/words.test.ts fails if one of these comes back.
+ * (docs/glossary.md) explains those; test/docs/words.test.ts fails if a private word comes back.
  */
 const PRIVATE_WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -71,7 +71,7 @@ const FIELD_WORDS = /look_?up|last_?seen/gi;
 const STRING = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
 /** Text between tags: everything before a closing tag, and sentences before anything else. */
 const JSX_TEXT = /[>}][^<>{}=;]*(?=<\/)|>\s*[A-Z][^<>{}=;()]*(?=[<{])/g;
-/** A line of the log, and whatever else is named with dots. */
+/** A log line, or any other name with dots. */
 const LOG_LINE = /(?<=')[a-z_]+(?:\.[a-z_]+)+(?=')/g;
 const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
 const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
@@ -112,7 +112,7 @@ function withoutTexts(path: string, code: string): string {
   return path.endsWith('.tsx') ? names.replaceAll(JSX_TEXT, ' ') : names;
 }
 
-/** The private words in a name or a text, without the s of a plural or a verb. */
+/** Returns the private words in a name or a text, without the s of a plural or a verb. */
 function privateWordsOf(text: string): string[] {
   const words = (text.match(WORD) ?? []).map((word) => word.toLowerCase());
   return words

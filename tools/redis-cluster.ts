@@ -11,7 +11,7 @@ import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
  */
 export type RedisCluster = {
   urls: readonly string[];
-  /** The indexes of the masters that hold slots now, according to the living nodes. */
+  /** Returns the indexes of the masters that hold slots now, according to the living nodes. */
   listMasters: () => Promise<number[]>;
   /** Kills a node as kill -9 does. */
   kill: (index: number) => Promise<void>;
@@ -24,17 +24,17 @@ export type RedisCluster = {
   migrateSlotOf: (key: string) => Promise<void>;
   /** Empties every master. */
   flush: () => Promise<void>;
-  /** The index of the master that holds a key's slot. */
+  /** Returns the index of the master that holds a key's slot. */
   findMasterOf: (key: string) => Promise<number>;
   stop: () => Promise<void>;
 };
 
-/** With `tls` the nodes speak nothing else, and the test that starts them trusts their authority. */
+/** Size of a cluster. With `tls` its nodes accept TLS only, and the test that starts them trusts their authority. */
 export type ClusterSize = { masters: number; replicas: number; nodeTimeoutMs?: number; tls?: TlsFiles };
 
 const SLOTS = 16_384;
 
-/** The time within which nodes agree on their names and masters, in milliseconds. */
+/** Time limit for the nodes to agree on their names and masters, in milliseconds. */
 const AGREED_WITHIN_MS = 60_000;
 
 type Node = { index: number; port: number; id: string; server: RedisServer | null; client: Redis };
@@ -78,7 +78,7 @@ export async function startRedisCluster(
       commandTimeout: AGREED_WITHIN_MS,
       ...(tls !== undefined && { tls: {} }),
     });
-    // Who kills nodes sees connections break.
+    // Killing nodes breaks connections, and an 'error' event without a listener would crash the process.
     client.on('error', () => undefined);
     nodes.push({ index, port, server, client, id: String(await client.call('CLUSTER', 'MYID')) });
   }

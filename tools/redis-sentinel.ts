@@ -5,14 +5,14 @@ import { Redis } from 'ioredis';
 import { findFreePort } from '../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from './redis-server.ts';
 
-/** A Redis with a replica, watched by three sentinels, for tests; `url` has everything that a client needs. */
+/** A Redis with a replica, watched by three sentinels, for tests; `url` contains everything that a client needs. */
 export type WatchedRedis = {
   url: string;
   /** Kills the master as kill -9 does; the sentinels promote the replica once two of them miss it for a second. */
   killMaster: () => Promise<void>;
   /** Makes the sentinels promote the replica by an orderly failover. */
   failOver: () => Promise<void>;
-  /** The port of the master, according to the sentinels. */
+  /** Returns the port of the master, according to the sentinels. */
   findMaster: () => Promise<number>;
   stop: () => Promise<void>;
 };
@@ -21,7 +21,7 @@ const NAME = 'queues';
 const SENTINELS = 3;
 const QUORUM = 2;
 
-/** The time within which the sentinels know each other and the replica, in milliseconds. */
+/** Time limit for the sentinels to discover each other and the replica, in milliseconds. */
 const AGREED_WITHIN_MS = 60_000;
 
 /** Starts all five with different passwords for servers and sentinels; null if redis-server is not installed. */
@@ -63,7 +63,7 @@ export async function startWatchedRedis(
     await start({ port, args: ['sentinel.conf', '--sentinel'], folder: own, isSentinel: true });
     sentinelPorts.push(port);
     const client = new Redis({ port, host: '127.0.0.1', password: sentinelPassword });
-    // Who is stopped while it connects changes nothing.
+    // Stopping a client while it connects raises an 'error' event, which is harmless.
     client.on('error', () => undefined);
     clients.push(client);
   }
@@ -89,7 +89,7 @@ export async function startWatchedRedis(
   };
 }
 
-/** Waits until the sentinels know each other, which they learn from the master every two seconds. */
+/** Waits until the sentinels have discovered each other, which happens through the master every two seconds. */
 async function untilAgreed(client: Redis): Promise<void> {
   for (const deadline = Date.now() + AGREED_WITHIN_MS; ; await delay(100)) {
     const state = (await client.call('SENTINEL', 'MASTER', NAME)) as string[];

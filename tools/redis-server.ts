@@ -5,7 +5,7 @@ import { findFreePort } from '../cli/embedded-postgres/start.ts';
 
 export type RedisServer = { url: string; port: number; pid: number; stop: (signal?: NodeJS.Signals) => Promise<void> };
 
-/** Options of a server: more arguments, the folder of its files, and the line that says it is ready. */
+/** Options of a server: more arguments, the folder of its files, and the line that reports that it is ready. */
 export type RedisKind = {
   port?: number;
   args?: readonly string[];
@@ -19,7 +19,7 @@ export type TlsFiles = { cert: string; key: string; ca: string };
 
 /**
  * Starts a Redis without persistence for tests, on a free port unless one is given; null if redis-server is not
- * installed. It shares the starter's process group, and ends with it.
+ * installed. It shares the process group of its parent, and ends with it.
  */
 export async function startRedis({
   port: givenPort,

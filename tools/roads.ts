@@ -1,12 +1,12 @@
 import type { SourceFile } from '../test/helpers/source-files.ts';
 
-/** A file that something passes through, and the files that this one asks on its way. */
+/** A file on a road, and the further files that it calls on the way. */
 type Stop = { no: number; path: string; asks: readonly string[] };
 
-/** A place where the road goes back: the stop `from` calls what the earlier stop `to` handed down. */
+/** A step back up the road: the stop `from` calls a function that the earlier stop `to` passed down. */
 type Climb = { from: number; to: number };
 
-/** The files that a check or a request passes through, in the order in which it does. */
+/** The files that a check or a request passes through, in order. */
 export type Road = { name: string; stops: readonly Stop[]; climbs: readonly Climb[] };
 
 const ROW = /^\| (?<no>\d+) \| `(?<path>[^`]+)` \| .*? \| ?(?<asks>.*?) ?\|$/gm;
@@ -21,7 +21,7 @@ export function readRoads(page: string): Road[] {
     .map((part) => ({ name: part.slice(0, part.indexOf('\n')), stops: readStops(part), climbs: readClimbs(part) }));
 }
 
-/** What of a road is not so in the code, one sentence each. */
+/** Returns how a road differs from the code, one sentence per difference. */
 export function findRoadFaults({ stops, climbs }: Road, files: readonly SourceFile[]): string[] {
   const importsOf = new Map(
     files.map(({ path, imports }) => [path, new Set(imports.flatMap((one) => one.path ?? []))]),
@@ -30,7 +30,7 @@ export function findRoadFaults({ stops, climbs }: Road, files: readonly SourceFi
     const imported = importsOf.get(from) ?? new Set();
     return imported.has(to) || [...imported].some((between) => importsOf.get(between)?.has(to) === true);
   };
-  // A job goes from one process to another: both know its queue.
+  // A job passes from one process to another: both import its queue.
   const sharesQueue = (a: string, b: string): boolean =>
     [...(importsOf.get(a) ?? [])].some((one) => one.startsWith('queues/') && importsOf.get(b)?.has(one) === true);
   const stopFaults = stops.flatMap(({ no, path, asks }, index) => {

@@ -11,7 +11,7 @@ import { openPage, startBrowser } from '../test/helpers/browser.ts';
 import { createHarnesses } from '../test/helpers/harness.ts';
 import { writeStory, type Written } from './screenshots/write-story.ts';
 
-/** A picture: its page, and the text that shows that it is loaded. */
+/** A picture: its page, and the text that shows that it has loaded. */
 type Picture = { path: (ids: Written) => string; shows: string; isOpen?: boolean };
 
 const PICTURES: Readonly<Record<string, Picture>> = {
@@ -48,7 +48,7 @@ await mkdir(values.out, { recursive: true });
 await withHarness(async (harness) => {
   const installation = await startInstallation(harness, 'postgres');
   const newId = createIdSource();
-  // The web process alone: nothing is checked, for what the monitors watch is nowhere.
+  // Only the web process runs: nothing is checked, because the monitors' targets do not exist.
   const { url } = await startProcess(harness, 'web', { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
   const ids = await writeStory({ installation, url, newId });
   const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, {
@@ -79,7 +79,7 @@ await withHarness(async (harness) => {
 });
 process.exit(0);
 
-/** Waits until no request is under way and two frames are painted. */
+/** Waits until no request is in progress and two frames are painted. */
 async function settle(page: Page): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
   await page.evaluate(

@@ -4,13 +4,13 @@ const RESULT = /^(ok|not ok) \d+ - (.*?)(?: # (SKIP|TODO))?$/;
 const PLAN = /^1\.\.\d+$/;
 const SUMMARY = /^# (tests|pass|fail|skip) (\d+)$/;
 
-/** The lines of a failure that are repeated at the end of a long run: what failed first, then what programs said. */
+/** Number of lines of a failure that a long run repeats at its end: first the failure, then the output of programs. */
 const REPEATED_LINES = 60;
 
 /**
  * Reads ava's TAP 13, prints it for people with the failures repeated at the end, and counts. Everything that is not a
  * pass counts as failed: crashed files, uncaught exceptions, failed hooks and timeouts have result lines of their own,
- * and tests that never ran are in the closing sum only. A skipped test is neither.
+ * and tests that never ran appear in the closing sum only. A skipped test counts as neither.
  */
 export async function reportTap(lines: AsyncIterable<string>, print: (line: string) => void): Promise<Tally> {
   let passed = 0;
@@ -45,7 +45,7 @@ export async function reportTap(lines: AsyncIterable<string>, print: (line: stri
   return { passed, failed: Math.max(failed, failedInSummary) };
 }
 
-/** Whether a line belongs to the TAP format and says nothing to a reader. */
+/** Reports whether a line belongs to the TAP format and has no information for a reader. */
 function isFrame(line: string): boolean {
   return line.startsWith('TAP version') || line.trim() === '---' || line.trim() === '...' || line.trim() === '';
 }

@@ -1,5 +1,5 @@
 /**
- * The process in which ava's test files run, one after another. What they import is loaded once for all of them, except
+ * The process in which ava's test files run, one after another. Their imports are loaded once for all of them, except
  * for ava itself: its modules hold the tests of one file, and each file gets its own.
  */
 import { appendFileSync } from 'node:fs';
@@ -8,36 +8,36 @@ import { relative } from 'node:path';
 import tls from 'node:tls';
 import { pathToFileURL } from 'node:url';
 
-/** Sent to the process: a file is next. Ava itself then says which. */
+/** Sent to the process: another file follows. Ava itself then names it. */
 export type FileNext = { fileNext: true };
-/** Sent by the process once a file is done with: whether another one can follow. */
+/** Sent by the process when a file is finished: whether another one can follow. */
 export type FileDone = { fileDone: true; isReusable: boolean };
 
 type AvaMessage = { ava: { type: string; options: { file: string } } };
 
-/** What a process may have in memory and still take another file, in bytes. */
+/** Most resident memory with which a process may take another file, in bytes. */
 const MAX_RESIDENT_BYTES = 400 * 2 ** 20;
 
 const AVA_WORKER = pathToFileURL(process.argv[2] ?? '');
 const AVA_PACKAGE = new URL('../../', AVA_WORKER).href;
 
-// Ava has Node read the map of every source that names one. Ours run as they are written, and reading those of all
-// packages takes a test file longer than many a test.
+// Ava enables source maps, and Node then reads that of every source that names one. Our sources run as written, and
+// reading the maps of all packages takes longer than many a test.
 process.setSourceMapsEnabled(false);
 
 const original = { exit: process.exit, env: { ...process.env }, authorities: tls.getCACertificates('default') };
 
-/** The files that ran to their end. */
+/** Files that ran to their end. */
 const finished: string[] = [];
 let fileNumber = 0;
-/** Nock replaces parts of Node for good. */
+/** Whether nock was loaded, which permanently replaces parts of Node. */
 let hasNock = false;
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const resolved = nextResolve(specifier, context);
     hasNock ||= specifier === 'nock';
     if (!resolved.url.startsWith(AVA_PACKAGE)) return resolved;
-    // A module is evaluated once for each query.
+    // Node evaluates a module once for each query.
     const url = new URL(resolved.url);
     url.search = `?file=${fileNumber}`;
     return { ...resolved, url: url.href };
@@ -57,7 +57,7 @@ async function runFile(): Promise<void> {
     if (times !== undefined) appendFileSync(times, `${seconds} ${process.title}\n`);
     // A file that set a status for its process has failed.
     if (process.exitCode !== undefined) process.exit();
-    // What was closed a moment ago is held until the loop has turned.
+    // Handles that were just closed stay active until the event loop has turned.
     setImmediate(endFile);
   });
   await import(AVA_WORKER.href);
@@ -67,12 +67,12 @@ function endFile(): void {
   finished.push(process.title);
   restoreProcess();
   const isFull = process.memoryUsage.rss() > MAX_RESIDENT_BYTES;
-  // A timer or a socket that was left could fail another file, or keep ava from seeing that nothing moves any more.
+  // A leftover timer or socket could fail another file, or keep ava from noticing that nothing happens any more.
   const isHeld = process.getActiveResourcesInfo().some((resource) => resource !== 'PipeWrap');
   process.send?.({ fileDone: true, isReusable: !hasNock && !isFull && !isHeld } satisfies FileDone);
 }
 
-/** Takes back what ava and the file have changed in the process. */
+/** Reverts what ava and the file have changed in the process. */
 function restoreProcess(): void {
   process.title = 'between test files';
   process.exit = original.exit;
@@ -90,10 +90,10 @@ function restoreProcess(): void {
 function listen(): void {
   process.on('message', (message: FileNext | AvaMessage) => {
     if ('fileNext' in message) void runFile();
-    // A test that hangs is found by the name of its process.
+    // The name of the process identifies a test that hangs.
     else if (message.ava.type === 'options') process.title = relative(process.cwd(), message.ava.options.file);
   });
-  // Ava lets a process end that has nothing left to do.
+  // Ava lets a process exit that has nothing left to do.
   process.channel?.ref();
   process.on('exit', (status) => {
     if (status !== 0 && finished.length > 0)
@@ -102,10 +102,10 @@ function listen(): void {
 }
 
 listen();
-// Ava sees the status only if a file is running.
+// Ava notices the status only while a file is running.
 process.once('disconnect', () => original.exit(1));
 
-// Where a file hangs the runner asks what it waits for.
+// When a file hangs, the runner requests its open handles by this signal.
 process.on('SIGUSR2', () => {
   const { libuv } = process.report.getReport() as { libuv: { is_active?: boolean; is_referenced?: boolean }[] };
   const busy = libuv.filter((handle) => handle.is_active === true && handle.is_referenced === true);

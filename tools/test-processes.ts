@@ -11,7 +11,7 @@ const busy = new Map<ChildProcess, FileProcess>();
 /** Processes that wait for another file. */
 const idle = new Set<ChildProcess>();
 
-/** What ava takes for the process of a test file. It exits with the file; the process behind it may stay. */
+/** Stands in for the process that ava expects for a test file. It exits with the file; the real process may stay. */
 class FileProcess extends EventEmitter {
   readonly stdout = new PassThrough();
   readonly stderr = new PassThrough();
@@ -32,8 +32,8 @@ class FileProcess extends EventEmitter {
 }
 
 /**
- * Stands in for the `fork` by which ava starts its worker for each file. A file gets a process that others have left,
- * or a new one: loading what it imports takes longer than running most of them.
+ * Replaces the `fork` by which ava starts a worker for each file. A file gets an idle process, or a new one: loading
+ * its imports takes longer than running most files.
  */
 export function forkTestFile(avaWorker: string, args: readonly string[] = [], options: ForkOptions = {}): ChildProcess {
   const [child = startProcess(avaWorker, args, options)] = idle;
@@ -75,7 +75,7 @@ function leaveProcess(child: ChildProcess, { isReusable }: FileDone): void {
   endAfterRun();
 }
 
-/** Ends the idle processes after the last file. The next run of `--watch` has to load everything anew. */
+/** Ends the idle processes after the last file. The next run of `--watch` has to load everything again. */
 function endAfterRun(): void {
   // By then ava has started the next file, if there is one.
   setImmediate(() => {
@@ -86,8 +86,8 @@ function endAfterRun(): void {
 }
 
 /**
- * Has a process exit only after everything that it has sent. Ava forgets what a file says last if it sees the end
- * first, as happens when several end at once.
+ * Delays a process's exit event until all its messages have arrived. Ava loses a file's last messages if it receives
+ * the exit first, as happens when several end at once.
  */
 export function exitAfterMessages(child: ChildProcess): void {
   const emit = child.emit.bind(child) as (name: string, ...values: unknown[]) => boolean;

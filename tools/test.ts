@@ -15,8 +15,8 @@ import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 /**
- * Test files that only `npm run test:all` runs. They are attackers, faults, fuzz, chaos, clients in other languages,
- * tools, most browser tests, and what proves a second time what shorter tests have proved.
+ * Test files that only `npm run test:all` runs. They cover attackers, faults, fuzz, chaos, clients in other languages,
+ * tools and most browser tests, and repeat at length what shorter tests prove.
  */
 const ONLY_IN_ALL = [
   /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|deploy)\//,
@@ -28,29 +28,29 @@ const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
 /**
- * After this much silence a run is stuck, in milliseconds; no test may take as long. Ava's own timeout is longer: it
+ * Silence after which a run counts as stuck, in milliseconds; no test may take as long. Ava's own timeout is longer: it
  * names no test, and ends a file only by a signal that a process may ignore.
  */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
 
-/** How many of the slowest files the end of a longer run names. */
+/** Number of the slowest files that are listed at the end of a longer run. */
 const SLOWEST_FILES = 10;
 
-/** The time that a stuck test file has to report what it waits for, in milliseconds. */
+/** Time limit for a stuck test file to report what it waits for, in milliseconds. */
 const WORDS_MS = 3000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Runs ava against servers of its own, with our arguments. An interrupted run has failed. */
+/** Runs ava against servers of its own, with our arguments. An interrupted run counts as failed. */
 async function runTests(interrupted: AbortSignal): Promise<Tally> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    // Once, before every process that a test starts does so by itself.
+    // Once here, instead of in every process that a test starts.
     await import('./description.ts');
     await prepareConsole(print);
     const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
-    // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself once
-    // its files are gone.
+    // Deleted last, with everything that killed tests left behind; a PostgreSQL of theirs exits once its files are
+    // gone.
     closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
@@ -85,8 +85,8 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
 }
 
 /**
- * Options of every process of a run. Each loads up to 1,500 modules: not to look for links among them takes a twelfth
- * off, and `npm ci` makes none. Where the folder of packages is a link itself, links are followed.
+ * Returns the options of every process of a run. Each loads up to 1,500 modules: not resolving symbolic links saves a
+ * twelfth, and `npm ci` creates none. Where `node_modules` is a link itself, links are followed.
  */
 async function nodeOptions(): Promise<string> {
   const given = process.env['NODE_OPTIONS'] ?? '';
@@ -106,8 +106,8 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
-  // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
+  // Results come on standard output; the tests' own output goes to standard error and cannot be taken for a result. Ava
+  // leads a process group, because it does not end its workers when it receives a signal.
   const child = spawn(process.execPath, [AVA, '--tap', ...(await avaArguments())], {
     env: { ...process.env, ...servers },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -136,10 +136,11 @@ async function printSlowest(timesFile: string): Promise<void> {
   for (const line of slowest) print(line);
 }
 
-/** Ava's arguments: by default the files of `npm test`, with `--all` all files, else the given ones. */
+/** Returns ava's arguments: by default the files of `npm test`, with `--all` all files, else the given ones. */
 async function avaArguments(): Promise<string[]> {
   const asked = process.argv.slice(2);
-  // Five more than there are processors: long tests mostly wait for timers and sockets. Given twice it would not count.
+  // Five more than there are processors: long tests mostly wait for timers and sockets. Ava would ignore a repeated
+  // option.
   const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 5)}`;
   const isAsked = asked.some((argument) => /^(?:-c|--concurrency)/.test(argument));
   if (asked.length > 0) return [...(isAsked ? [] : [concurrency]), ...asked.filter((argument) => argument !== '--all')];
@@ -156,7 +157,7 @@ async function nameTestsUnderWay(leaderPid: number | undefined): Promise<void> {
     const [title, stat] = await Promise.all(
       ['cmdline', 'stat'].map((name) => readFile(join('/proc', pid, name), 'utf8').catch(() => '')),
     );
-    // Behind the name in brackets: state, parent, group.
+    // After the name in brackets: state, parent, group.
     const group = Number(stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
     if (group !== leaderPid || title === undefined || !/^test\/\S+\.test\.ts\b/.test(title)) continue;
     print(`Not ended: ${title.replaceAll('\0', ' ').trim()}`);
@@ -178,7 +179,7 @@ function endGroup(leaderPid: number | undefined, signal: NodeJS.Signals): boolea
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
-// A reader that goes away (npm test | head) must not take the run down before its servers are stopped.
+// A reader that closes the pipe (npm test | head) must not end the run before its servers are stopped.
 process.stdout.on('error', () => interruption.abort(new Error('the reader of the results has gone')));
 
 const { passed, failed } = await runTests(interruption.signal).catch((error: Error): Tally => {

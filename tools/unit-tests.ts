@@ -23,7 +23,7 @@ async function listUnitTests(): Promise<string[]> {
   const reachesOutside = (path: string): boolean => {
     const known = reach.get(path);
     if (known !== undefined) return known;
-    // Files that import each other are asked about once.
+    // Files that import each other are visited once.
     reach.set(path, false);
     const isOutside = (imports.get(path) ?? [])
       .filter(({ isType }) => !isType)

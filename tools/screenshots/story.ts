@@ -11,7 +11,7 @@ export type StoryMonitor = {
     sla_target?: number;
     check_spec?: object;
   };
-  /** The median response time in milliseconds; null if nothing is timed. */
+  /** Median response time in milliseconds; null if nothing is timed. */
   levelMs: number | null;
   troubles: readonly { agoMinutes: number; lastsMinutes: number; kind: Trouble }[];
   isPaused?: boolean;
@@ -19,7 +19,7 @@ export type StoryMonitor = {
 
 export type Trouble = 'refused' | 'unavailable' | 'slow' | 'missed';
 
-/** What locations report of each kind of outage. */
+/** Results that locations report for each kind of outage. */
 export const OUTCOMES: Record<
   Trouble,
   { verdict: 'down' | 'degraded'; cause: string; reason: string; httpStatus: number | null; latencyMs: number | null }
@@ -57,7 +57,7 @@ export const OUTCOMES: Record<
 /** The locations that check. */
 export const LOCATIONS = ['frankfurt', 'singapore', 'virginia'] as const;
 
-/** The distance of each location from the targets, as a factor of the response time. */
+/** Distance of each location from the targets, as a factor of the response time. */
 const DISTANCE: Readonly<Record<(typeof LOCATIONS)[number], number>> = {
   frankfurt: 0.8,
   singapore: 1.9,
@@ -136,16 +136,16 @@ export const MONITORS: readonly StoryMonitor[] = [
   { settings: http('Old shop', 'https://old.northwind.example/'), levelMs: 150, troubles: [], isPaused: true },
 ];
 
-/** The age of the monitors, and of the oldest stored checks. */
+/** Age of the monitors, and of the oldest stored checks. */
 export const AGE_MS = 120 * DAY_MS;
 export const CHECKED_MS = 9 * DAY_MS;
 
-/** Makes noise that is the same in every run. */
+/** Creates noise that is the same in every run. */
 export function createNoise(): Random {
   return createRandom([2026, 11]);
 }
 
-/** The response time of one check in milliseconds: slower by day, and sometimes late. */
+/** Returns the response time of one check in milliseconds: slower by day, and sometimes late. */
 export function answerMs(
   random: Random,
   { levelMs, atMs, location }: { levelMs: number; atMs: number; location: keyof typeof DISTANCE },

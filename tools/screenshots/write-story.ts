@@ -25,7 +25,7 @@ import {
   type Trouble,
 } from './story.ts';
 
-/** The ids of the objects in the pictures. */
+/** Ids of the objects in the pictures. */
 export type Written = { monitorId: string; incidentId: string; channelId: string; reportId: string };
 
 type Tools = { installation: Installation; url: string; newId: (prefix: IdPrefix) => string };
@@ -33,7 +33,7 @@ type Made = { story: StoryMonitor; id: string; no: number; sources: readonly num
 type Agent = { no: number; location: (typeof LOCATIONS)[number] };
 
 const INTERVAL_MS = 300_000;
-/** The last hours go through the evaluator, which decides and alerts. */
+/** Length of the last period, whose results pass through the evaluator, which decides and alerts. */
 const DECIDED_MS = 26 * HOUR_MS;
 const ROWS_AT_ONCE = 5000;
 
@@ -220,18 +220,18 @@ function checksOf(
   }: { agents: readonly Agent[]; atMs: number; nowMs: number; random: ReturnType<typeof createNoise> },
 ): MeasuredResult[] {
   const { levelMs, troubles, settings } = story;
-  // Registries are asked once an hour.
+  // Registries are queried once an hour.
   if (levelMs === null || (settings.type === 'domain' && atMs % HOUR_MS !== 0)) return [];
   const minutes = (nowMs - atMs) / 60_000;
   const trouble =
     troubles.find(({ agoMinutes, lastsMinutes }) => minutes <= agoMinutes && minutes > agoMinutes - lastsMinutes) ??
     (minutes === 0 ? troubles.find(({ agoMinutes, lastsMinutes }) => agoMinutes === lastsMinutes) : undefined);
-  // Name servers and registries are asked by the service itself, which stands beside the first location.
+  // The service itself queries name servers and registries, from the first location.
   const isShared = settings.type === 'dns' || settings.type === 'domain';
   const asking = isShared ? sources.map((source) => ({ no: source, location: LOCATIONS[0] })) : agents;
   return asking.map(({ no: agentNo, location }) => {
     const took = answerMs(random, { levelMs, atMs, location });
-    // One location does not see it: that is what several are for.
+    // One location does not notice the outage: that is what several locations are for.
     const symptom = trouble !== undefined && location !== 'singapore' ? OUTCOMES[trouble.kind] : null;
     const latencyMs = symptom === null ? took : symptom.latencyMs;
     const phases =
