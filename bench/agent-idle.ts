@@ -15,7 +15,7 @@ const INTERVAL_SECONDS = 60;
 const CPU_PERCENT = 0.5;
 const MEMORY_MB = 90;
 
-/** The cost of a customer's agent that is nearly idle: 50 http monitors at 60 s. */
+/** Measures the cost of a customer's agent that is nearly idle: 50 http monitors at 60 s. */
 export async function agentIdle({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { urls } = await startTarget(harness);
@@ -31,7 +31,7 @@ export async function agentIdle({ isQuick, report, withHarness }: BenchContext):
       DATA_DIR: await temporaryFolder(harness),
     });
     const seconds = isQuick ? 20 : 60;
-    // The first checks, and what is compiled for them, belong to the start.
+    // The first checks, and the code compiled for them, count as the start.
     await delay((isQuick ? 15 : 65) * 1000);
     const before = { cpu: await cpuSecondsOf([agent.pid]), results: await results() };
     if (before.results < MONITORS) throw new Error(`The agent has sent ${before.results} results: ${agent.output()}`);

@@ -14,10 +14,13 @@ const INTERVAL_SECONDS = 60;
 /** One monitor in this many fails: four alerts a second while the first round of failures lasts. */
 const FAIL_EVERY = 75;
 
-/** Nearly a round of checks: in a third of one, as many of the monitors that fail may be checked as none. */
+/**
+ * Duration of failing, nearly a round of checks: in a third of a round by chance none of the failing monitors are
+ * checked.
+ */
 const FAILING_MS = 55_000;
 
-/** The 99th percentile from failure to webhook, in milliseconds. */
+/** Bound of the 99th percentile from failure to webhook, in milliseconds. */
 const ALERT_MS = 100;
 
 /**

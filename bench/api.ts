@@ -13,17 +13,17 @@ const MONITORS = 1000;
 const CONNECTIONS = 16;
 const WARM_UP_ROUNDS = 2;
 
-/** Enough tokens that no token of a round reaches its limit. */
+/** Enough tokens that none reaches its limit in a round. */
 const TOKENS = 400;
 
-/** The least ratio of the API's rate to that of the bare handler. */
+/** Least ratio of the API's rate to that of the bare handler. */
 const LEAST_RATIO = 0.5;
 
 type Round = { perSecond: number; statuses: Record<string, number> };
 
 /**
- * `GET /v1/monitors/{id}` of the API against a bare Express handler that runs the same query, in turns, loaded by a
- * third process.
+ * Compares `GET /v1/monitors/{id}` of the API with a bare Express handler that runs the same query, in turns, loaded by
+ * a third process.
  */
 export async function api({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {

@@ -11,17 +11,17 @@ const MONITORS = 5000;
 const INTERVAL_SECONDS = 10;
 const WARM_UP_SECONDS = 15;
 
-/** Whole intervals, within which the monitors are changed. */
+/** Seconds within which the monitors are changed: whole intervals. */
 const WINDOW_SECONDS = 30;
 
-/** How long results may be on their way into the database, in milliseconds. */
+/** Time that results may take to reach the database, in milliseconds. */
 const STORED_MS = 5000;
 const POLL_MS = 50;
 
-/** A job that is not done by then is not waited for, in milliseconds. */
+/** Longest wait for a job to finish, in milliseconds. */
 const PATIENCE_MS = 120_000;
 
-/** The most seconds for all monitors, of a job. */
+/** Most seconds that a job may take for all monitors. */
 const CHANGED_SECONDS = 10;
 
 /** Changes 5,000 monitors with one request while they are checked every 10 s, with a whole fleet on each backend. */

@@ -25,10 +25,10 @@ const FIRST_LOAD_BYTES = 200_000;
 const INTERACTIVE_MS = 1000;
 const FRAME_MS = 50;
 
-/** How often each step is taken: what a busy machine adds to a frame is not in every round. */
+/** Number of times that each step is taken: the delays that a busy machine adds to a frame are not in every round. */
 const FRAME_ROUNDS = 3;
 
-/** How many monitors change at a time, and how often, while frames are measured. */
+/** Number of monitors that change at a time, and the interval, while frames are measured. */
 const CHANGED_AT_ONCE = 10;
 const CHANGE_EVERY_MS = 100;
 
@@ -36,7 +36,7 @@ const CHANGE_EVERY_MS = 100;
 const WHEEL_PX = 1200;
 const ROW_PX = 54;
 
-/** Records when the page has rows, and when its search field has taken a letter: then it is usable. */
+/** Records when the page has rows, and when its search field accepts a letter: then it is usable. */
 const WATCH = `window.usable = new Promise((resolve) => {
   const findField = () => {
     const field = document.querySelector('input[type="search"]');
@@ -61,7 +61,7 @@ type Way = { url: string; cookie: { name: string; value: string; url: string }; 
  * and monitors change.
  */
 export async function consolePage({ isQuick, report, withHarness }: BenchContext): Promise<void> {
-  // What is measured is what the sources say now.
+  // The measured console must be built from the current sources.
   await prepareConsole((text) => report.figure(text));
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, 'postgres');
@@ -140,7 +140,7 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
   });
 }
 
-/** What people do with the page, each watched by itself, one after the other. */
+/** Actions of people on the page, each measured by itself, one after the other. */
 const STEPS: Readonly<Record<string, (page: Page, screens: number) => Promise<unknown>>> = {
   async 'a first visit'(page) {
     await page.goto('/');
@@ -181,7 +181,7 @@ const STEPS: Readonly<Record<string, (page: Page, screens: number) => Promise<un
   },
 };
 
-/** Long enough for what follows a step, such as the figures of the rows. */
+/** Long enough for the effects of a step, such as loading the figures of the rows. */
 const look = () => delay(500);
 
 async function pressAndLook(page: Page, key: string): Promise<void> {
@@ -238,7 +238,7 @@ async function measureFrames(report: Report, way: Way, { installation, isQuick }
 
 type FrameOptions = { installation: Installation; isQuick: boolean };
 
-/** The CPU seconds of the page's thread since it began, by name. */
+/** Returns the CPU seconds of the page's thread since it began, by name. */
 async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
   const { metrics } = await session.send('Performance.getMetrics');
   return new Map(metrics.map(({ name, value }) => [name, value]));

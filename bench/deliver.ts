@@ -11,12 +11,12 @@ import { readable } from './report.ts';
 const CHANNELS = 20;
 const MONITORS = 50;
 
-/** The least deliveries per second of one deliver process, including its writes. */
+/** Least deliveries per second of one deliver process, including its writes. */
 const PER_SECOND = 1000;
 
 /**
- * Measures how fast one deliver process sends a stored storm to an https receiver, with a PostgreSQL on disk. Once as
- * the deliveries come, and once as rules of each channel held them.
+ * Measures how fast one deliver process sends a stored storm to an https receiver, with a PostgreSQL on disk. It sends
+ * once without holds, and once after rules of each channel held the deliveries.
  */
 export async function deliver(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
@@ -44,7 +44,7 @@ async function deliverOn(
     });
     const monitors = Array.from({ length: MONITORS }, (_, index) => index);
     await outbox.addMonitors(monitors);
-    // The first thousand warms up what the others are measured on.
+    // The first thousand deliveries warm up the process for the measured ones.
     await outbox.insert(channelIds, monitors, isHeld);
     await untilSent();
 

@@ -16,10 +16,10 @@ const WARM_UP_CYCLES = 2;
 /** One result in this many changes a status. */
 const CHANGING_ONE_IN = 100;
 
-/** Bound: what holds cost the evaluator and PostgreSQL together. */
+/** Bound of the cost of holds, evaluator and PostgreSQL together, as a factor. */
 const MAX_TIMES = 1.05;
 
-/** Measures what the evaluator costs where every monitor depends on another, beside the same without, in turns. */
+/** Measures the cost of the evaluator when every monitor depends on another and when none does, in turns. */
 export async function dependencies({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, 'postgres');
@@ -51,12 +51,12 @@ export async function dependencies({ isQuick, report, withHarness }: BenchContex
     const decide = createEvaluator({ database, now: Date.now, newId, publicUrl: 'http://localhost:3000' });
     let dueAtMs = Date.now();
     const firstAtMs = dueAtMs + 300;
-    /** CPU seconds of a round in which some go down and of one in which they recover. */
+    /** Returns the CPU seconds of a round in which some monitors go down and of one in which they recover. */
     const measure = (group: number) =>
       cpuOf(installation, async () => {
         for (const isDown of [true, false]) {
           dueAtMs += 300;
-          // The first of them are parents: they were up once, and their next checks are still to come.
+          // The first monitors are parents: they were up once, and their next checks are not due yet.
           const checked = dueAtMs === firstAtMs ? sources : sources.slice(PARENTS);
           const results = checked.map(({ monitorNo, agentNo }, index) => {
             const isBad = isDown && dueAtMs !== firstAtMs && index % CHANGING_ONE_IN === group % CHANGING_ONE_IN;
@@ -77,7 +77,7 @@ export async function dependencies({ isQuick, report, withHarness }: BenchContex
     };
     const ratios: number[] = [];
     for (let cycle = 0; cycle < WARM_UP_CYCLES + (isQuick ? 4 : 12); cycle += 1) {
-      // The first of a cycle has what the other leaves of the processor's caches, in turns.
+      // The order alternates, because the first run of a cycle finds the processor's caches as the other left them.
       const seconds = new Map<boolean, number>();
       for (const isDepending of cycle % 2 === 0 ? [false, true] : [true, false]) {
         await depend(isDepending);

@@ -17,20 +17,23 @@ const INTERVAL_SECONDS = 60;
 /** One monitor in this many fails: four alerts a second while the first round of failures lasts. */
 const FAIL_EVERY = 75;
 
-/** Nearly a round of checks: in a third of one, as many of the monitors that fail may be checked as none. */
+/**
+ * Duration of failing, nearly a round of checks: in a third of a round by chance none of the failing monitors are
+ * checked.
+ */
 const FAILING_MS = 55_000;
 
-/** Accounts of drills, and how many each may start in a day; their monitors are checked once an hour. */
+/** Accounts of drills, and the number that each may start in a day; their monitors are checked once an hour. */
 const ACCOUNTS = 4;
 const DRILLS = 50;
 const HOUR_SECONDS = 3600;
 
-/** How far the 99th percentiles of drills and real alerts may lie apart, as the larger by the smaller. */
+/** Largest allowed ratio of the 99th percentiles of drills and real alerts, the larger to the smaller. */
 const MAX_APART = 1.2;
 
 /**
- * Measures the way from the failing answer to the webhook's arrival, of real failures and of drills beside them. In
- * one run during 300 checks a second: a drill is worth what it has in common with an alert.
+ * Measures the time from the failing response to the webhook's arrival, of real failures and of drills. Both are in one
+ * run during 300 checks a second: a drill is worth as much as it has in common with an alert.
  */
 export async function drill(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await drillOn(context, backend);
@@ -129,7 +132,7 @@ async function startDrills({ accounts, service, first, forMs }: Drilling): Promi
   }
 }
 
-/** When the first failing answer of each drill was given, by the name of its target, Unix milliseconds. */
+/** Returns the time of each drill's first failing response by the name of its target, in Unix milliseconds. */
 async function readFirstFailures({ database }: Installation): Promise<Map<string, number>> {
   const rows = await runOn(database.pool)<{ target: string; atMs: number }>(
     `SELECT monitor ->> 'target' AS target, (answers -> 0 ->> 'atMs')::bigint AS "atMs" FROM drills
@@ -138,7 +141,7 @@ async function readFirstFailures({ database }: Installation): Promise<Map<string
   return new Map(rows.map(({ target, atMs }) => [target.split('/').at(-1) ?? '', atMs]));
 }
 
-/** How long each alert that arrived at a path took from its failing answer, in milliseconds. */
+/** Returns the time of each alert that arrived at a path since its failing response, in milliseconds. */
 function waysOf(
   arrivals: readonly Arrival[],
   { path, begun }: { path: string; begun: ReadonlyMap<string, number> },

@@ -38,7 +38,7 @@ const FAILED_ANSWER = {
 const LEAST_PER_CORE = 10_000;
 const BYTES_A_RESULT = 100;
 
-/** The share of results that change a status in each round, half of them to down and half back to up. */
+/** Shares of results that change a status in each round, half of them to down and half back to up. */
 const PATHS = [
   { name: 'steady', share: 0 },
   { name: '1 % of the results changing a status', share: 0.01 },
@@ -71,7 +71,7 @@ export async function evaluate({ isQuick, report, withHarness }: BenchContext): 
         const rates: number[] = [];
         const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
         for (let round = 0; round < rounds; round += 1) {
-          // Older than the results that the monitors were added with it would change nothing.
+          // Results must be newer than those that the monitors were added with, or they change nothing.
           const dueAtMs = Date.now();
           const results = sources.map((source, index) =>
             resultOf(
@@ -110,7 +110,7 @@ export async function evaluate({ isQuick, report, withHarness }: BenchContext): 
   });
 }
 
-/** Whether a monitor is down in a round; another group is in each round. */
+/** Reports whether a monitor is down in a round; each round has another group. */
 function isBad({ index, round, share }: { index: number; round: number; share: number }): boolean {
   const groups = 2 / share;
   return share > 0 && index % groups === round % groups;

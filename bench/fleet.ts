@@ -14,7 +14,7 @@ import { countTicks, type TickCount } from './harness/ticks.ts';
 import { takeSample, watch, type Sample, type Watched } from './harness/watch.ts';
 import { readable, type Report } from './report.ts';
 
-/** 1,667 checks a second; the quick form reaches that with fewer monitors at shorter intervals. */
+/** Sizes for 1,667 checks a second; the quick form reaches that with fewer monitors at shorter intervals. */
 const FULL = {
   monitors: 100_000,
   intervalSeconds: 60,
@@ -36,18 +36,18 @@ const REQUESTS_PER_SECOND = 500;
 const ACCOUNTS = 100;
 const TOKENS_EACH = 4;
 
-/** The least share of the customers' requests that succeed. */
+/** Least share of the customers' requests that succeed. */
 const ANSWERED_SHARE = 0.99;
 
 const SAMPLE_EVERY_MS = 10_000;
 
-/** The 99th percentile of start lateness under normal load, in milliseconds. */
+/** Bound of the 99th percentile of start lateness under normal load, in milliseconds. */
 const LATENESS_MS = 250;
 
-/** The most memory of a process in the last third of the normal load, relative to the middle third. */
+/** Most memory of a process in the last third of the normal load, relative to the middle third. */
 const MEMORY_RATIO = 1.05;
 
-/** The lateness in seconds that counts as recovered, and the time until then after the overload. */
+/** Lateness in seconds that counts as recovered, and the time until then after the overload. */
 const CALM_SECONDS = 5;
 const CALM_WITHIN_SECONDS = 120;
 
@@ -72,7 +72,7 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
     const wave = { count: monitors, intervalSeconds, targets: target.urls, downAfterFailures: 2 };
     await addMonitors(installation, wave);
     const accounts = await spreadOverAccounts(installation, { monitors, accounts: ACCOUNTS, tokensEach: TOKENS_EACH });
-    // None of them is to be notified of anything.
+    // The channels exist but should receive no alerts.
     await addChannels(installation, { accounts: ACCOUNTS, types: ['webhook'] });
     const running = await startFleet(harness, installation);
     const api = await forkChild<null>(harness, 'mixed-load', {
@@ -191,9 +191,9 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
 }
 
 /**
- * The most by which monitors may differ in a window of `intervals` intervals when all are checked equally often. Checks
- * count by their due times, which lie up to an interval before them: a window can be up to an interval longer for one
- * monitor than for another.
+ * Returns the most by which monitors may differ in a window of `intervals` intervals when all are checked equally
+ * often. Checks count by their due times, which are up to an interval before them: a window can be up to an interval
+ * longer for one monitor than for another.
  */
 function evenSpread(intervals: number, { due, missed }: TickCount): number {
   const turnEvery = due / Math.max(1, due - missed);

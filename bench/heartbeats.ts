@@ -14,15 +14,15 @@ import { readable } from './report.ts';
 const HEARTBEATS = 100_000;
 const INTERVAL_SECONDS = 3600;
 
-/** Heartbeats that miss a ping in one round. */
+/** Number of heartbeats that miss a ping in one round. */
 const MISSED = 100;
 
-/** The most CPU of PostgreSQL per round, in milliseconds. */
+/** Most CPU of PostgreSQL per round, in milliseconds. */
 const ROUND_MS = 50;
 
 const PINGS_PER_SECOND = 1000;
 
-/** The number of heartbeats that are pinged, each with this secret in its token. */
+/** Number of heartbeats that are pinged, each with this secret in its token. */
 const PINGED = 20_000;
 const SECRET = 'bench';
 
@@ -147,12 +147,12 @@ async function addHeartbeats({ database, tenantId }: Installation): Promise<void
   await run('VACUUM ANALYZE');
 }
 
-/** The mean: CPU times come in steps of 10 ms, so single rounds say little. */
+/** Returns the mean: CPU times come in steps of 10 ms, so single rounds mean little. */
 function mean(samples: readonly number[]): number {
   return samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
 }
 
-/** Measures PostgreSQL's CPU milliseconds. */
+/** Measures PostgreSQL's CPU time in milliseconds. */
 async function postgresMsOf({ postgresPid }: Installation, work: () => Promise<void>): Promise<number> {
   const before = await cpuSecondsOf([postgresPid]);
   await work();

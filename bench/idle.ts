@@ -13,7 +13,7 @@ const MONITORS = 50;
 const CPU_PERCENT = 3;
 const MEMORY_MB = 350;
 
-/** The cost of a nearly idle installation with embedded servers: `npm start` with 50 monitors at 60 s. */
+/** Measures the cost of a nearly idle installation with embedded servers: `npm start` with 50 monitors at 60 s. */
 export async function idle({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { urls } = await startTarget(harness);
@@ -32,7 +32,7 @@ export async function idle({ isQuick, report, withHarness }: BenchContext): Prom
       if (status !== 201) throw new Error(`A monitor was answered with ${status}`);
     }
     const seconds = isQuick ? 20 : 60;
-    // The first checks decide every monitor's first status, which later ones do not.
+    // The first checks also decide every monitor's first status, so they are not measured.
     await delay(65_000);
     const pids = [service.program.pid];
     const before = await cpuSecondsOf(pids);

@@ -11,10 +11,10 @@ import { readable } from './report.ts';
 const CHANNELS = 50;
 const MONITORS = 20;
 
-/** The interval at which one monitor is sent to all channels, in milliseconds: 200 deliveries a second. */
+/** Interval at which one monitor is sent to all channels, in milliseconds: 200 deliveries a second. */
 const EVERY_MS = 250;
 
-/** The most that a hanging receiver may add to the delay of other deliveries (p99), in milliseconds. */
+/** Most that a hanging receiver may add to the delay of other deliveries (p99), in milliseconds. */
 const ADDED_MS = 100;
 
 /** Measures how much one receiver that takes 8 s per response delays the deliveries of fifty channels. */
@@ -36,7 +36,7 @@ async function isolationOn({ isQuick, report, withHarness }: BenchContext, backe
 
     const rounds = isQuick ? 1 : 3;
     const p99s = { 'all are well': [] as number[], 'one hangs': [] as number[] };
-    // In turns: what else the machine does falls on both.
+    // In turns, so that other load of the machine affects both.
     for (let round = 0; round < rounds; round += 1) {
       p99s['all are well'].push(await measure(well));
       p99s['one hangs'].push(await measure(hanging));
@@ -53,7 +53,10 @@ async function isolationOn({ isQuick, report, withHarness }: BenchContext, backe
       atMost: ADDED_MS,
     });
 
-    /** The 99th percentile of the delay to healthy receivers, in milliseconds; infinite is what did not arrive. */
+    /**
+     * Returns the 99th percentile of the delay to healthy receivers, in milliseconds; a delivery that did not arrive
+     * counts as infinite.
+     */
     async function measure(channelIds: readonly string[]): Promise<number> {
       const inserted: Inserted[] = [];
       const until = performance.now() + (isQuick ? 5000 : 15_000);

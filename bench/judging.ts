@@ -17,10 +17,10 @@ const HONEST = 50;
 const PLAIN = 200;
 const INTERVAL_SECONDS = 1;
 
-/** The length of the text that hostile patterns search, in characters: a second of work each. */
+/** Length of the text that hostile patterns search, in characters: a second of work each. */
 const LETTERS = 54_000;
 
-/** The page of honest monitors: about 200 kB. */
+/** Lines of the page of honest monitors: about 200 kB. */
 const LINES = 3000;
 
 /**
@@ -30,7 +30,7 @@ const LINES = 3000;
 const P99_TIMES = 2;
 const LONGEST_MORE_MS = 50;
 
-/** The time after a round within which its last results are stored, in milliseconds. */
+/** Time after a round within which its last results are stored, in milliseconds. */
 const STORED_WITHIN_MS = 5000;
 
 const HONEST_ASSERTIONS: Assertion[] = [
@@ -62,7 +62,7 @@ export async function judging({ isQuick, report, withHarness }: BenchContext): P
     const roundMs = isQuick ? 15_000 : 30_000;
     const rounds = { without: [] as Round[], with: [] as Round[] };
     const beganMs = Date.now();
-    // In turns: what else the machine does falls on both. Once more at the beginning, to warm up.
+    // In turns, so that other load of the machine affects both. The extra round at the beginning warms up.
     for (let round = 0; round < (isQuick ? 2 : 4); round += 1) {
       for (const which of ['without', 'with'] as const) {
         await site.ask({ isHostile: which === 'with' });

@@ -18,23 +18,23 @@ const INTERVAL_SECONDS = 60;
 const STREAMS = 100;
 const WEBS = 2;
 
-/** Each token may have 20 streams per process. */
+/** Number of tokens: each may have 20 streams per process. */
 const TOKENS = 5;
 
-/** The results per second of 100,000 monitors at a minute, in batches as evaluators get them. */
+/** Size and interval of batches: the results per second of 100,000 monitors at a minute, as evaluators get them. */
 const BATCH = 500;
 const BATCH_EVERY_MS = 300;
 
 /** One batch in this many has a change of state. */
 const CHANGES_EVERY = 2;
 
-/** The bound of the delay in milliseconds. */
+/** Bound of the delay in milliseconds. */
 const MAX_MS = 1000;
 
-/** The arrival time of each change at each stream: `<monitor> <status>`, and `reset`. */
+/** Arrival time of each change at each stream: `<monitor> <status>`, and `reset`. */
 type StreamLog = { at: Map<string, number>[]; bytes: number };
 
-/** Measures how soon streams send changes under load, and what 5,000 changes at once cost. */
+/** Measures how soon streams send changes under load, and the cost of 5,000 changes at once. */
 export async function live({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
     await withHarness(async (harness) => {
@@ -132,7 +132,7 @@ async function changeUnderLoad(
   const startedAt = performance.now();
   for (let batch = 0; batch < batches; batch += 1) {
     const first = (batch * BATCH) % MONITORS;
-    // Every monitor comes by in each round of ten batches; the first of some of them is down in every other round.
+    // Every round of ten batches covers all monitors; the first of some batches is down in every other round.
     const isDown = Math.floor((batch * BATCH) / MONITORS) % 2 === 0;
     const turning = batch % CHANGES_EVERY === 0 ? sources[first] : undefined;
     for (const events of received.at) events.clear();

@@ -14,13 +14,13 @@ const MONITORS = 100_000;
 const INTERVAL_SECONDS = 60;
 const SAMPLE_MS = 10_000;
 
-/** The time after the window within which its last results are stored, in milliseconds. */
+/** Time after the window within which its last results are stored, in milliseconds. */
 const STORED_WITHIN_MS = 5000;
 
-/** The interval at which the idle bench process wakes up, in milliseconds. */
+/** Interval at which the idle bench process wakes up, in milliseconds. */
 const WITNESS_MS = 10;
 
-/** The 99th percentile of start lateness, in milliseconds. */
+/** Bound of the 99th percentile of start lateness, in milliseconds. */
 const LATENESS_MS = 25;
 
 /** Runs 100,000 monitors at 60 s for two minutes: every tick is stored, every check is on time, memory stays flat. */
@@ -59,7 +59,7 @@ async function loadOn({ isQuick, report, withHarness }: BenchContext, backend: B
     const ownCores = ((await cpuSecondsOf(ours)) - ownCpu) / (windowMs / 1000);
     await delay(STORED_WITHIN_MS);
 
-    // Due times repeat every interval, so that a window of whole intervals holds each monitor equally often.
+    // Due times repeat every interval, so that a window of whole intervals contains each monitor equally often.
     const { due, missed } = await countTicks(installation.database, {
       monitors: MONITORS,
       intervalSeconds: INTERVAL_SECONDS,

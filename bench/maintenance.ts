@@ -19,13 +19,13 @@ const ACCOUNTS = WINDOWS / 500;
 const RESULTS_A_ROUND = 10_000;
 const BATCH = 500;
 
-/** One result in this many changes a status: only those ask for maintenance. */
+/** One result in this many changes a status: only those require a maintenance lookup. */
 const CHANGED_ONE_IN = 100;
 
-/** In a cycle some monitors go down, and up again. */
+/** Number of cycles that warm up: in each, some monitors go down, and up again. */
 const WARM_UP_CYCLES = 2;
 
-/** What windows may add to the evaluator's CPU, PostgreSQL's included. */
+/** Bound of the cost of windows for the evaluator's CPU, PostgreSQL's included, as a factor. */
 const MAX_TIMES = 1.02;
 
 /** CPU of the chore, PostgreSQL's included, in milliseconds: a hundredth of the minute between two of its runs. */
@@ -35,12 +35,12 @@ const CHORE_MS = 600;
 const PLANNED_AT_MOST = 1000;
 const PLANNING_SECONDS = 10;
 
-/** CPU of a poll for what has begun or ended, likewise, in milliseconds. */
+/** CPU of a poll for windows that have begun or ended, likewise, in milliseconds. */
 const POLL_MS = 25;
 
 /**
- * Measures what 10,000 windows over 100,000 monitors, ten each and daily, cost. The evaluator runs with them and
- * without, in turns; what looks at them every minute and every five seconds is timed by itself.
+ * Measures the cost of 10,000 daily windows over 100,000 monitors, ten each. The evaluator runs with them and without,
+ * in turns; the chore of every minute and the poll of every five seconds are timed separately.
  */
 export async function maintenance({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
@@ -60,7 +60,7 @@ export async function maintenance({ isQuick, report, withHarness }: BenchContext
     const ratios: number[] = [];
     const costs: number[] = [];
     for (let cycle = 0; cycle < WARM_UP_CYCLES + (isQuick ? 8 : 24); cycle += 1) {
-      // The first of a cycle has what the other leaves of the processor's caches, in turns.
+      // The order alternates, because the first run of a cycle finds the processor's caches as the other left them.
       const order = cycle % 2 === 0 ? [without, having] : [having, without];
       const seconds = new Map<Side, number>();
       for (const isDown of [true, false])
@@ -107,11 +107,11 @@ type Side = {
   evaluate: ReturnType<typeof createEvaluator>;
 };
 
-/** Monitors of twenty accounts, each with a webhook and a chat for all of them. */
+/** Creates monitors of twenty accounts, each with a webhook and a chat for all of them. */
 async function prepare(installation: Installation, count: number): Promise<Side> {
   const { database } = installation;
   const run = runOn(database.pool);
-  // Its share would fall on either side by chance.
+  // Autovacuum would burden either side at random.
   await run('ALTER SYSTEM SET autovacuum = off');
   await run('SELECT pg_reload_conf()');
   await addMonitors(installation, {
@@ -132,10 +132,10 @@ async function prepare(installation: Installation, count: number): Promise<Side>
 
 type Round = { cycle: number; isDown: boolean };
 
-/** CPU seconds of evaluating a round of results, of other monitors in each cycle. */
+/** Returns the CPU seconds of evaluating a round of results, of other monitors in each cycle. */
 async function evaluateRound(side: Side, { cycle, isDown }: Round): Promise<number> {
   const { sources, evaluate } = side;
-  // Older than the results that the monitors were added with it would change nothing.
+  // Results must be newer than those that the monitors were added with, or they change nothing.
   const dueAtMs = Date.now();
   const results = Array.from({ length: RESULTS_A_ROUND }, (_, index) => {
     const source = sources[(cycle * RESULTS_A_ROUND + index) % sources.length];
@@ -151,7 +151,7 @@ async function evaluateRound(side: Side, { cycle, isDown }: Round): Promise<numb
   return seconds;
 }
 
-/** As many windows as one run of the chore plans are a day behind. */
+/** Makes as many windows as one run of the chore plans fall behind. */
 async function makeDue({ database }: Installation): Promise<void> {
   await runOn(database.pool)(
     `UPDATE maintenance_windows SET planned_until = planned_until - 2 * 86400000
@@ -160,17 +160,17 @@ async function makeDue({ database }: Installation): Promise<void> {
   );
 }
 
-/** Each sample is of so many runs in a row: the kernel counts CPU time in hundredths of a second. */
+/** Number of runs in a sample: the kernel counts CPU time in hundredths of a second. */
 const RUNS_A_SAMPLE = 20;
 
-/** CPU of one run, in milliseconds, the median of several samples. */
+/** Returns the CPU of one run, in milliseconds, the median of several samples. */
 async function cpuMsOf({ installation }: Side, work: () => Promise<unknown>): Promise<number> {
   const ms: number[] = [];
   for (let sample = 0; sample < 6; sample += 1) {
     const seconds = await cpuOf(installation, async () => {
       for (let made = 0; made < RUNS_A_SAMPLE; made += 1) await work();
     });
-    // The first one has what has just begun.
+    // The first sample includes the windows that have just begun.
     if (sample > 0) ms.push((seconds * 1000) / RUNS_A_SAMPLE);
   }
   return median(ms);

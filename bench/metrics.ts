@@ -25,17 +25,17 @@ const MONITORS = 10_000;
 const SCRAPED_EVERY_SECONDS = 15;
 
 /**
- * Bounds of a scrape as Prometheus measures it, and of what scrapes cost. The first scrape is compared with one of the
- * same text from a static server; PostgreSQL's CPU counts too.
+ * Bounds of a scrape as Prometheus measures it, and of the cost of scrapes. The first scrape is compared with one of
+ * the same text from a static server; PostgreSQL's CPU counts too.
  */
 const SCRAPE_SECONDS = 2;
 const FIRST_TIMES_STATIC = 2;
 const CPU_PERCENT = 5;
 
-/** The first checks of the monitors, of which all are due within a minute. */
+/** Time for the first checks of the monitors, all of which are due within a minute. */
 const SETTLED_MS = 75_000;
 
-/** Prometheus scrapes 10,000 checked monitors of an account every 15 s: how long it takes, and what it costs more. */
+/** Measures how long Prometheus takes to scrape 10,000 checked monitors of an account every 15 s, and what it costs. */
 export async function metrics({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   if (!isPrometheusInstalled()) {
     report.figure('left out: prometheus is not installed');
@@ -84,7 +84,7 @@ export async function metrics({ isQuick, report, withHarness }: BenchContext): P
             `${readable(ofCopy)} s from a static server`,
         );
       });
-      // Its snapshot is dropped two minutes after the last scrape.
+      // The snapshot is dropped two minutes after the last scrape.
       await delay(130_000);
     }
     const costs = median(during) - median(without);
@@ -108,7 +108,7 @@ export async function metrics({ isQuick, report, withHarness }: BenchContext): P
   });
 }
 
-/** How long the first scrape took, in seconds, once there is one. */
+/** Returns the duration of the first scrape, in seconds, once there is one. */
 async function firstScrape(query: PrometheusQuery): Promise<number> {
   return await until(async () => {
     const [seconds] = await query('scrape_duration_seconds');
@@ -116,7 +116,7 @@ async function firstScrape(query: PrometheusQuery): Promise<number> {
   });
 }
 
-/** Serves what a scrape gets now from memory, compressed as it came. */
+/** Serves the current content of a scrape from memory, compressed as received. */
 async function copyOf(
   harness: Pick<Harness, 'teardown'>,
   { url, token }: { url: string; token: string },

@@ -17,14 +17,14 @@ const CALM_RATE = 200;
 /** A rate above capacity, at which waiting requests are processed together. */
 const FULL_RATE = 600;
 
-/** The CPU per request over all processes, in microseconds: at 500 a second they have one core. */
+/** Bound of the CPU per request over all processes, in microseconds: at 500 a second they have one core. */
 const REQUEST_US = 2000;
 
 type Answers = { statuses: Record<string, number>; unsent: number; kinds: string[] };
 
 /**
- * Measures the CPU per request of `fleet`'s customer mix in each process, then of each kind alone. CPU instead of time,
- * so that it works on a busy machine.
+ * Measures the CPU per request of `fleet`'s customer mix in each process, then of each kind alone. It measures CPU
+ * instead of time, so that it works on a busy machine.
  */
 export async function mixed({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {

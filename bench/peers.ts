@@ -6,24 +6,26 @@ import { PEERS, type Peer } from './harness/peers.ts';
 import { startTarget, type Target } from './harness/target.ts';
 import { readable } from './report.ts';
 
-/** Checks a second: as many monitors, each checked every second, since one peer starts them a second or so apart. */
+/**
+ * Checks per second: one monitor each, checked every second, because one peer staggers its monitors by about a second.
+ */
 const PER_SECOND = 300;
 const QUICK_PER_SECOND = 60;
 const INTERVAL_MS = 1000;
 
-/** How long a peer may take until it starts no more checks a second than before, and between two looks. */
+/** Longest wait until a peer starts no more checks per second than before, and the interval of polling for that. */
 const SETTLED_WITHIN_MS = 400_000;
 const LOOK_EVERY_MS = 5000;
 
-/** The most CPU of a check of ours, relative to Gatus, which keeps its results in memory. */
+/** Most CPU of one of our checks, relative to Gatus, which keeps its results in memory. */
 const TO_GATUS = 0.9;
 
-/** What one service did while it was watched; `bytesPerCheck` is null where nothing is stored. */
+/** Figures of one service while it was watched; `bytesPerCheck` is null where nothing is stored. */
 type Figures = { name: string; cpuSeconds: number; perSecond: number; bytesPerCheck: number | null };
 
 /**
- * Spotcheck beside other monitoring services that are installed: the same http targets, as many checks a second,
- * counted by the target. CPU and memory of all processes of each.
+ * Compares Spotcheck with other installed monitoring services: the same http targets and as many checks a second,
+ * counted by the target. It measures CPU and memory of all processes of each.
  */
 export async function peers(context: BenchContext): Promise<void> {
   const { report, isQuick } = context;
@@ -82,7 +84,7 @@ async function measure(
   });
 }
 
-/** Waits until all checks run, or no more are begun a second than some looks ago, and a little longer. */
+/** Waits until all checks run, or no more are started per second than a few polls ago, and a little longer. */
 async function untilSettled(target: Target, perSecond: number): Promise<void> {
   const counts: number[] = [];
   for (let waitedMs = 0; waitedMs < SETTLED_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {

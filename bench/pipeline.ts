@@ -17,11 +17,12 @@ const RATES = [
   { perSecond: 300, bound: 7 },
 ] as const;
 
-/** The most CPU with PostgreSQL alone, relative to PostgreSQL and Redis. */
+/** Most CPU with PostgreSQL alone, relative to PostgreSQL and Redis. */
 const POSTGRES_TO_REDIS = 1.3;
 
 /**
- * CPU of a plain http check over the whole pipeline, schedule to stored decision, against a bare loop at the same rate.
+ * Compares the CPU of a plain http check over the whole pipeline, schedule to stored decision, with a bare loop at the
+ * same rate.
  */
 export async function pipeline(context: BenchContext): Promise<void> {
   for (const { perSecond, bound } of RATES) {
@@ -57,7 +58,7 @@ export async function pipeline(context: BenchContext): Promise<void> {
   }
 }
 
-/** CPU seconds per check of our process, PostgreSQL and Redis. */
+/** Returns the CPU seconds per check of our process, PostgreSQL and Redis. */
 async function measurePipeline(
   { isQuick, report, withHarness }: BenchContext,
   backend: Backend,

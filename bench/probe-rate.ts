@@ -5,8 +5,8 @@ const PROBES_A_ROUND = 2000;
 const IN_FLIGHT = 50;
 
 /**
- * Measures the probes per CPU second of one core, 50 at a time: the median of several rounds. Throws where a probe does
- * not come to `outcome`: one that fails is a fast one.
+ * Measures the probes per CPU second of one core, 50 at a time: the median of several rounds. Throws if a probe does
+ * not result in `outcome`: a failing probe is a fast one.
  */
 export async function measureProbeRate<Outcome extends string>(
   probe: () => Promise<{ outcome: Outcome }>,
@@ -22,7 +22,7 @@ export async function measureProbeRate<Outcome extends string>(
   return median(rates);
 }
 
-/** The CPU seconds of this process per probe, of `probes` with several under way at a time. */
+/** Returns the CPU seconds of this process per probe, of `probes` with several in flight at a time. */
 export async function measureCpuSeconds(
   probe: () => Promise<unknown>,
   { probes, inFlight }: { probes: number; inFlight: number },

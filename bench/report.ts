@@ -9,7 +9,7 @@ export type Report = {
 /** `atMost` and `atLeast` include the bound itself; `unit` follows both numbers. */
 export type Bound = { name: string; value: number; unit: string } & ({ atMost: number } | { atLeast: number });
 
-/** Makes a report that writes lines. */
+/** Creates a report that writes lines. */
 export function createReport(write: (line: string) => void): Report {
   return {
     figure: (text) => write(`  ${text}`),

@@ -11,21 +11,21 @@ import { readable } from './report.ts';
 const MONITORS = 100_000;
 const RESULTS_A_MONITOR = 60;
 
-/** The longest roll-up of an hour, in seconds. */
+/** Longest roll-up of an hour, in seconds. */
 const HOUR_SECONDS = 60;
 
 /** Bytes of a stored result with all its indexes. */
 const BYTES_A_RESULT = 100;
 
 /**
- * Measures the roll-up of an hour of 100,000 monitors at 60 s, and the space that results take. The previous hour lies
- * beside it in the same partition.
+ * Measures the roll-up of an hour of 100,000 monitors at 60 s, and the space that results take. The same partition also
+ * contains the previous hour.
  */
 export async function rollup({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { database, postgresPid } = await startInstallation(harness, 'postgres');
     const monitors = isQuick ? MONITORS / 10 : MONITORS;
-    // The last hour of a day, whose roll-up makes the day as well.
+    // The last hour of a day, because its roll-up creates that of the day as well.
     const hourMs = Math.floor(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS - HOUR_MS;
     await createPartitions(database, hourMs);
     await createRollupPartitions(database, hourMs);

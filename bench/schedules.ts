@@ -15,7 +15,7 @@ import { readable } from './report.ts';
 
 const INTERVAL_SECONDS = 60;
 
-/** The requests that an API has under way at a time. */
+/** Number of requests that an API has in flight at a time. */
 const AT_ONCE = 5;
 
 const POLL_MS = 10;

@@ -7,7 +7,7 @@ import { median } from './figures.ts';
 const WARM_UP_ROUNDS = 3;
 const MESSAGES_A_ROUND = 20_000;
 
-/** The most that signing and serializing may take, in microseconds. */
+/** Bound of signing and serializing, in microseconds. */
 const SIGNING_US = 30;
 
 /**

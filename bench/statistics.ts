@@ -20,7 +20,7 @@ import { readable } from './report.ts';
 const MONITORS = 10_000;
 const DAYS = 90;
 
-/** The monitors of the account that the report is made for. */
+/** Number of monitors of the account that the report is made for. */
 const REPORTED = 1000;
 
 /** Bounds of single calls in milliseconds, and of a report in seconds. */
@@ -59,7 +59,7 @@ export async function statistics({ isQuick, report, withHarness }: BenchContext)
     const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
     await fillWithOutages(database, { days: DAYS, untilMs });
     await fillWithRollups(database, { monitors: monitors + REPORTED, days: DAYS, untilMs });
-    // Gigabytes were written a moment ago: what the disk still has to take would be measured with what is read.
+    // Gigabytes were just written: pending disk writes would distort the measured reads.
     await promisify(execFile)('sync');
     const [size] = await run<{ hourly: number; daily: number }>(
       `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
@@ -116,7 +116,7 @@ export async function statistics({ isQuick, report, withHarness }: BenchContext)
   });
 }
 
-/** The duration of each call in milliseconds, one after the other; the first fifth warms up. */
+/** Returns the duration of each call in milliseconds, one after the other; the first fifth warms up. */
 async function timesOf<Item>(items: readonly Item[], call: (item: Item) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (const item of items) {

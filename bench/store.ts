@@ -23,7 +23,7 @@ const TIMINGS = { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadM
 const BYTES_STORED = 12;
 const BYTES_LOGGED = 15;
 
-/** Measures what an hour of steady results of monitors at 60 s takes, from the evaluator until it is packed. */
+/** Measures the cost of an hour of steady results of monitors at 60 s, from the evaluator until it is packed. */
 export async function store({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, 'postgres');
@@ -56,7 +56,8 @@ export async function store({ isQuick, report, withHarness }: BenchContext): Pro
       });
       for (let start = 0; start < results.length; start += BATCH) await evaluate(results.slice(start, start + BATCH));
     };
-    // The first results of the monitors are written as they were added; the first batches change their sources.
+    // A monitor's first result is inserted with the monitor, and the first batches update the sources: both are left
+    // out.
     await evaluateTick(0);
     const results = monitors * (TICKS - 1);
     const stored = await measure(run, postgresPid, async () => {
@@ -97,14 +98,16 @@ const STEADY = {
   answer: null,
 } as const;
 
-/** Varies as a website's latency does, the same in each run. */
+/** Returns a latency that varies as a website's does, the same in each run. */
 function latencyOf(monitorNo: number, tick: number): number {
   return 20 + (monitorNo % 100) + ((monitorNo * 31 + tick * 17) % 60) + (tick % 13 === 0 ? 180 : 0);
 }
 
 type Cost = { logged: number; cpuUs: number };
 
-/** Begins after a checkpoint, so that the pages that are written whole after one are counted where they are changed. */
+/**
+ * Measures after a checkpoint, so that the full-page writes that follow one are counted where the pages are changed.
+ */
 async function measure(run: Run, postgresPid: number, work: () => Promise<void>): Promise<Cost> {
   await run('CHECKPOINT');
   const [before] = await run<{ lsn: string }>('SELECT pg_current_wal_lsn() AS lsn');

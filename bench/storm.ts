@@ -11,10 +11,10 @@ import { readable } from './report.ts';
 const MONITORS = 200;
 const INTERVAL_SECONDS = 5;
 
-/** The channels whose receiver answers at once; beside them one hangs. */
+/** Number of channels whose receiver answers at once; another one hangs. */
 const WELL = 6;
 
-/** The 99th percentile of an alert's delay to a healthy channel during the storm, in milliseconds. */
+/** Bound of the 99th percentile of an alert's delay to a healthy channel during the storm, in milliseconds. */
 const STORM_MS = 2000;
 
 /**

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The service as far as an agent sees it: the same work at every check-in, and results that are taken in and counted.
+// The service from an agent's point of view: the same work at every check-in, and results that are accepted and
+// counted.
 type Settings = { targets: string[]; monitors: number; intervalSeconds: number };
 
 const ETAG = '"bench"';

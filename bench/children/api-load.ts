@@ -1,8 +1,8 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// Reads monitors one after the other over kept connections for the given seconds, and answers with the rate of good
-// answers and with all of them by status.
+// Reads monitors one after the other over kept-alive connections for the given seconds, and replies with the rate of
+// successful responses and with all responses by status.
 type Settings = { tokens: string[]; connections: number; monitors: number };
 
 const { tokens, connections, monitors } = readSettings<Settings>();

@@ -6,8 +6,7 @@ import { findMonitor } from '../../models/monitors/monitors.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The limit that the API is held against: Express, the same query, JSON; no token, limit, validation, log or header of
-// ours.
+// The reference for the API: Express, the same query, JSON; without our tokens, limits, validation, logs and headers.
 const { databaseUrl, tenantId } = readSettings<{ databaseUrl: string; tenantId: string }>();
 const database = openDatabase({
   databaseUrl,

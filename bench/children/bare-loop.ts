@@ -1,9 +1,9 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The limit that checks are held against: `http.get` without an agent at a given rate, and nothing else. Launched every
-// 10 ms those that are due by then: a timer for each would cost the loop more than half as much again, and flatter
-// whatever is measured against it.
+// The reference for checks: `http.get` without an agent at a given rate, and nothing else. Every 10 ms it launches the
+// requests that are due: a timer for each would cost the loop more than half as much again, and flatter the code that
+// is compared with it.
 type Settings = { urls: string[]; perSecond: number };
 
 const BURST_EVERY_MS = 10;
@@ -24,7 +24,7 @@ setInterval(() => {
   for (const now = performance.now(); dueAt <= now; dueAt += gapMs) void request();
 }, BURST_EVERY_MS);
 
-// The CPU seconds and the answers so far: the parent takes differences.
+// CPU seconds and responses so far: the parent computes differences.
 answer(() => {
   const { user, system } = process.cpuUsage();
   return { cpuSeconds: (user + system) / 1e6, answered };

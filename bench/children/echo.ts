@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { ready } from './settings.ts';
 
-// Sends back whatever comes, over tcp and udp.
+// Echoes all data, over tcp and udp.
 const tcp = net
   .createServer((socket) => socket.on('error', () => undefined).pipe(socket))
   .listen({ port: 0, host: '127.0.0.1', backlog: 4096 });

@@ -5,7 +5,7 @@ export type Answered = { status: string; text: string };
 
 const HEAD_END = '\r\n\r\n';
 
-/** The timeout of a response, in milliseconds. */
+/** Timeout of a response, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 /** One kept-alive connection to a server, for one request at a time. */

@@ -3,15 +3,15 @@ import { openHttpLine } from './http-line.ts';
 import { answer, readSettings, ready } from './settings.ts';
 
 // The API's customers: requests at a steady rate, 10 ms worth of them at a time, reads and writes mixed. Each account
-// asks for its own monitors with its own tokens; what it creates it deletes again. While all of them wait for answers
-// nothing more is sent: what is left unsent in the end is reported, for it was not served.
+// requests its own monitors with its own tokens, and deletes what it creates. While all customers wait for responses
+// nothing more is sent: requests left unsent at the end are reported, because they were not served.
 type Account = { tokens: string[]; first: number; last: number };
 type Settings = { url: string; accounts: Account[]; perSecond: number; target: string };
 type Sent = { method: string; path: string; token: string; body?: object };
 type Kind = { of20: number; make: (token: string, monitorId: string) => Sent };
 
 const STEP_MS = 10;
-/** The number of concurrent customers. */
+/** Number of concurrent customers. */
 const AT_ONCE = 256;
 
 const { url, accounts, perSecond: usualRate, target } = readSettings<Settings>();
@@ -100,7 +100,7 @@ async function send({
   if (request.method === 'POST' && status === '201') created.push({ id: JSON.parse(text).id, token: request.token });
 }
 
-/** Creations and deletions alternate; the first is a creation. */
+/** Returns a creation or a deletion: they alternate, and the first is a creation. */
 function createOrDelete(token: string): Sent {
   const gone = created.length > 0 && sent % 2 === 0 ? created.shift() : undefined;
   if (gone !== undefined) return { method: 'DELETE', path: `/v1/monitors/${gone.id}`, token: gone.token };

@@ -2,8 +2,8 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { ready } from './settings.ts';
 
-// Answers every question with one record: an A with an address, anything else with none. Hand-made bytes, so that this
-// child is not what a benchmark waits for.
+// Answers every question with one record: an A with an address, any other with none. The bytes are hand-made, so that a
+// benchmark does not wait for this child.
 const HEADER_BYTES = 12;
 const RESPONSE = 0x8180;
 const TYPE_A = 1;

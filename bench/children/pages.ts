@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// A site with two pages: below /page a large one as sites have them, below /letters one that says `ok` or, while it
-// is hostile, letters a and b in no order, in which patterns that count them stay possible for long.
+// A site with two pages. /page is as large as those of real sites. /letters is `ok` or, while the site is hostile, a
+// random sequence of a and b, in which patterns that count letters take long to fail.
 type Settings = { letters: number; lines: number };
 
 const { letters, lines } = readSettings<Settings>();

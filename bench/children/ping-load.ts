@@ -1,8 +1,8 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// Pings at a steady rate whatever the answers take, 10 ms worth of pings at a time, and tells each answer's time and
-// the answers by status. Heartbeats are numbered from 1; their tokens are those that the benchmark gave them.
+// Pings at a steady rate however long the responses take, 10 ms worth of pings at a time, and reports each response
+// time and the responses by status. Heartbeats are numbered from 1; the benchmark assigned their tokens.
 type Settings = { url: string; heartbeats: number; secret: string; perSecond: number };
 
 const { url, heartbeats, secret, perSecond } = readSettings<Settings>();

@@ -3,8 +3,8 @@ import https from 'node:https';
 import { text } from 'node:stream/consumers';
 import { answer, readSettings, ready } from './settings.ts';
 
-// A webhook's endpoint: keeps when the first `monitor.down` of each target came in at each path, in Unix milliseconds.
-// Below /hang nothing but test deliveries is answered.
+// A webhook's endpoint. It stores when the first `monitor.down` of each target arrived at each path, in Unix
+// milliseconds. Below /hang it answers test deliveries only.
 const arrivals = new Map<string, { path: string; target: string; atMs: number }>();
 
 const server = https.createServer(readSettings<{ key: string; cert: string }>(), async (request, response) => {

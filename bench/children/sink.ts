@@ -3,8 +3,8 @@ import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { answer, readSettings, ready } from './settings.ts';
 
-// A receiver that costs as little as it can: keeps when each delivery came first, by path, and how many connections
-// were made. What comes below /hang is answered as late as an asker waits at most.
+// A receiver that costs as little as possible. It stores when each delivery first arrived, by path, and the number of
+// connections. It answers below /hang as late as a sender waits at most.
 const HANG_MS = 8000;
 const arrivals: { path: string; id: string; atMs: number }[] = [];
 const known = new Set<string>();
@@ -25,7 +25,7 @@ const server = https.createServer(
   },
 );
 server.on('secureConnection', () => (connections += 1));
-// A sender that gives up on an answer is what this is for.
+// Senders that time out are part of the benchmark.
 server.on('clientError', (_error, socket) => socket.destroy());
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The target of checks. Told to fail, it answers 503 on every nth path and keeps when it first did so, in Unix
-// milliseconds. Told to watch, it counts requests, and how far apart those of each path come, in milliseconds.
+// The target of checks. With `failEvery` it answers 503 on every nth path and stores when it first did so, in Unix
+// milliseconds. With `watch` it counts requests, and measures the gaps between those of each path, in milliseconds.
 type Settings = { addresses: number; bodyBytes: number };
 type Message = { failEvery: number } | { read: 'failures' } | { watch: boolean };
 
@@ -40,7 +40,7 @@ function respond(request: http.IncomingMessage, response: http.ServerResponse): 
   if (fails && !failures.has(name)) failures.set(name, Date.now());
 }
 
-/** Begins to watch, or ends it; returns what came since it began. */
+/** Starts or stops watching; returns the figures since it started. */
 function watch(begins: boolean): { requests: number; gapsMs: number[] } {
   const seen = { requests, gapsMs };
   isWatching = begins;

@@ -33,7 +33,7 @@ export async function spreadOverAccounts(
   return spread;
 }
 
-/** Adds tokens that may read and write to an account, whatever number its plan allows. */
+/** Adds tokens that may read and write to an account, regardless of the limit of its plan. */
 export async function addTokens(
   { database, tenantId }: Pick<Installation, 'database' | 'tenantId'>,
   count: number,
@@ -48,7 +48,7 @@ export async function addTokens(
   return tokens;
 }
 
-/** Gives each of the accounts of `spreadOverAccounts` a channel of each type for all of its monitors. */
+/** Gives each account of `spreadOverAccounts` a channel of each type for all of its monitors. */
 export async function addChannels(
   { database }: Pick<Installation, 'database'>,
   { accounts, types }: { accounts: number; types: readonly ('webhook' | 'slack')[] },

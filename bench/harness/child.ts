@@ -6,10 +6,10 @@ import { TestAuthority } from '../../test/helpers/certificates.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
 import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
 
-/** A child that is spoken to: it answers each message with one. */
+/** A child process that answers each message with one. */
 export type Child<Answer> = { pid: number; ready: Answer; ask: <Reply>(message: object) => Promise<Reply> };
 
-/** Forks one of `bench/children`; its first message says that it is ready. */
+/** Forks one of `bench/children`; its first message reports that it is ready. */
 export async function forkChild<Answer>(harness: Harness, name: string, settings: object): Promise<Child<Answer>> {
   const child = fork(new URL(`../children/${name}.ts`, import.meta.url), [JSON.stringify(settings)]);
   const exited = once(child, 'exit');

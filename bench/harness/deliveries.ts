@@ -13,16 +13,16 @@ import type { Installation } from './installation.ts';
 /** Writes events to channels as the evaluator does: rows first, then their jobs. */
 export type Outbox = {
   addChannel: (url: string) => Promise<string>;
-  /** Makes monitors of these numbers, paused: alerts that waited are dropped where their monitor is gone. */
+  /** Creates paused monitors with these numbers: alerts that waited are dropped when their monitor is gone. */
   addMonitors: (monitors: readonly number[]) => Promise<void>;
   /**
-   * Inserts one event of each of these monitors to each of these channels, in one transaction. `isHeld`: as a rule of
-   * each channel held it until now.
+   * Inserts one event of each of these monitors for each of these channels, in one transaction. `isHeld`: as if a rule
+   * of each channel had held it until now.
    */
   insert: (channelIds: readonly string[], monitors: readonly number[], isHeld?: boolean) => Promise<Inserted[]>;
 };
 
-/** A delivery as it was committed; `atMs` is when its event was detected, Unix milliseconds. */
+/** A committed delivery; `atMs` is when its event was detected, Unix milliseconds. */
 export type Inserted = { id: string; channelId: string; atMs: number };
 
 export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {

@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 
 /**
- * A frame, in milliseconds: by the clock, from the end of the one before to its own end. Beside that the CPU time that
- * the page's thread, and all threads that draw, have used meanwhile.
+ * A frame, in milliseconds: by the clock, from the end of the previous frame to its own end. The other figures are the
+ * CPU time of the page's thread, and that of all drawing threads, meanwhile.
  */
 export type Frame = { wallMs: number; pageMs: number; drawingMs: number };
 
@@ -20,28 +20,28 @@ type TraceEvent = {
 
 const MARK = 'bench-frame';
 
-/** Tells the trace where frames are: a page draws after the callbacks of its animation frames, in the same task. */
+/** Marks frames in the trace: a page draws after the callbacks of its animation frames, in the same task. */
 const MARK_FRAMES = `{
   const mark = () => { performance.mark('${MARK}'); performance.clearMarks('${MARK}'); requestAnimationFrame(mark); };
   requestAnimationFrame(mark);
 }`;
 
-/** Marks the frames of a page's documents; before it opens one. */
+/** Marks the frames of a page's documents; called before it opens one. */
 export async function markFrames(page: Page): Promise<void> {
   await page.addInitScript(MARK_FRAMES);
 }
 
-/** Lists the frames of a page while something is done with it. Its frames have to be marked. */
+/** Lists the frames of a page during `run`. The frames must be marked. */
 export async function traceFrames(browser: Browser, page: Page, run: () => Promise<unknown>): Promise<Frame[]> {
-  // Tasks and marks alone: what a trace can hold beside them makes a page ten times as slow.
+  // Tasks and marks only: other categories of a trace make a page ten times as slow.
   await browser.startTracing(page, { categories: ['toplevel', 'blink.user_timing'] });
   await run();
   return readFrames((await browser.stopTracing()).toString());
 }
 
 /**
- * How long a frame is by our own work: the time by the clock, or the CPU time of drawing where that is less. The CPU
- * time is that of all threads that draw, as if they had worked one after the other. The rest is of a machine that was
+ * Returns the length of a frame due to our own work: its wall time, or the CPU time of drawing if that is less. The CPU
+ * time is that of all drawing threads, as if they had worked one after the other. The rest is due to a machine that was
  * busy with something else.
  */
 export function ownMsOf({ wallMs, drawingMs }: Frame): number {
@@ -72,7 +72,7 @@ function readFrames(trace: string): Frame[] {
     let othersMs = 0;
     for (; drawn < drawing.length && (drawing[drawn]?.ts ?? 0) < endedAt; drawn += 1)
       othersMs += (drawing[drawn]?.tdur ?? 0) / 1000;
-    // Where the first one began is not known.
+    // The start of the first frame is unknown.
     if (startedAt > 0)
       frames.push({ ...open, wallMs: (endedAt - startedAt) / 1000, drawingMs: open.pageMs + othersMs });
     [open, startedAt] = [null, endedAt];

@@ -22,7 +22,7 @@ export type Installation = {
   token: string;
   env: Record<string, string>;
   postgresPid: number;
-  /** The process ids of the servers, to measure their CPU. */
+  /** Process ids of the servers, for measuring their CPU. */
   serverPids: number[];
 };
 
@@ -72,7 +72,7 @@ export async function startInstallation(harness: Harness, backend: Backend): Pro
   };
 }
 
-/** The CPU seconds that work takes in this process and in PostgreSQL. */
+/** Returns the CPU seconds that `work` takes in this process and in PostgreSQL. */
 export async function cpuOf(
   { postgresPid }: Pick<Installation, 'postgresPid'>,
   work: () => Promise<void>,

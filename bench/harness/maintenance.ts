@@ -3,16 +3,16 @@ import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
 import { monitorId } from './monitors.ts';
 
-/** Days of occurrences that are kept, beside the sixty that are planned ahead. */
+/** Days of past occurrences, in addition to the sixty that are planned ahead. */
 const PAST_DAYS = 30;
 const AHEAD_DAYS = 60;
 
-/** An account has so many windows; they are the accounts of `spreadOverAccounts`. */
+/** Most windows of an account; the accounts are those of `spreadOverAccounts`. */
 const WINDOWS_OF_ACCOUNT = 500;
 
 /**
- * Writes daily windows of an hour, spread over the day, each over its share of the monitors. With them come the
- * occurrences and times that a month of their service would have left. Returns how many rows they are.
+ * Writes daily windows of an hour, spread over the day, each for its share of the monitors. It also writes the
+ * occurrences and times that a month of service would have left. Returns the numbers of rows.
  */
 export async function fillWithMaintenance(
   database: Database,
@@ -34,7 +34,7 @@ export async function fillWithMaintenance(
      FROM generate_series(0, $1::int - 1) AS i`,
     [windows, ofAccount, share, dayMs, AHEAD_DAYS * DAY_MS],
   );
-  // A day at a time, as they came: in one statement they would be too much.
+  // One day per statement, as the service would write them: a single statement would be too large.
   for (let day = -PAST_DAYS; day < AHEAD_DAYS; day += 1) {
     await run(
       `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,

@@ -6,18 +6,18 @@ import type { Installation } from './installation.ts';
 
 export type MonitorBatch = {
   count: number;
-  /** The number of the first one, if others exist; default 1. */
+  /** Number of the first monitor, if others exist; default 1. */
   first?: number;
   intervalSeconds: number;
-  /** The targets, assigned in turn; each monitor has its own path. */
+  /** Targets, assigned in turn; each monitor has its own path. */
   targets: readonly string[];
   downAfterFailures: number;
 };
 
-/** The region of the one shared agent, the default of `npm start`. */
+/** Region of the one shared agent, the default of `npm start`. */
 export const REGION = 'local';
 
-/** The id of the nth monitor, which sorts before all ids that the API creates later. */
+/** Returns the id of the nth monitor, which sorts before all ids that the API creates later. */
 export function monitorId(number: number): string {
   return `mon_${String(number).padStart(26, '0')}`;
 }
@@ -64,7 +64,7 @@ async function insertMonitors(run: Run, tenantId: string, fleet: MonitorBatch): 
        ON m.no = s.monitor_no WHERE m.id BETWEEN $2 AND $3`,
     [nowMs, ...ids],
   );
-  // Last: the API's customers wait for these rows.
+  // Last, because the API's customers wait for these rows.
   await run(
     `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors)
      SELECT s.agent_no, s.interval_seconds, s.phase, count(*) FROM monitor_sources s JOIN monitors m
@@ -75,7 +75,7 @@ async function insertMonitors(run: Run, tenantId: string, fleet: MonitorBatch): 
   );
 }
 
-/** The slots that the monitors would have chosen, one after the other. */
+/** Returns the slots that the monitors would have chosen, one after the other. */
 export function chooseSlots({ count, intervalSeconds }: Pick<MonitorBatch, 'count' | 'intervalSeconds'>): number[] {
   const occupancy = new Map<number, number>();
   return Array.from({ length: count }, () => {
@@ -85,7 +85,7 @@ export function chooseSlots({ count, intervalSeconds }: Pick<MonitorBatch, 'coun
   });
 }
 
-/** The state of a source that has been up for so long that another success changes nothing. */
+/** Returns the state of a source that has been up for so long that another success changes nothing. */
 function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: MonitorBatch) {
   return stepSource(
     null,
@@ -104,11 +104,11 @@ function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Mo
   );
 }
 
-/** The monitors per statement; pausing them one by one locks as few. */
+/** Monitors per statement; pausing them one by one locks as few. */
 const UNSCHEDULED_AT_ONCE = 1000;
 
 /**
- * Pauses monitors in bulk; their slots stay occupied by others. Locks sources before monitors and both in the order of
+ * Pauses monitors in bulk; others keep their slots occupied. Locks sources before monitors and both in the order of
  * their numbers, as evaluators do.
  */
 export async function unscheduleMonitors(
@@ -134,7 +134,7 @@ export async function unscheduleMonitors(
   }
 }
 
-/** A plain result of a source, as an evaluator gets it. */
+/** Returns a plain result of a source, as an evaluator receives it. */
 export function resultOf(
   key: { monitorNo: number; agentNo: number; dueAtMs: number },
   isDown: boolean,

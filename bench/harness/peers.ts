@@ -12,13 +12,15 @@ import { startInstallation } from './installation.ts';
 import { addMonitors } from './monitors.ts';
 import { startService } from './running-service.ts';
 
-/** What is to be checked once a second each. */
+/** Targets that are checked once a second each. */
 type Work = { targets: readonly string[]; perSecond: number };
 
-/** A service at work: its processes, without what only makes it work, and the bytes on disk where it stores results. */
+/**
+ * A running service: its processes, without those that only drive it, and the bytes on disk where it stores results.
+ */
 type AtWork = { pids: readonly number[]; storedBytes: (() => Promise<number>) | null };
 
-/** A service that can be measured; `findProblem` says what it lacks here, or null. */
+/** A service that can be measured; `findProblem` returns the reason why it cannot run here, or null. */
 export type Peer = {
   name: string;
   findProblem: () => string | null;
@@ -57,7 +59,7 @@ export const PEERS: readonly Peer[] = [
 
 async function startSpotcheck(harness: Harness, { targets, perSecond }: Work): Promise<AtWork> {
   const installation = await startInstallation(harness, 'postgres');
-  // Each monitor has a path of its own behind the address that it is given.
+  // Each monitor appends its own path to the address that it is given.
   const addresses = [...new Set(targets.map((target) => target.replace(/\d+$/, '')))];
   const settings = { count: perSecond, intervalSeconds: 1, targets: addresses, downAfterFailures: 2 };
   await addMonitors(installation, settings);
@@ -71,7 +73,7 @@ async function startSpotcheck(harness: Harness, { targets, perSecond }: Work): P
   return { pids: [service.program.pid, installation.postgresPid], storedBytes };
 }
 
-/** It has no schedule: a loop of ours asks it for each probe, and is not counted. */
+/** Starts the Blackbox exporter, which has no schedule: a loop of ours requests each probe, and is not counted. */
 async function startBlackbox(harness: Harness, { targets, perSecond }: Work): Promise<AtWork> {
   const config = join(await temporaryFolder(harness), 'blackbox.yml');
   const http = { preferred_ip_protocol: 'ip4', valid_status_codes: [200] };
@@ -115,7 +117,10 @@ async function startGatus(harness: Harness, { targets }: Work, type: 'memory' | 
   return { pids: pidsOf(child), storedBytes: type === 'memory' ? null : () => sizeOf(folder) };
 }
 
-/** Its first start makes the database; monitors are written into it, for it has no API to create them. */
+/**
+ * Starts Uptime Kuma, whose first start creates the database; monitors are written into it, because it has no API to
+ * create them.
+ */
 async function startUptimeKuma(harness: Harness, { targets }: Work): Promise<AtWork> {
   const folder = await temporaryFolder(harness);
   const port = await findFreePort();
@@ -145,7 +150,7 @@ async function startUptimeKuma(harness: Harness, { targets }: Work): Promise<AtW
 
 type PeerProgram = { command: readonly string[]; url: string; env?: Record<string, string>; cwd?: string };
 
-/** Starts a program, and waits until a URL of it answers. */
+/** Starts a program, and waits until one of its URLs answers. */
 async function startPeer(harness: Harness, { command, url, env = {}, cwd }: PeerProgram): Promise<ChildProcess> {
   const [program = '', ...args] = command;
   const child = spawn(program, args, {
@@ -181,7 +186,7 @@ async function sizeOf(folder: string): Promise<number> {
   return sizes.reduce((sum, found) => sum + (found?.isFile() === true ? found.size : 0), 0);
 }
 
-/** The path of a program: as it is given, or in the folders of PATH; null where there is none. */
+/** Returns the path of a program: as given, or in the folders of PATH; null if it is not found. */
 function findProgram(name: string): string | null {
   const folders = name.includes('/') ? [''] : (process.env['PATH'] ?? '').split(delimiter);
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null;

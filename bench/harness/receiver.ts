@@ -3,7 +3,7 @@ import { forkHttps } from './child.ts';
 import type { Installation } from './installation.ts';
 import type { Service } from './running-service.ts';
 
-/** The first arrival of a target's `monitor.down` at a path, in Unix milliseconds. */
+/** First arrival of a target's `monitor.down` at a path, in Unix milliseconds. */
 export type Arrival = { path: string; target: string; atMs: number };
 
 /**

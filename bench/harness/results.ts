@@ -3,7 +3,7 @@ import { runOn } from '../../models/sql.ts';
 
 export type StoredChecks = { monitors: number; perMonitor: number; fromMs: number; everyMs: number };
 
-/** The rows per statement, which has to end within the pool's timeout. */
+/** Rows per statement, which has to end within the pool's timeout. */
 const ROWS_AT_ONCE = 500_000;
 
 /**

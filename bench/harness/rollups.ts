@@ -15,7 +15,7 @@ const KINDS = [
  * Writes roll-ups of `days` whole days before `untilMs` (a midnight, UTC) for monitors 1 to n, each checked by one
  * agent once a minute. It also records that checks are rolled up until then. An hour's latencies fill 20 buckets, a
  * day's 30. Rows are in time order, as the service writes them; indexes are built when a month is complete, because
- * millions of rows would take an hour otherwise.
+ * millions of rows would otherwise take an hour.
  */
 export async function fillWithRollups(
   database: Database,
@@ -53,7 +53,7 @@ async function listPartitions(run: Run, table: string): Promise<Partition[]> {
   });
 }
 
-/** Detaches an empty partition while `fill` writes to it, unlogged; it gets its indexes when it is attached again. */
+/** Detaches an empty partition while `fill` writes to it, unlogged; reattaching it builds its indexes. */
 async function withoutIndexes(
   run: Run,
   { table, name, bounds }: Partition,

@@ -5,12 +5,12 @@ import { startProgramAs, type Program } from '../../test/helpers/program.ts';
 import { until } from '../../test/helpers/until.ts';
 import { readScrape, type Scrape } from './scrape.ts';
 
-/** A process of ours that answers over http. */
+/** A process of ours that serves http. */
 export type Service = { program: Program; url: string; readyAfterMs: number; scrape: () => Promise<Scrape> };
 
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 20;
-/** Only the beginning is of interest, and minutes of logs are not kept for it. */
+/** Most characters of output that are kept: only the beginning is of interest, not minutes of logs. */
 const KEPT_CHARACTERS = 500_000;
 
 /** Starts the whole service, and waits until `/readyz` succeeds. */
@@ -33,7 +33,7 @@ async function start(harness: Harness, args: readonly string[], env: Record<stri
     env: { ...env, PORT: String(port), METRICS_PORT: String(port) },
     keptCharacters: KEPT_CHARACTERS,
   });
-  // As an operator would: with its own end the service ends its PostgreSQL, too.
+  // Stopped as an operator would stop it: on exit the service also stops its PostgreSQL.
   harness.teardown(() => program.stop());
   await untilReady(url, program);
   return {

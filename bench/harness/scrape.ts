@@ -1,4 +1,4 @@
-/** One reading of `/metrics`: samples by their whole name, labels included. */
+/** One reading of `/metrics`: samples by their full name, labels included. */
 export type Scrape = ReadonlyMap<string, number>;
 
 /** Parses the Prometheus text format as far as our own metrics use it. */
@@ -9,14 +9,15 @@ export function readScrape(text: string): Scrape {
   );
 }
 
-/** The growth of a counter between two scrapes, over all its labels. */
+/** Returns the growth of a counter between two scrapes, over all its labels. */
 export function growth(name: string, before: Scrape, after: Scrape): number {
   return totalOf(name, after) - totalOf(name, before);
 }
 
 /**
- * A percentile of a histogram between two scrapes, in the unit of its buckets, with linear interpolation. The largest
- * observation (`share` 1) is the upper edge of its bucket. NaN, which keeps no bound, where nothing was observed.
+ * Returns a percentile of a histogram between two scrapes, in the unit of its buckets, with linear interpolation. The
+ * largest observation (`share` 1) is the upper edge of its bucket. NaN, which meets no bound, where nothing was
+ * observed.
  */
 export function histogramPercentile(name: string, share: number, [before, after]: readonly [Scrape, Scrape]): number {
   const buckets = [...after.keys()]

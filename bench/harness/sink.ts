@@ -1,7 +1,7 @@
 import type { Harness } from '../../test/helpers/harness.ts';
 import { forkHttps } from './child.ts';
 
-/** The first arrival of a delivery at a path, in Unix milliseconds. */
+/** First arrival of a delivery at a path, in Unix milliseconds. */
 export type SinkArrival = { path: string; id: string; atMs: number };
 
 /**

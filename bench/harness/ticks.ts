@@ -6,8 +6,8 @@ import { monitorId } from './monitors.ts';
 export type TickWindow = { monitors: number; intervalSeconds: number; fromMs: number; toMs: number };
 
 /**
- * `missed` counts pairs of monitor and interval without a result; `fewest` and `most` are a single monitor's intervals
- * with one.
+ * Counts of a window. `missed` counts pairs of monitor and interval without a result; `fewest` and `most` are the
+ * intervals with a result of a single monitor.
  */
 export type TickCount = { due: number; missed: number; fewest: number; most: number };
 

@@ -6,10 +6,10 @@ import { cpuSecondsOf, memoryMbOf } from '../../test/helpers/process-tree.ts';
 import type { RunningFleet } from './fleet.ts';
 import type { Scrape } from './scrape.ts';
 
-/** The interval at which the witness process wakes up, in milliseconds. */
+/** Interval at which the witness process wakes up, in milliseconds. */
 const WITNESS_MS = 10;
 
-/** The watched processes by name, the fleet among them, and Redis if the queues use it. */
+/** Watched processes by name, including the fleet, and Redis if the queues use it. */
 export type Watched = { processes: Readonly<Record<string, number>>; fleet: RunningFleet; redis: Redis };
 
 /** One sample: memory of each process and of Redis in MB, CPU seconds so far, and counters of check and evaluate. */
@@ -41,7 +41,6 @@ export async function watch(
   return { samples, wokeLateMs: Math.max(0, witness.percentile(99) / 1e6 - WITNESS_MS) };
 }
 
-/** Takes one sample. */
 export async function takeSample({ processes, fleet, redis }: Watched): Promise<Sample> {
   const ofEach = async (read: (pid: number) => Promise<number>) =>
     Object.fromEntries(
