@@ -16,18 +16,18 @@ export type CellSettings = {
   accounts: readonly number[];
   intervalSeconds: number;
   seed: number;
-  /** One check in so many is a probe over HTTP. */
+  /** One check in this many is a probe over HTTP. */
   realEvery: number;
-  /** Where probes go to; each ends with a slash. */
+  /** Base URLs of probes, each ending with a slash. */
   targets: readonly string[];
   /** Whether the first account leaves, another cell's comes, or neither. */
   move: 'leaves' | 'comes' | null;
 };
 
-/** When the run begins and ends, and when the account's decisions are frozen and its schedule moves. */
+/** Start and end of the run, and when the account's decisions are frozen and its schedule moves. */
 export type RunTimes = { startMs: number; freezeMs: number; flipMs: number; endMs: number };
 
-/** What a cell did. */
+/** Figures of a cell's run. */
 export type CellFigures = {
   name: string;
   accounts: number;
@@ -45,22 +45,22 @@ export type CellFigures = {
   bySecond: number[];
   lateness: { p50: number; p99: number; most: number };
   cpuSeconds: number;
-  /** Of the account that moves: when each of its monitors was checked, and what was decided of them. */
+  /** Figures of the account that moves: when each of its monitors was checked, and the decisions about them. */
   moved: { startsMs: number[][]; taken: Taken[][]; rechecks: number; decisions: Decision[] } | null;
 };
 
-/** The monitors have no patterns. */
+/** Never called: the monitors have no patterns. */
 const NO_SEARCH = (): boolean => false;
 
-/** The only agent of a cell. */
+/** Number of the only agent of a cell. */
 const AGENT_NO = 1;
 
-/** Simulated probes take this long on the average, in milliseconds. */
+/** Average duration of simulated probes, in milliseconds. */
 const MEAN_LATENCY_MS = 80;
 
 /**
- * A cell's scheduling and its results, in real time: monitors in slots, ticks, due times and batches by the code of the
- * service. One probe in so many is made; PostgreSQL and the queue are left out.
+ * A cell's scheduling and its results, in real time: monitors in slots, ticks, due times and batches by the service's
+ * own code. Only one probe in `realEvery` is real; PostgreSQL and the queue are left out.
  */
 export class SimulatedCell {
   readonly #settings: CellSettings;
@@ -109,7 +109,10 @@ export class SimulatedCell {
     return this.#figures();
   }
 
-  /** Takes the account's monitors into the slots that they had, under new numbers, and checks at once what is due. */
+  /**
+   * Puts the account's monitors into the slots that they had, under new numbers, and schedules the rechecks that they
+   * need.
+   */
   takeSchedule({ slots, oldOffsetsMs }: Arriving): void {
     const { flipMs, endMs } = this.#times;
     for (const [index, slot] of slots.entries()) {
@@ -117,12 +120,12 @@ export class SimulatedCell {
       const recheckMs = this.#account?.arrive(scheduled, { oldOffsetMs: oldOffsetsMs[index] ?? 0, flipMs }) ?? null;
       if (recheckMs !== null && recheckMs < endMs) this.#follow(this.#recheck(scheduled, recheckMs));
     }
-    // As the job of a new slot is: the tick that is being run is not read again.
+    // The tick in progress is not read again, as after the job of a new slot.
     const unreadMs = Date.now() + EARLY_MS + this.#settings.intervalSeconds * 1000;
     for (const slot of new Set(slots)) this.#begin(slot, unreadMs);
   }
 
-  /** Takes over where the account's monitors stand, and what waited for a decision. */
+  /** Takes over the states of the account's monitors, and the results that wait for a decision. */
   takeStates(leaving: Extract<Leaving, { kind: 'states' }>): void {
     this.#account?.takeStates(leaving);
   }
@@ -135,7 +138,7 @@ export class SimulatedCell {
     await waitUntil(this.#times.flipMs);
     onLeaving({ kind: 'schedule', ...account.leave() });
     for (const scheduled of account.list()) this.#schedule.remove(scheduled);
-    // What was due before is under way, or in a batch that is open.
+    // Checks that were due before are in flight, or their results are in an open batch.
     await delay(RESULT_BATCH.maxDelayMs);
     while (account.underWay > 0) await delay(50);
     onLeaving({ kind: 'states', ...account.takeLeaving() });
@@ -146,7 +149,7 @@ export class SimulatedCell {
     void work.finally(() => this.#pending.delete(work));
   }
 
-  /** One loop for each slot stands for its job scheduler. */
+  /** Starts one loop for each slot, in place of its job scheduler. */
   #begin(slot: number, fromMs: number): void {
     if (!this.#ticks.has(slot)) this.#ticks.set(slot, this.#runSlot(slot, fromMs));
   }
@@ -177,7 +180,7 @@ export class SimulatedCell {
     }
   }
 
-  /** Checks that are due before the flip are the old cell's, the others the new one's. */
+  /** Reports whether this cell makes a check: the old cell if it is due before the flip, otherwise the new one. */
   #isHere(scheduled: Scheduled, dueAtMs: number): boolean {
     if (this.#account?.has(scheduled) !== true) return true;
     return this.#settings.move === 'leaves' ? dueAtMs < this.#times.flipMs : dueAtMs >= this.#times.flipMs;
@@ -259,7 +262,7 @@ export class SimulatedCell {
   }
 }
 
-/** Resolves at a moment in Unix milliseconds, at once when it is past. */
+/** Resolves at a moment in Unix milliseconds, at once if it is past. */
 async function waitUntil(atMs: number): Promise<void> {
   await delay(Math.max(0, atMs - Date.now()));
 }

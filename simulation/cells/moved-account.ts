@@ -3,26 +3,28 @@ import { stepSource, type SourceState, type StreakRule, type VotedResult } from 
 import type { ResultPayload } from '../../queues/payloads.ts';
 import type { Scheduled } from './plan.ts';
 
-/** Where the monitors of an account are in the schedule of the cell that they leave, in the account's own order. */
+/**
+ * Slots and offsets of an account's monitors in the schedule of the cell that they leave, in the account's own order.
+ */
 export type Arriving = { slots: number[]; oldOffsetsMs: number[] };
 
-/** A result of the account's monitor with that index, which waits for its decision. */
+/** A result of the account's monitor with that index, waiting for its decision. */
 type Waiting = { index: number; result: ResultPayload };
 
-/** What goes from one cell to the other: at the flip the schedule, and once all is over what the streaks are. */
+/** Data that move from one cell to the other: the schedule at the flip, and the streaks once all checks have ended. */
 export type Leaving =
   | ({ kind: 'schedule' } & Arriving)
   | { kind: 'states'; states: (SourceState | null)[]; waiting: Waiting[] };
 
-/** A source became bad or good, by the result that was due then. */
+/** A source became bad or good because of the result that was due then. */
 export type Decision = { index: number; isDown: boolean; dueAtMs: number };
 
-/** Of every hundred monitors one goes down in the freeze, one comes up after it, and one is down within it only. */
+/** Of every hundred monitors one goes down in the freeze, one comes up after it, and one is down only during it. */
 const SCRIPT_EVERY = 100;
 
 type FreezeTimes = { freezeMs: number; flipMs: number };
 
-/** What a monitor of the account shows by script at a time. */
+/** Returns the scripted verdict of a monitor of the account at a time. */
 export function scriptedVerdict(index: number, atMs: number, { freezeMs, flipMs }: FreezeTimes): 'up' | 'down' {
   const isDown = [atMs >= (freezeMs + flipMs) / 2, atMs < flipMs, atMs >= freezeMs && atMs < flipMs];
   return isDown[index % SCRIPT_EVERY] === true ? 'down' : 'up';
@@ -32,10 +34,10 @@ function ruleOf(intervalSeconds: number): StreakRule {
   return { downAfterFailures: 1, upAfterSuccesses: 1, intervalSeconds };
 }
 
-/** A result that reached a cell: when it was due, and when it came. */
+/** A result that reached a cell: when it was due, and when it arrived. */
 export type Taken = Pick<ResultPayload, 'dueAtMs' | 'finishedAtMs'>;
 
-/** The decisions on results as they came, in an account that stays where it is. */
+/** Returns the decisions on results in order of arrival, as in an account that does not move. */
 export function decideInOrder(
   taken: readonly (readonly Taken[])[],
   { intervalSeconds, times }: { intervalSeconds: number; times: FreezeTimes },
@@ -64,7 +66,7 @@ class DecisionStream {
     this.#rule = rule;
   }
 
-  /** Null where the result changes nothing. */
+  /** Decides on a result; returns null if it changes nothing. */
   take(index: number, result: Result): Decision | null {
     const before = this.state?.failing.tripped ?? null;
     this.state = stepSource(this.state, { ...result, checksVersion: 1 }, this.#rule);
@@ -74,8 +76,8 @@ class DecisionStream {
 }
 
 /**
- * An account that moves, in the cell that it leaves or in the one to which it comes. From the freeze on the old cell
- * decides nothing and keeps results; the new one decides once it has them.
+ * An account that moves, in the cell that it leaves or in the one that it joins. From the freeze on the old cell stores
+ * results without deciding; the new one decides once it has them.
  */
 export class MovedAccount {
   readonly #intervalSeconds: number;
@@ -88,7 +90,7 @@ export class MovedAccount {
   /** Null while results are decided as they come. */
   #waiting: Waiting[] | null = null;
   #rechecks = 0;
-  /** Checks that were started and whose results did not come yet. */
+  /** Checks that were started and whose results have not arrived yet. */
   underWay = 0;
 
   constructor(intervalSeconds: number) {
@@ -112,8 +114,8 @@ export class MovedAccount {
   }
 
   /**
-   * Adds a monitor that comes from another cell, whose results wait until its state is there. Returns when it needs a
-   * recheck, in Unix milliseconds; null where its next tick here is at most an interval after its last one there.
+   * Adds a monitor from another cell, whose results wait until its state arrives. Returns when it needs a recheck, in
+   * Unix milliseconds; null if its next tick here is at most an interval after its last one there.
    */
   arrive(scheduled: Scheduled, { oldOffsetMs, flipMs }: { oldOffsetMs: number; flipMs: number }): number | null {
     this.#waiting ??= [];
@@ -143,7 +145,7 @@ export class MovedAccount {
     return { states: this.#streams.map(({ state }) => state), waiting: this.#waiting ?? [] };
   }
 
-  /** Decides on what waited in both cells, in the order in which it came. */
+  /** Decides on the results that waited in both cells, in order of arrival. */
   takeStates({ states, waiting }: { states: (SourceState | null)[]; waiting: Waiting[] }): void {
     for (const [index, state] of states.entries()) {
       const stream = this.#streams[index];
@@ -162,7 +164,7 @@ export class MovedAccount {
     this.#startsMs[index]?.push(atMs);
   }
 
-  /** What the script says of a monitor; null where it is not the account's. */
+  /** Returns the scripted verdict of a monitor; null if it is not the account's. */
   scriptedVerdict({ no }: Scheduled, { dueAtMs, ...times }: FreezeTimes & { dueAtMs: number }): 'up' | 'down' | null {
     const index = this.#indexes.get(no);
     return index === undefined ? null : scriptedVerdict(index, dueAtMs, times);

@@ -1,17 +1,17 @@
 import { chooseSlot, startOffsetMs } from '../../core/checks/slots.ts';
 import type { Random } from '../truth/random.ts';
 
-/** Accounts of a cell, each with how many monitors it has. */
+/** Accounts of a cell, as their numbers of monitors. */
 export type PlannedCell = { name: string; accounts: number[]; monitors: number };
 
-/** The most monitors of an account, and the exponent by which larger ones get rarer (Pareto). */
+/** Most and fewest monitors of an account, and the exponent by which larger accounts get rarer (Pareto). */
 const MAX_MONITORS = 20_000;
 const FEWEST_MONITORS = 20;
 const TAIL = 1.2;
 
 /**
- * Spreads accounts over cells until there are so many monitors: each account goes to the cell with the fewest when it
- * comes. The first account has `movingMonitors`, and is in the first cell.
+ * Spreads accounts over cells until there are enough monitors: each account goes to the cell that has the fewest then.
+ * The first account has `movingMonitors`, and is in the first cell.
  */
 export function planCells(
   { cells, monitors, movingMonitors }: { cells: number; monitors: number; movingMonitors: number },
@@ -67,12 +67,12 @@ export class Schedule {
     this.#occupancy.set(slot, monitors?.size ?? 0);
   }
 
-  /** The monitors of a slot, by the moment at which they are checked. */
+  /** Returns the monitors of a slot, ordered by the moment at which they are checked. */
   listSlot(slot: number): Scheduled[] {
     return [...(this.#slots.get(slot)?.values() ?? [])].toSorted((a, b) => a.offsetMs - b.offsetMs);
   }
 
-  /** How many monitors each occupied slot has, by slot. */
+  /** Returns the number of monitors in each occupied slot, by slot. */
   occupancy(): ReadonlyMap<number, number> {
     return new Map([...this.#occupancy].filter(([, monitors]) => monitors > 0));
   }

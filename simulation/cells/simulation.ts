@@ -16,7 +16,7 @@ export type SimulationOptions = {
   seed: number;
 };
 
-/** What the account that moved went through. */
+/** Figures of the account that moved. */
 export type MoveFigures = {
   monitors: number;
   from: string;
@@ -24,13 +24,13 @@ export type MoveFigures = {
   frozenSeconds: number;
   rechecks: number;
   checks: number;
-  /** Checks whose results were taken in neither cell, and results that were taken once more. */
+  /** Checks whose results arrived in neither cell, and results that arrived twice. */
   lostResults: number;
   longestGapMs: number;
   /** Times at which a monitor had no check for an interval and five seconds. */
   missed: number;
   decisions: number;
-  /** Decisions that an account that stays would not have, and those that it would have besides. */
+  /** Decisions that an account that does not move would not have, and those missing here that it would have. */
   differing: number;
 };
 
@@ -39,17 +39,20 @@ export type SimulationFigures = { cells: CellFigures[]; move: MoveFigures; secon
 /** Loopback addresses of the target, so that no pair of address and port is reused while it still lingers. */
 const TARGETS = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'];
 
-/** An account of this part of all monitors moves: 10,000 of a million. */
+/** One monitor in this many belongs to the account that moves: 10,000 of a million. */
 const MOVING_PART = 100;
 
-/** When in the run the account is frozen, and when it flips; of 10,000 monitors that may take 15 s. */
+/**
+ * Share of the run at which the account is frozen, and the longest time until the flip; for 10,000 monitors it may be
+ * 15 s.
+ */
 const FREEZE_AT = 0.35;
 const MAX_FROZEN_SECONDS = 15;
 
-/** From the answer of all cells that they are ready to the start of the run. */
+/** Delay from the replies of all cells that they are ready to the start of the run. */
 const START_IN_MS = 500;
 
-/** A check may be late by this before an interval counts as missed, in milliseconds: a slot spreads over 5 s. */
+/** Lateness of a check from which an interval counts as missed, in milliseconds: a slot spreads over 5 s. */
 const TOLERANCE_MS = 5000;
 
 /** Runs all cells, each in a thread of its own, and moves an account from the first to the last of them. */
@@ -87,7 +90,7 @@ function timesOf({ seconds }: SimulationOptions): RunTimes {
   return { startMs, freezeMs, flipMs, endMs: startMs + seconds * 1000 };
 }
 
-/** A thread with a cell, and how it is spoken to. */
+/** A thread with a cell, and its messages. */
 class CellThread {
   readonly #worker: Worker;
   readonly #done = Promise.withResolvers<CellFigures>();
@@ -130,7 +133,7 @@ class CellThread {
   }
 }
 
-/** A server that answers every probe with 200 and two bytes. */
+/** Starts a server that answers every probe with 200 and two bytes. */
 async function startTarget(): Promise<{ urls: string[]; requests: () => number; close: () => void }> {
   let requests = 0;
   const servers: Server[] = [];
@@ -184,7 +187,7 @@ function judgeMove(
   };
 }
 
-/** Counts what is in one list and not in the other. */
+/** Counts the decisions that are in only one of the lists, and repeated ones. */
 function countDiffering(decisions: readonly Decision[], expected: readonly Decision[]): number {
   const keyOf = ({ index, isDown, dueAtMs }: Decision) => `${index} ${isDown} ${dueAtMs}`;
   const [a, b] = [decisions.map(keyOf), expected.map(keyOf)];

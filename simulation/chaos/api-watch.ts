@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { apiClient, listOf, type Answer, type ApiClient } from '../../test/helpers/api-client.ts';
 import { isAcknowledged } from './channels.ts';
 
-/** What a client observed of the API during a run. */
+/** Responses of the API to a client during a run. */
 export type ApiAnswers = {
-  /** Responses that no client should get, one per line: 5xx other than 503, which says that a server is away. */
+  /** Responses that no client should get, one per line: 5xx other than 503, which means that a server is away. */
   faulty: readonly string[];
   /** Names of the monitors whose creation was confirmed. */
   created: readonly string[];
@@ -12,14 +12,14 @@ export type ApiAnswers = {
 
 export type ApiWatch = { answers: ApiAnswers; stop: () => Promise<void> };
 
-/** The pause between two requests, in milliseconds: a tenth of the token's limit. */
+/** Pause between two requests, in milliseconds: a tenth of the token's limit. */
 const PAUSE_MS = 1000;
 
 type Watched = { fleet: { urls: () => string[] }; token: string; monitorIds: readonly string[] };
 
 /**
  * Reads and writes during a run, through all web processes in turn. The writes are drafts, which are not checked, and
- * acknowledgements of some of the incidents. A missing response is no fault when processes are killed.
+ * acknowledgements of some of the incidents. A missing response is no fault while processes are killed.
  */
 export function watchApi({ fleet: { urls }, token, monitorIds }: Watched): ApiWatch {
   const faulty: string[] = [];

@@ -4,34 +4,37 @@ import type { SufferedFault } from './inject.ts';
 /** A stretch of time, Unix milliseconds. */
 export type Span = { fromMs: number; toMs: number };
 
-/** How long a killed worker can block a slot: job locks expire after 15 s, and are looked for every 5 s. */
+/** Longest time that a killed worker can block a slot: job locks expire after 15 s, and expiry is polled every 5 s. */
 const LOCK_MS = 20_000;
 
 /** An interval, and the start of a process on a busy machine. */
 const AT_WORK_MS = 5000;
 
 /**
- * The recovery of connections: 5 s per command, 2 s between the evaluator's attempts, up to 2 s between connections,
+ * Recovery time of connections: 5 s per command, 2 s between the evaluator's attempts, up to 2 s between connections,
  * and an interval.
  */
 const RECONNECTED_MS = 15_000;
 
-/** The time until reconcile has repaired a schedule: it runs every 10 s, and what it adds fires an interval later. */
+/**
+ * Time until reconcile has repaired a schedule: it runs every 10 s, and the schedules that it adds fire an interval
+ * later.
+ */
 const RECONCILED_MS = 25_000;
 
-/** The time until a replica is master: 3 s until a killed node is missed, and 2 s for the election. */
+/** Time until a replica is master: 3 s until a killed node is missed, and 2 s for the election. */
 const PROMOTED_MS = 8000;
 
-/** The time that a result is under way: up to 3 s to the queue, and a second or two until it is read. */
+/** Time that a result is in flight: up to 3 s to the queue, and a second or two until it is read. */
 const IN_FLIGHT_MS = 6000;
 
-/** The time until work in hand fails after everything was lost, in milliseconds. */
+/** Time until work in hand fails after everything was lost, in milliseconds. */
 const IN_HAND_MS = 3000;
 
 /**
- * The times at which we could not see, or not report what we saw. Something between a target and its stored state was
- * away then, or was recovering; only the end of such a time is certain. Processes that are not on that path (web,
- * deliver, a clock, the receiver) do not count.
+ * Returns the times at which the service could not check targets, or not report the results. A component between a
+ * target and its stored state was away or recovering then; only the end of such a time is certain. Processes that are
+ * not on that path (web, deliver, a clock, the receiver) do not count.
  */
 export function blindSpans(suffered: readonly SufferedFault[]): Span[] {
   return mergeSpans([
@@ -40,7 +43,7 @@ export function blindSpans(suffered: readonly SufferedFault[]): Span[] {
   ]);
 }
 
-/** The faults that can blind a monitor in these regions; another region's check process is not on its path. */
+/** Returns the faults that can blind a monitor in these regions; another region's check process is not on its path. */
 export function faultsOnTheWay(suffered: readonly SufferedFault[], regions: readonly string[]): SufferedFault[] {
   return suffered.filter(({ fault }) => {
     const region = regionOf(fault);
@@ -48,7 +51,7 @@ export function faultsOnTheWay(suffered: readonly SufferedFault[], regions: read
   });
 }
 
-/** The region of the check process that a fault hits; undefined for other faults. */
+/** Returns the region of the check process that a fault hits; undefined for other faults. */
 function regionOf(fault: Fault): string | undefined {
   const befallen =
     fault.kind === 'kill' ? fault.process : fault.kind === 'slow-link' || fault.kind === 'lossy-link' ? fault.link : '';
@@ -75,7 +78,7 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
     case 'slow-link':
     case 'lossy-link':
       return /^(check|evaluate)/.test(fault.link) ? [{ fromMs, toMs: toMs + RECONNECTED_MS }] : [];
-    // A clock that is set is no excuse for anything.
+    // A clock step excuses nothing.
     case 'clock':
     case 'second-clock':
     case 'receiver':
@@ -86,14 +89,17 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
 }
 
 /**
- * Whether a fault can empty Redis. In a Cluster a node that returns before it is missed is empty, and a promoted
- * replica may lack the latest.
+ * Reports whether a fault can empty Redis. In a Cluster a node that returns before it is missed is empty, and a
+ * promoted replica may lack the latest data.
  */
 function emptiesRedis({ kind }: Fault): boolean {
   return kind === 'redis-restart' || kind === 'redis-flush' || kind === 'redis-node-kill' || kind === 'redis-promote';
 }
 
-/** The time until schedules are repaired: reconcile does it, and faults of the processes involved delay it in turn. */
+/**
+ * Returns the time until schedules are repaired: reconcile does it, and faults of the processes involved delay it in
+ * turn.
+ */
 function untilReconciled({ fromMs, toMs }: SufferedFault, suffered: readonly SufferedFault[]): Span {
   const hindrances = suffered.filter(({ fault }) => isOfReconcile(fault)).toSorted((a, b) => a.fromMs - b.fromMs);
   let endMs = toMs + RECONCILED_MS;
@@ -110,9 +116,9 @@ function isOfReconcile(fault: Fault): boolean {
 }
 
 /**
- * The times whose results may be lost: in the hands of a killed check process, or in an emptied Redis. That is the last
- * seconds; if nothing could be handed on or read then, everything since the blindness began. What a killed evaluator
- * had in hand lies in Redis alone until its locks have expired.
+ * Returns the times whose results may be lost: in the hands of a killed check process, or in an emptied Redis. These
+ * are the last seconds or, if nothing could be passed on or read then, all the time since the blindness began. Results
+ * that a killed evaluator had in hand are in Redis alone until its locks have expired.
  */
 export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
   const blind = blindSpans(suffered);
@@ -128,7 +134,10 @@ export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
   );
 }
 
-/** What evaluators had in hand that were killed so shortly before a moment that no other had taken it over. */
+/**
+ * Returns the times whose results were held by evaluators killed so shortly before a moment that no other had taken
+ * over.
+ */
 function heldByKilled(suffered: readonly SufferedFault[], atMs: number): Span[] {
   return suffered
     .filter(({ fault }) => fault.kind === 'kill' && fault.process.startsWith('evaluate'))
@@ -148,7 +157,7 @@ function mergeSpans(spans: readonly Span[]): Span[] {
   return merged;
 }
 
-/** The gaps between merged spans within a span. */
+/** Returns the gaps between merged spans within a span. */
 export function gapsBetween(merged: readonly Span[], within: Span): Span[] {
   const edges = [within.fromMs, ...merged.flatMap(({ fromMs, toMs }) => [fromMs, toMs]), within.toMs].map((ms) =>
     Math.min(Math.max(ms, within.fromMs), within.toMs),

@@ -4,30 +4,30 @@ import type { Finding, Found } from './findings.ts';
 import { NOTIFIED_STATES } from './judge-alerts.ts';
 import type { Delivery, Transition } from './record.ts';
 
-/** Clocks of processes differ by no more than this, in milliseconds. */
+/** Most by which clocks of processes differ, in milliseconds. */
 export const CLOCK_SKEW_MS = 250;
 
-/** A transaction sees what others commit for so long after the moment that it goes by, in milliseconds. */
+/** Time after a transaction's own timestamp during which it can read commits of others, in milliseconds. */
 export const TRANSACTION_MS = 2000;
 
-/** What was decided is committed, and what was claimed is looked at, within this where nothing is at fault. */
+/** Time within which decisions are committed and claimed deliveries are processed without a fault, in milliseconds. */
 const AT_WORK_MS = 10_000;
 
-/** A change with what came of it at a channel. */
+/** A change with its deliveries at a channel. */
 export type Reported = Transition & {
   own: Delivery | undefined;
-  /** The summaries that say it. */
+  /** Summaries that contain the change. */
   summaries: Delivery[];
   next: Transition | undefined;
 };
 
-/** What is known of one channel of a run: what was stored for it, and what arrived. */
+/** Facts of one channel of a run: its stored deliveries, and the messages that arrived. */
 export class ChannelFacts {
   readonly run: Facts;
   readonly channel: ChaosChannel;
   readonly deliveries: readonly Delivery[];
   readonly byId: ReadonlyMap<string, Delivery>;
-  /** The ids of the deliveries that its webhook accepted. */
+  /** Ids of the deliveries that its webhook accepted. */
   readonly accepted: ReadonlySet<string>;
 
   constructor(run: Facts, channel: ChaosChannel) {
@@ -39,7 +39,7 @@ export class ChannelFacts {
     this.accepted = new Set(accepted.map(({ deliveryId }) => deliveryId));
   }
 
-  /** Whether the channel takes a change, by its rule. */
+  /** Reports whether the channel takes a change, by its rule. */
   takes({ to, monitorId, isNotified }: Transition): boolean {
     const { rule } = this.channel;
     const index = this.run.monitorIds.indexOf(monitorId);
@@ -51,17 +51,20 @@ export class ChannelFacts {
     );
   }
 
-  /** Whether it arrived at a webhook, or is recorded as delivered to a chat. */
+  /** Reports whether a delivery arrived at a webhook, or is recorded as delivered to a chat. */
   isSent({ id, outcome }: Delivery): boolean {
     return this.channel.type === 'webhook' ? this.accepted.has(id) : outcome === 'delivered';
   }
 
-  /** A delivery that is still to be made is found by its own finding. */
+  /** Reports whether a delivery is sent or pending: one that stays pending has a finding of its own. */
   isOnItsWay(delivery: Delivery): boolean {
     return delivery.outcome === 'pending' || this.isSent(delivery);
   }
 
-  /** What opened a group is dropped once a later message of the group has arrived, which says all of it. */
+  /**
+   * Reports whether the opening delivery of a group was dropped because a later message of the group, which covers all
+   * of it, has arrived.
+   */
   isSaidByGroup({ id, groupId, outcome, finishedAtMs }: Delivery): boolean {
     return (
       outcome === 'superseded' &&
@@ -71,7 +74,7 @@ export class ChannelFacts {
           each.groupId === id &&
           each.id !== id &&
           each.outcome === 'delivered' &&
-          // An attempt that arrived may be recorded by the next one only.
+          // An attempt that arrived may be recorded only by the next attempt.
           (each.startedAtMs ?? Infinity) <= (finishedAtMs ?? 0) + CLOCK_SKEW_MS &&
           (each.finishedAtMs ?? 0) >= (finishedAtMs ?? 0) - CLOCK_SKEW_MS &&
           (each.finishedAtMs ?? 0) <= (finishedAtMs ?? 0) + AT_WORK_MS,
@@ -79,7 +82,7 @@ export class ChannelFacts {
     );
   }
 
-  /** Whether something happened that long after another, with no fault in between that explains it. */
+  /** Reports whether an event came too long after another, with no fault in between that explains it. */
   isLate(fromMs: number, toMs: number): boolean {
     if (toMs - fromMs <= AT_WORK_MS + this.run.machineSlowMs) return false;
     return !this.run.suffered.some((fault) => fault.fromMs < toMs && fault.toMs > fromMs - AT_WORK_MS);

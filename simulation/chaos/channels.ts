@@ -3,28 +3,28 @@ import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import type { ApiClient } from '../../test/helpers/api-client.ts';
 
-/** The webhook without rules that gets one delivery of each transition. */
+/** Name of the webhook without rules, which gets one delivery of each transition. */
 export const ON_CALL = 'On call';
 
-/** A channel beside that one, and what the judge expects of it. */
+/** A further channel, with its settings for the judge. */
 export type ChaosChannel = {
   name: string;
   type: 'webhook' | 'telegram';
-  /** What the API takes beside name and type. */
+  /** Fields for the API in addition to name and type. */
   settings: Readonly<Record<string, unknown>>;
-  /** Its one rule; null = none. */
+  /** Its only rule; null = none. */
   rule: ChannelRule | null;
 };
 
-/** The tag of every other monitor, by which a channel chooses. */
+/** Tag of every other monitor, by which a channel chooses. */
 export const TAG = 'env:odd';
 
-/** Incidents of every third monitor are acknowledged as soon as they are found. */
+/** Reports whether incidents of a monitor are acknowledged once they are found: those of every third monitor. */
 export const isAcknowledged = (index: number): boolean => index % 3 === 0;
 
 /**
- * Channels with everything that shapes alerts. Their times are shorter than the API takes, which no run would outlast:
- * rules are written into the database.
+ * Channels with everything that shapes alerts. Their times are shorter than the API allows, because no run lasts that
+ * long: rules are written directly into the database.
  */
 export const CHANNELS: readonly ChaosChannel[] = [
   {
@@ -48,10 +48,13 @@ export const CHANNELS: readonly ChaosChannel[] = [
   { name: 'Calm chat', type: 'telegram', settings: { summarize_flapping: true }, rule: null },
 ];
 
-/** Quiet hours that began before the run and end within it: at the next full minute but these milliseconds. */
+/**
+ * Shortest time until quiet hours that began before the run end, in milliseconds: they end at the first full minute
+ * after it.
+ */
 const QUIET_AT_LEAST_MS = 20_000;
 
-/** Makes the channels; returns when quiet hours end, in Unix milliseconds. */
+/** Creates the channels; returns when quiet hours end, in Unix milliseconds. */
 export async function createChannels(
   call: ApiClient,
   { databaseUrl, hookUrl, channels }: { databaseUrl: string; hookUrl: string; channels: readonly ChaosChannel[] },
@@ -79,12 +82,12 @@ function quietUntil(untilMs: number): NonNullable<ChannelRule['quiet']> {
   return { timezone: 'UTC', hours: `Mo-Su ${clock(untilMs - 30 * MINUTE_MS)}-${clock(untilMs)}`, mode: 'defer' };
 }
 
-/** The chat of a channel. */
+/** Returns the chat of a channel. */
 function chatIdOf(name: string): string {
   return String(-1000 - CHANNELS.findIndex((channel) => channel.name === name));
 }
 
-/** The name of the channel that a chat is of. */
+/** Returns the name of a chat's channel. */
 export function channelOfChat(chatId: string): string {
   return CHANNELS.find(({ name }) => chatIdOf(name) === chatId)?.name ?? '';
 }

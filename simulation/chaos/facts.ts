@@ -6,16 +6,16 @@ import type { WrittenRecord } from './record.ts';
 import type { MonitorScript } from './script.ts';
 import type { TargetRequest } from './targets.ts';
 
-/** The resolution of clocks, in milliseconds. */
+/** Resolution of clocks, in milliseconds. */
 export const CLOCK_RESOLUTION_MS = 50;
 
 /**
- * Everything that is known of a run: the script, the faults, what was stored, and what arrived outside. Times are Unix
+ * All facts of a run: the script, the faults, the stored data, and the messages that arrived outside. Times are Unix
  * milliseconds.
  */
 export type Facts = {
   beganAtMs: number;
-  /** When the last data were read; everything had its time until then. */
+  /** When the last data were read, after the time limits of everything else. */
   judgedAtMs: number;
   scripts: readonly MonitorScript[];
   /** The monitors' ids, in the order of their scripts. */
@@ -26,13 +26,13 @@ export type Facts = {
   requests: readonly TargetRequest[];
   received: readonly Received[];
   chats: readonly (ChatReceived & { channel: string })[];
-  /** The channels beside the first, and when their quiet hours end. */
+  /** The channels other than the first, and when their quiet hours end. */
   channels: readonly ChaosChannel[];
   quietUntilMs: number;
   record: WrittenRecord;
   /** Deliveries that are not finished when the run is judged. */
   pendingDeliveries: number;
-  /** Processes that ended by themselves. */
+  /** Processes that exited by themselves. */
   ended: readonly string[];
   /** Responses of the API that no client should get, and confirmed monitors that are missing. */
   faultyAnswers: readonly string[];

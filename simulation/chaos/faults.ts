@@ -30,13 +30,13 @@ export type PlannedFault = { atMs: number; fault: Fault };
 export type PlanOptions = {
   seconds: number;
   processes: readonly string[];
-  /** The kinds that may occur; by default all for this Redis. */
+  /** Kinds that may occur; by default all for this Redis. */
   kinds?: readonly FaultKind[] | undefined;
-  /** By default a single server. */
+  /** A single server by default. */
   redis?: RedisKind;
-  /** The longest freeze or disconnection, in milliseconds. */
+  /** Longest freeze or disconnection, in milliseconds. */
   longestMs: number;
-  /** The time between the starts of two faults, in milliseconds; they may overlap. */
+  /** Time between the starts of two faults, in milliseconds; they may overlap. */
   apartMs: readonly [number, number];
 };
 
@@ -59,19 +59,19 @@ const PARTS = {
   'redis-slot': 2,
 } as const satisfies Record<FaultKind, number>;
 
-/** The first fault starts when the fleet is at work; the last ones end with the script. */
+/** Start of the first fault, when the fleet is at work; the last faults end with the script. */
 const FIRST_AT_MS = 4000;
 const LAST_BEFORE_MS = 1000;
 
-/** The longest restart of a killed process; it is not killed again before. */
+/** Longest restart of a killed process; it is not killed again before. */
 const STARTS_WITHIN_MS = 10_000;
 
-/** The delay of a supervisor before it restarts a process. */
+/** Delay of a supervisor before it restarts a process. */
 const RESTART_MS = [1000, 10_000] as const;
 
-/** Plans the faults of a seed. A process, server or link that one fault uses is not touched by another. */
+/** Plans the faults of a seed. No fault uses a process, server or link while another one does. */
 export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
-  // Other draws than those of the script, which would otherwise change with the fleet.
+  // Drawn separately from the script, which would otherwise change with the fleet.
   const draws = drawsOf(seed ^ 0x5e_ed_fa_17);
   const bag = (options.kinds ?? KINDS)
     .filter((kind) => !NOT_FOR[options.redis ?? 'server'].includes(kind))
@@ -99,7 +99,7 @@ const NOT_FOR: Readonly<Record<RedisKind, readonly FaultKind[]>> = {
 
 export const MASTERS = 3;
 
-/** The queues whose slots move, by the tags of their keys. */
+/** Queues whose slots move, by the tags of their keys. */
 const MOVED = [
   '{spotcheck:evaluate}',
   '{spotcheck:deliver}',
@@ -148,15 +148,15 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs, redis 
   }
 }
 
-/** The name of the link from a process to a server, or to the receiver. */
+/** Returns the name of the link from a process to a server, or to the receiver. */
 export function linkName(process: string, server: 'postgres' | 'redis'): string {
   return `${process}>${server}`;
 }
 
-/** The owner of a fault of all clocks: that of the only machine. */
+/** Owner of a fault of all clocks: that of the only machine. */
 export const ALL_CLOCKS = 'all';
 
-/** The steps of clocks, from a broken time server to a dead battery; they are undone at the end. */
+/** Steps of clocks, from a broken time server to a dead battery; they are undone at the end. */
 const STEPS_SECONDS = [-86_400, -3600, -300, -30, -7, 7, 30, 300, 3600, 86_400];
 
 export const RECEIVER_LINK = 'receiver';
@@ -171,7 +171,7 @@ function drawLink(draws: Draws, processes: readonly string[], redis: RedisKind |
 function holdOf(fault: Fault): string {
   if (fault.kind === 'kill') return fault.process;
   if (fault.kind === 'slow-link' || fault.kind === 'lossy-link') return fault.link;
-  // Whoever has PostgreSQL's disk in hand has PostgreSQL.
+  // A fault of PostgreSQL's disk occupies PostgreSQL as well.
   if (fault.kind === 'disk') return 'postgres';
   return fault.kind.split('-')[0] ?? '';
 }

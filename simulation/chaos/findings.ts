@@ -1,4 +1,4 @@
-/** The kinds of findings; each has to occur 0 times. */
+/** Kinds of findings; each has to occur 0 times. */
 export const FINDINGS = [
   'outages missed',
   'recoveries missed',

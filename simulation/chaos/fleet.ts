@@ -13,28 +13,28 @@ import { REGIONS } from './script.ts';
 /** One process of the fleet: its arguments and its own environment. */
 export type Member = { name: string; args: readonly string[]; env: Record<string, string> };
 
-/** Supervised processes: one that ends is started again. */
+/** Supervised processes: one that exits is restarted. */
 export type Fleet = {
   names: readonly string[];
-  /** Kills a process as kill -9 does, and starts it again later; resolves when it is at work again. */
+  /** Kills a process as kill -9 does, and restarts it later; resolves when it is at work again. */
   kill: (name: string, restartAfterMs: number) => Promise<void>;
-  /** The API's present addresses, one per web process; a starting process has none. */
+  /** Returns the API's present addresses, one per web process; a starting process has none. */
   urls: () => string[];
-  /** Processes that ended by themselves, or were not at work again: no fault around one may end it. */
+  /** Processes that exited by themselves, or were not at work again: no fault around a process may end it. */
   ended: readonly string[];
 };
 
-/** Processes beside the web and check ones, by how many there are. */
+/** Number of web, evaluate and deliver processes. */
 export type FleetSize = { web: number; evaluate: number; deliver: number };
 
 /** Two of each kind that may be several, and the fleet of the short form. */
 export const WHOLE_FLEET: FleetSize = { web: 2, evaluate: 2, deliver: 2 };
 export const SMALL_FLEET: FleetSize = { web: 1, evaluate: 2, deliver: 1 };
 
-/** The delay before a process is started again whose servers were away, in milliseconds. */
+/** Delay before a process whose servers were away is restarted, in milliseconds. */
 const TRY_AGAIN_MS = 1000;
 
-/** The processes of a fleet, one `check` for each region. */
+/** Lists the processes of a fleet, one `check` for each region. */
 export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
   const one = (kind: ProcessName, name: string = kind, env = {}): Member => ({ name, args: FLEET[kind], env });
   const several = (kind: ProcessName, count: number) =>
@@ -61,11 +61,11 @@ export async function startFleet(
       superviseMember(harness, { member, folder, onEnd: (line) => ended.push(line) }),
     ]),
   );
-  // An interrupted run must leave no process behind, not even one that was being started.
+  // An interrupted run must leave no process behind, including those that are still starting.
   const leave = (): void => processes.forEach(({ end }) => end());
   process.once('exit', leave);
   harness.teardown(async () => void process.off('exit', leave));
-  // One after the other: a machine with two processors starts them no sooner at once, and each would seem slow.
+  // In sequence: a machine with two processors starts them no sooner in parallel, and each would seem slow.
   for (const { start } of processes.values()) await start();
   return {
     names: members.map(({ name }) => name),
@@ -77,7 +77,7 @@ export async function startFleet(
   };
 }
 
-/** The time within which a killed process is at work again, in milliseconds: faults meanwhile may hold up its start. */
+/** Time limit for a killed process to be at work again, in milliseconds: faults meanwhile may delay its start. */
 const AT_WORK_WITHIN_MS = 120_000;
 
 type Supervised = {
@@ -100,12 +100,12 @@ function superviseMember(
   let atWork = Promise.withResolvers<void>();
   let isAtWork = false;
 
-  /** Starts a new wait; those who wait for the previous one wait for this one as well. */
+  /** Starts a new wait; callers that wait for the previous one wait for this one as well. */
   const awaitAnew = (): void => {
     if (isAtWork) atWork = Promise.withResolvers<void>();
     isAtWork = false;
   };
-  /** Resolves when the process has ended, with whether it had been at work. */
+  /** Resolves when the process has exited, with whether it had been at work. */
   const runOnce = async (): Promise<boolean> => {
     const started = spawn(process.execPath, member.args, {
       cwd: ROOT,
@@ -117,7 +117,7 @@ function superviseMember(
     started.stderr.pipe(log, { end: false });
     createInterface({ input: started.stdout }).on('line', (line) => {
       log.write(`${line}\n`);
-      // What a killed one had written before says nothing of the next.
+      // Earlier output of a killed process does not mean that the next one has started.
       if (!line.includes('"process.started"') || killedForMs !== null) return;
       url = toUrl(/"port":(\d+)/.exec(line)?.[1]);
       wasAtWork = true;

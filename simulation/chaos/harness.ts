@@ -21,42 +21,45 @@ export type ChaosHarness = {
   servers: Servers;
   fleet: Fleet;
   links: ReadonlyMap<string, Link>;
-  /** The clocks of the processes and of `postgres` by name; empty without libfaketime. */
+  /** Clocks of the processes and of `postgres` by name; empty without libfaketime. */
   clocks: ReadonlyMap<string, SettableClock>;
   receiver: Receiver;
   targets: Targets;
-  /** Starts one more clock process; returns how to end it. */
+  /** Starts an additional clock process; returns a function that ends it. */
   startSecondClock: () => () => Promise<void>;
   call: ApiClient;
-  /** The token of `call`. */
+  /** Token of `call`. */
   token: string;
-  /** The monitors' ids, in the order of their scripts. */
+  /** Ids of the monitors, in the order of their scripts. */
   monitorIds: readonly string[];
-  /** When the quiet hours of channels that have them end, in Unix milliseconds. */
+  /** End of the quiet hours of channels that have them, in Unix milliseconds. */
   quietUntilMs: number;
 };
 
-/** `disk`: PostgreSQL keeps its data in `data` of this folder; null = on the disk of the run's folder. */
+/**
+ * Options of a run. `disk`: PostgreSQL stores its data in `data` of this folder; null = on the disk of the run's
+ * folder.
+ */
 export type ChaosHarnessOptions = {
   folder: string;
   size: FleetSize;
   redis: RedisKind;
   scripts: readonly MonitorScript[];
-  /** The channels beside the one that gets everything. */
+  /** Channels other than the one that gets everything. */
   channels: readonly ChaosChannel[];
   disk: BoundedDisk | null;
 };
 
-/** The delays of retries, which together outlast every fault. */
+/** Delays of retries, which together outlast every fault. */
 const RETRY_SECONDS = '3,8,20';
 
-/** PostgreSQL's folder in the run's folder. */
+/** Name of PostgreSQL's folder in the run's folder. */
 export const DATA = 'data';
 
-/** The time within which all monitors are up, in milliseconds. */
+/** Time limit for all monitors to be up, in milliseconds. */
 const UP_WITHIN_MS = 180_000;
 
-/** Requests that create monitors at a time. */
+/** Number of concurrent requests that create monitors. */
 const CREATED_AT_ONCE = 8;
 
 /**
@@ -91,7 +94,7 @@ export async function startChaosHarness(
     PLAN_COUNT_LIMITS: 'false',
     PUBLIC_URL: 'http://localhost:3000',
     PORT: '0',
-    // No server is there: no run may leave the machine.
+    // No server listens there: no run may reach beyond the machine.
     RDAP_BOOTSTRAP_URL: 'http://127.0.0.1:9/dns.json',
     DELIVERY_RETRY_SECONDS: RETRY_SECONDS,
     WEBHOOK_TIMEOUT_SECONDS: '4',
@@ -158,7 +161,8 @@ export async function startChaosHarness(
 }
 
 /**
- * Makes a clock for each process and for PostgreSQL. Redis does not run with libfaketime, and only measures durations.
+ * Creates a clock for each process and for PostgreSQL. Redis does not run with libfaketime, and only measures
+ * durations.
  */
 async function makeClocks(harness: Harness, processes: readonly string[]): Promise<Map<string, SettableClock>> {
   const clocks = new Map<string, SettableClock>();
@@ -183,7 +187,7 @@ async function createMonitors(
       name: `Target ${script.index}`,
       target: given.targets.urlOf(script.index),
       interval_seconds: script.intervalSeconds,
-      // A slow machine is no slow target: as long as the interval allows.
+      // A slow machine must not count as a slow target: the timeout is as long as the interval allows.
       timeout_ms: script.intervalSeconds * 1000 - 100,
       down_after_failures: script.downAfterFailures,
       down_min_sources: script.quorum,
@@ -205,8 +209,8 @@ async function createMonitors(
 }
 
 /**
- * What a request created. It is sent again while the service asks for that (503): on a busy machine a request may find
- * no connection to the database in time.
+ * Returns the object that a request created. It retries while the service responds with 503: on a busy machine a
+ * request may find no connection to the database in time.
  */
 async function whenCreated<Json>(send: () => Promise<{ status: number; json: Json }>): Promise<Json> {
   const answered = async () => {

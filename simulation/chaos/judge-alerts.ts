@@ -6,9 +6,9 @@ import type { Found } from './findings.ts';
 export const NOTIFIED_STATES = new Set(['up', 'down', 'degraded', 'unknown']);
 
 /**
- * Compares what arrived at the channel that gets everything with what was stored. That is one delivery per reported
- * transition, accepted at least once, and nothing else. A delivery may arrive again under its id, if its sender was
- * killed before it could record the first arrival.
+ * Compares the messages at the channel that gets everything with the stored deliveries. There must be one delivery per
+ * reported transition, accepted at least once, and nothing else. A delivery may arrive again under its id if its sender
+ * was killed before it could record the first arrival.
  */
 export function judgeAlerts({ record, received: all, pendingDeliveries }: Facts): Found[] {
   const received = all.filter(({ channel }) => channel === ON_CALL);

@@ -5,9 +5,9 @@ import { TimingJudge } from './judge-timing.ts';
 import type { Delivery } from './record.ts';
 
 /**
- * Compares what arrived at channels with rules, groups, summaries and dependencies with what was stored. Each change
- * that a channel takes arrives, by itself or in a message that names it, or the record says why it did not: a newer
- * change came first, it was acknowledged, or its channel was never notified of what it ends.
+ * Compares the messages at channels with rules, groups, summaries and dependencies with the stored data. Each change
+ * that a channel takes must arrive, by itself or in a message that names it, or the record explains why it did not: a
+ * newer change came first, it was acknowledged, or the channel was never notified of the trouble that it ends.
  */
 export function judgeChannels(facts: Facts): { found: Found[]; figures: Record<string, number> } {
   const deliveries = facts.record.deliveries;
@@ -28,7 +28,7 @@ export function judgeChannels(facts: Facts): { found: Found[]; figures: Record<s
   return { found, figures: facts.channels.length === 0 ? {} : figures };
 }
 
-/** The changes of a monitor since the run began. */
+/** Returns the changes of a monitor since the run began. */
 function reportedOf(facts: ChannelFacts, monitorId: string): Reported[] {
   const chain = facts.transitionsOf(monitorId);
   const ofMonitor = facts.deliveries.filter((each) => each.monitorId === monitorId && each.repeats === null);
@@ -53,7 +53,7 @@ class ChannelJudge {
     this.#facts = facts;
   }
 
-  /** Takes the changes of each monitor, in their order. */
+  /** Judges the changes of each monitor, given in order. */
   judge(reported: readonly Reported[][]): Found[] {
     const changes = reported.flatMap((history) =>
       history.flatMap((each, index) => this.#judgeChange(each, history.slice(0, index))),
@@ -61,7 +61,7 @@ class ChannelJudge {
     return [...this.#judgeArrivals(), ...changes, ...reported.flatMap((history) => this.#judgeLastWord(history))];
   }
 
-  /** What arrived is what was sent: each under its own id, nothing else, and nothing that only seems to be there. */
+  /** Judges whether exactly the recorded deliveries arrived, each under its own id. */
   #judgeArrivals(): Found[] {
     const { name, type } = this.#facts.channel;
     const delivered = this.#facts.deliveries.filter(({ outcome }) => outcome === 'delivered');
@@ -73,7 +73,7 @@ class ChannelJudge {
         ...(accepted < delivered.length
           ? [this.#facts.finding('events lost', `${delivered.length} delivered, ${accepted} arrived`)]
           : []),
-        // An attempt that edits a message may write it anew.
+        // An attempt that edits a message may also send it as a new one.
         ...(arrived.length > 2 * attempts
           ? [this.#facts.finding('events invented', `${attempts} attempts, ${arrived.length} arrived`)]
           : []),
@@ -103,14 +103,14 @@ class ChannelJudge {
     const isTaken = this.#facts.takes(change);
     if (!isTaken)
       return own === undefined ? [] : [this.#facts.finding('rules broken', `${text} is not of the channel`)];
-    // The first alert of a group is a message of the group, too.
+    // The first alert of a group is also a message of the group.
     const others = summaries.filter(({ id }) => id !== own?.id);
     if ([own, ...others].filter((each) => each !== undefined && this.#facts.isSent(each)).length > 1)
       return [this.#facts.finding('events under two ids', text)];
     const isTold = this.#isTold(change);
     if (change.to === 'up' && this.#needsTrouble() && !this.#wasNotified(earlier)) {
-      // A message that was open before, or was opened for trouble of the same batch, has each monitor as it is now. One
-      // that is written while a worker holds the trouble does not know yet that it is dropped (D-647).
+      // A message that was already open, or was opened for trouble of the same batch, lists each monitor as it is now.
+      // A message written while a worker holds the trouble may lack the fact that it is dropped (D-647).
       const trouble = earlier.at(-1);
       const isInOpen =
         own === undefined &&
@@ -125,7 +125,7 @@ class ChannelJudge {
     return isTold || this.#isExcused(change) ? [] : [this.#facts.finding('events lost', text)];
   }
 
-  /** The last that a channel got of a monitor that is up in the end is not that it is in trouble. */
+  /** Judges whether the last message about a monitor that is up in the end reports no trouble. */
   #judgeLastWord(history: readonly Reported[]): Found[] {
     const last = history.at(-1);
     if (last?.to !== 'up' || !this.#facts.takes(last) || this.#isTold(last)) return [];
@@ -144,7 +144,9 @@ class ChannelJudge {
     return type === 'telegram' || rule !== null || settings['follows_maintenance'] === true;
   }
 
-  /** Whether the channel was notified of trouble since the monitor was up last, or a message to come does so. */
+  /**
+   * Reports whether the channel was notified of trouble since the monitor was last up, or a pending message will do so.
+   */
   #wasNotified(earlier: readonly Reported[]): boolean {
     const lastUp = earlier.findLastIndex(({ to }) => to === 'up');
     return earlier
@@ -159,7 +161,8 @@ class ChannelJudge {
   }
 
   /**
-   * Whether a recovery before this one had not arrived when this one was decided, so that the channel waits for one.
+   * Reports whether an earlier recovery had not arrived when this one was decided, so that the channel still expects
+   * one.
    */
   #mayBeUnaware({ detectedAtMs }: Reported, earlier: readonly Reported[]): boolean {
     const before = earlier.findLast(({ to }) => to === 'up')?.own;
@@ -180,7 +183,10 @@ class ChannelJudge {
     );
   }
 
-  /** What a monitor that flaps does is said by a message about its newest state, which waits or was sent. */
+  /**
+   * Reports whether a message about a flapping monitor covers a change: a later one about its newest state, pending or
+   * sent.
+   */
   #isSaidByFlapping({ monitorId, sequence }: { monitorId: string; sequence: number }): boolean {
     return this.#facts.deliveries.some(
       (each) =>
@@ -191,12 +197,16 @@ class ChannelJudge {
     );
   }
 
-  /** Whether the record says why a change did not arrive: a newer one came before it, or it was acknowledged. */
+  /**
+   * Reports whether the record explains why a change did not arrive: a newer one came before it, or it was
+   * acknowledged.
+   */
   #isExcused({ own, next, monitorId, detectedAtMs }: Reported): boolean {
     const { type, settings } = this.#facts.channel;
     const mayGather = type === 'telegram' || settings['group_seconds'] !== undefined;
     if (own === undefined) {
-      // In one batch with its own end, or overtaken in a message that says a newer change of the monitor.
+      // The change was in one batch with its own end, or a message that contains a newer change of the monitor overtook
+      // it.
       const isGathered = this.#facts.deliveries.some(({ changes }) =>
         changes.some((change) => change.monitorId === monitorId && change.sequence >= (next?.sequence ?? Infinity)),
       );
@@ -210,7 +220,10 @@ class ChannelJudge {
     return (held !== null || type === 'telegram') && (next?.detectedAtMs ?? Infinity) <= endedAtMs;
   }
 
-  /** When nothing was to be sent of an alert any more; one in the message of a parent, or a summary, ends with that. */
+  /**
+   * Returns when an alert was no longer to be sent; one in the message of a parent, or in a summary, ends with that
+   * message.
+   */
   #endedAtMs({ finishedAtMs, joinedId, held }: Delivery): number {
     const messages = [joinedId, held?.summaryId].flatMap((id) => this.#facts.byId.get(id ?? '') ?? []);
     const dropped = messages.filter(({ outcome }) => outcome === 'superseded');

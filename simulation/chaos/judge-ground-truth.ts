@@ -4,23 +4,23 @@ import type { Found } from './findings.ts';
 import type { Transition } from './record.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
 
-/** The delay of batching and evaluation on a busy machine, in milliseconds. */
+/** Delay of batching and evaluation on a busy machine, in milliseconds. */
 const LAG_MS = 6000;
 
-/** The duration of a probe of a silent target: its timeout, just below the interval. */
+/** Duration of a probe of a silent target: its timeout, just below the interval. */
 const SILENT_MS = 5000;
 
-/** The age at which a source's result is stale (D-41), in milliseconds; only then may a monitor be unknown. */
+/** Age at which a source's result is stale (D-41), in milliseconds; only then may a monitor be unknown. */
 const FRESH_MS = 60_000;
 
-/** The delay of a result that was under way when the monitor became unknown, in milliseconds. */
+/** Delay of a result that was in flight when the monitor became unknown, in milliseconds. */
 const UNDER_WAY_MS = 15_000;
 
 /**
- * Compares states with the script. A target that did not change while we could see, for as long as its thresholds need,
- * must have the right state at the end of that time. An outage that ended while we were blind may be missed, but not
- * one that lasts. Every state must rest on a check that saw it, blind or not: no fault of ours makes a healthy target
- * down.
+ * Compares states with the script. A target that did not change while the service could see it, for as long as its
+ * thresholds need, must have the right state at the end of that time. An outage that ended during blindness may be
+ * missed, but not one that lasts. Every state must rest on a check that saw it, blind or not: no fault of ours makes a
+ * healthy target down.
  */
 export function judgeGroundTruth(facts: Facts): { found: Found[]; figures: Record<string, number> } {
   const byMonitor = Map.groupBy(facts.record.transitions, ({ monitorId }) => monitorId);
@@ -83,8 +83,8 @@ function judgeTransition(
 }
 
 /**
- * Whether the last result of a vote was made while the target was that bad. A single bad response of a healthy target
- * completes no streak, unless we were blind within it: we did not see what happened in between (D-250).
+ * Reports whether the last result of a vote was made while the target was that bad. A single bad response of a healthy
+ * target completes no streak, unless the service was blind within it, and missed what happened in between (D-250).
  */
 function isStreakFounded(
   facts: Facts,
@@ -109,14 +109,14 @@ function isStreakFounded(
   );
 }
 
-/** The times at which we could not see a monitor, over all its locations. */
+/** Returns the times at which the service could not see a monitor, over all its locations. */
 function blindTo({ regions }: MonitorScript, { suffered }: Facts): Span[] {
   return blindSpans(faultsOnTheWay(suffered, regions));
 }
 
 /**
- * Whether a result was made while the target was that bad. It was due then or up to an interval before, since a late
- * check runs before the next (D-89).
+ * Reports whether a result was made while the target was that bad. The check was due then or up to an interval before,
+ * since a late check runs before the next (D-89).
  */
 function wasBadAt(
   { beganAtMs, judgedAtMs }: Facts,
@@ -129,7 +129,7 @@ function wasBadAt(
   );
 }
 
-/** Whether the target of an improved monitor had been that good at any time since it was called worse. */
+/** Reports whether the target of an improved monitor had been that good at any time since it was judged worse. */
 function wasAsGood(
   { beganAtMs, judgedAtMs }: Facts,
   script: MonitorScript,
@@ -147,7 +147,7 @@ function isAsBad(condition: Condition, vote: Condition): boolean {
   return condition === vote || (vote === 'degraded' && condition === 'down');
 }
 
-/** Whether a source of the monitor had no result of the last minute when it was decided. */
+/** Reports whether a source of the monitor had no result of the last minute when the transition was decided. */
 function wasSilent({ record }: Facts, { monitorId, detectedAtMs }: Transition): boolean {
   return record.sources
     .filter((source) => source.monitorId === monitorId)
@@ -164,8 +164,8 @@ function wasSilent({ record }: Facts, { monitorId, detectedAtMs }: Transition): 
 }
 
 /**
- * The time that the thresholds need: their number of results, one more for the phase of the interval, and the delay to
- * a state.
+ * Returns the time that the thresholds need: their number of results, one more for the slot in the interval, and the
+ * delay to a state.
  */
 function neededMs({ intervalSeconds, downAfterFailures, failure }: MonitorScript): number {
   return (downAfterFailures + 1) * intervalSeconds * 1000 + (failure === 'hang' ? SILENT_MS : 0) + LAG_MS;

@@ -3,7 +3,7 @@ import type { Found } from './findings.ts';
 import type { Incident, Transition } from './record.ts';
 
 /**
- * Checks the history against itself: transitions form a gapless chain from pending, and incidents follow from them
+ * Checks the history for consistency: transitions form a gapless chain from pending, and incidents follow from them
  * exactly (D-45).
  */
 export function judgeHistory({ record, monitorIds }: Facts): Found[] {

@@ -4,15 +4,14 @@ import type { Found } from './findings.ts';
 import type { Result } from './record.ts';
 
 /**
- * The most that a check may be late: up to a second at once, or before the next one (D-89). A slow machine adds its
- * delay.
+ * Most that a check may be late: up to a second at once, or before the next one (D-89). A slow machine adds its delay.
  */
 const LATE_MS = 1000;
 
-/** A tick that is measured twice, because its job was read again, is so within this, in milliseconds. */
+/** Longest time between two measurements of a tick whose job was read again, in milliseconds. */
 const REPEATED_MS = 1000;
 
-/** A lost result is described with those of this many intervals before and after it. */
+/** Number of intervals before and after a lost result whose results are listed with it. */
 const LISTED_INTERVALS = 3;
 
 /**
@@ -32,8 +31,8 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
     const requests = (requestsByTarget.get(index) ?? []).filter(
       ({ atMs }) => atMs >= facts.beganAtMs && atMs < facts.quiet.toMs,
     );
-    // Who says nothing is waited for until the timeout, just below the interval: only then there is a result, which is
-    // in hand as long as others.
+    // A silent target occupies a check until its timeout, just below the interval: the result exists only then, and can
+    // be lost until then.
     const measuredIn = (met: string) => (failure === 'hang' && met === 'down' ? intervalSeconds * 1000 : 0);
     const toBeThere = requests
       .filter(
@@ -43,7 +42,7 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
     figures.requests += requests.length;
     figures['of them with results that may be lost'] += requests.length - toBeThere.length;
     const sources = facts.record.sources.filter((source) => source.monitorId === monitorId);
-    // Of a tick that is measured twice there is one result, and no source is without one in the interval before.
+    // A tick that is measured twice has one result, and every source has a result in the interval before.
     const isRepeat = (atMs: number) =>
       requests.filter((other) => other.atMs <= atMs && other.atMs > atMs - REPEATED_MS).length > 1 &&
       sources.every(({ agentNo }) =>
@@ -85,7 +84,9 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
   return { found, figures };
 }
 
-/** The requests without a result: each takes the earliest possible one, which leaves the most for later ones. */
+/**
+ * Returns the requests without a result: each takes the earliest possible result, which leaves the most for later ones.
+ */
 function withoutResult(requests: readonly number[], results: readonly Result[], lateMs: number): number[] {
   const due = results.map(({ dueAtMs }) => dueAtMs);
   let next = 0;

@@ -2,10 +2,10 @@ import { CLOCK_SKEW_MS, TRANSACTION_MS, type ChannelFacts, type Reported } from 
 import type { Found } from './findings.ts';
 import type { Delivery, Transition } from './record.ts';
 
-/** The longest wait for a parent without its timeout, in milliseconds: a recheck, and the way there. */
+/** Longest wait for a parent without its timeout, in milliseconds: a recheck, and the time until its result arrives. */
 const LONGEST_HOLD_MS = 22_000;
 
-/** Judges whether what a channel got was sent when its rule, its reminders and the parents of monitors say. */
+/** Judges whether messages to a channel were sent when its rule, its reminders and the parents of monitors require. */
 export class TimingJudge {
   readonly #facts: ChannelFacts;
 
@@ -20,7 +20,7 @@ export class TimingJudge {
     ];
   }
 
-  /** What a rule delays is sent then, and only if it is still true and not acknowledged. */
+  /** Judges whether an alert delayed by a rule was sent on time, and only while still true and not acknowledged. */
   #judgeRule({ id, event, sequence, monitorId, startedAtMs, held, incident, repeats }: Delivery): Found[] {
     const { rule } = this.#facts.channel;
     if (rule === null || startedAtMs === null || event === 'monitor.up') return [];
@@ -46,7 +46,7 @@ export class TimingJudge {
     return found;
   }
 
-  /** Reminders are bounded, in their time, and all there where the trouble lasts to the end. */
+  /** Judges that reminders are bounded, not early, and complete if the trouble lasts to the end. */
   #judgeReminders({ own, next, to }: Reported): Found[] {
     const { rule } = this.#facts.channel;
     if (rule?.repeat_seconds === undefined || own === undefined || to === 'up') return [];
@@ -70,8 +70,8 @@ export class TimingJudge {
   }
 
   /**
-   * An alert waits for a parent for a recheck and a timeout at most, and comes in the message of one that is down.
-   * After the recovery of that it is sent by a fresh result of its own.
+   * Judges that an alert waits for a parent for at most a recheck and a timeout, and joins the message of one that is
+   * down. After that parent's recovery it is sent only with a fresh result of its own.
    */
   #judgeHold(delivery: Delivery): Found[] {
     const { id, monitorId, held, joinedId, startedAtMs, createdAtMs, finishedAtMs, outcome, repeats } = delivery;
@@ -98,7 +98,8 @@ export class TimingJudge {
       }
       return found;
     }
-    // Beyond a parent that was not down itself nothing holds it, nor does one whose message it could not come in.
+    // A parent that was not down itself stops all holds beyond it, and so does one whose message the alert could not
+    // join.
     const untilMs = startedAtMs ?? Infinity;
     const nearest = parents.findIndex(
       (parentId) => !this.#wasDown(parentId, createdAtMs, untilMs) || this.#cameWithOthers(parentId, untilMs),
@@ -129,8 +130,8 @@ export class TimingJudge {
   }
 
   /**
-   * The last recovery between two moments of what an alert is behind. What a parent depends on holds nothing of the
-   * alert before that parent is down, nor once it is down no more.
+   * Returns the last recovery between two moments among the parents that hold an alert. Ancestors of a parent hold the
+   * alert only while that parent is down.
    */
   #lastRecovery(
     parents: readonly string[],
@@ -149,7 +150,10 @@ export class TimingJudge {
     return last;
   }
 
-  /** Whether an alert's monitor had changed again before the message that it came in was dropped for a newer change. */
+  /**
+   * Reports whether an alert's monitor had changed again before the message that it came in was dropped for a newer
+   * change.
+   */
   #hasChangedBefore({ monitorId, sequence }: Delivery, root: Delivery): boolean {
     const next = this.#facts.transitionsOf(monitorId ?? '').find((each) => each.sequence === (sequence ?? 0) + 1);
     return (
@@ -157,7 +161,7 @@ export class TimingJudge {
     );
   }
 
-  /** Whether the alert that a monitor is down came in a summary, or joined a group: nothing can come in that. */
+  /** Reports whether a monitor's down alert came in a summary, or joined a group: no other alert can join it then. */
   #cameWithOthers(monitorId: string, beforeMs: number): boolean {
     const alert = this.#facts.deliveries.findLast(
       (each) =>
@@ -187,7 +191,7 @@ export class TimingJudge {
     );
   }
 
-  /** The parent of a monitor first, then that of the parent. */
+  /** Returns the parent of a monitor, then that of the parent, and so on. */
   #ancestorsOf(monitorId: string): string[] {
     const parent = this.#facts.run.scripts[this.#facts.run.monitorIds.indexOf(monitorId)]?.parent ?? null;
     const id = parent === null ? undefined : this.#facts.run.monitorIds[parent];

@@ -7,8 +7,8 @@ import { judgeHistory } from './judge-history.ts';
 import { judgeResults } from './judge-results.ts';
 
 /**
- * The findings of a run with their numbers, and how much was compared. `isClean`: there are none. `isConclusive`: false
- * if all findings depend on time and the machine was too slow to tell.
+ * Findings of a run with their numbers, and how much was compared. `isClean`: there are none. `isConclusive`: false if
+ * all findings depend on time and the machine was too slow to decide.
  */
 export type Sheet = {
   isClean: boolean;

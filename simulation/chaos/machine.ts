@@ -6,8 +6,8 @@ import type { Harness } from '../../test/helpers/harness.ts';
 import { SLOW_FROM_MS } from './targets.ts';
 
 /**
- * The longest time on end, in milliseconds, in which even the simplest client waited longer than half of a monitor's
- * slow threshold.
+ * Load of the machine. `slowMs` is the longest continuous time, in milliseconds, in which even the simplest client
+ * waited longer than half of a monitor's slow threshold.
  */
 export type Machine = { slowMs: () => number };
 

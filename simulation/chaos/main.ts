@@ -59,7 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 type Outcome = 'clean' | 'unclean' | 'inconclusive';
 
-/** Runs one seed; inconclusive if the machine was too slow to tell, or the run broke off. */
+/** Runs one seed; inconclusive if the machine was too slow to decide, or the run broke off. */
 async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   write(`seed ${seed}`);
   const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));

@@ -2,15 +2,15 @@ import { seeded } from '../../test/helpers/seeded.ts';
 
 /** Random draws that a seed determines. */
 export type Draws = {
-  /** A whole number from `low` to `high`, both included. */
+  /** Draws a whole number from `low` to `high`, both included. */
   between: (low: number, high: number) => number;
   pick: <Item>(items: readonly Item[]) => Item;
   isHit: (probability: number) => boolean;
 };
 
-/** Makes the draws of a seed (any whole number). */
+/** Creates the draws of a seed (any whole number). */
 export function drawsOf(seed: number): Draws {
-  // Neighbouring seeds are to have nothing in common.
+  // Neighboring seeds must have nothing in common.
   const fraction = seeded(Math.imul(seed + 1, 0x9e_37_79_b1));
   const between = (low: number, high: number) => low + Math.floor(fraction() * (high - low + 1));
   return {

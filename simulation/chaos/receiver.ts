@@ -7,8 +7,8 @@ import { startHttpServer } from '../../test/helpers/http-server.ts';
 import { ON_CALL } from './channels.ts';
 
 /**
- * One message as it arrived; accepted if it was answered with 2xx. Of a channel beside the first `channel` is its name;
- * `reminder` is the number of one, 0 = it is none.
+ * A message as it arrived; accepted if it was answered with 2xx. `channel` is the channel's name if it is not the first
+ * one; `reminder` is the number of a reminder, 0 for any other message.
  */
 export type Received = {
   atMs: number;
@@ -24,13 +24,13 @@ export type Received = {
 /** One message to a chat, or an edit of one. */
 export type ChatReceived = { atMs: number; chatId: string; isAccepted: boolean };
 
-/** The token of the bot that writes to chats. */
+/** Token of the bot that writes to chats. */
 export const BOT_TOKEN = '110201543:chaos';
 
-/** How long a poll for what people write to the bot is held, in milliseconds: they write nothing. */
+/** Time that a poll for people's messages to the bot is held, in milliseconds: there never are any. */
 const POLL_HELD_MS = 10_000;
 
-/** How the receiver treats a request: accept, answer 500, hold, or reset. */
+/** Response of the receiver to a request: accept, answer 500, hold, or reset. */
 export type Manner = 'good' | 'error' | 'hang' | 'reset';
 
 export type Receiver = {

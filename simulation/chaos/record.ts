@@ -11,7 +11,7 @@ export type Transition = {
   atMs: number;
   detectedAtMs: number;
   deliveryIds: string[];
-  /** False of what our own overload made unknown, and of its end: no channel is notified of that. */
+  /** False if our own overload made the monitor unknown, and for the end of that: no channel is notified of either. */
   isNotified: boolean;
   voters: { vote: string | null; decidedByMs: number[] }[];
 };
@@ -24,7 +24,7 @@ export type Incident = {
   resolution: string | null;
 };
 
-/** A stored delivery since the script began. Moments in Unix milliseconds. */
+/** A stored delivery since the script began. Times are Unix milliseconds. */
 export type Delivery = {
   id: string;
   channel: string;
@@ -35,9 +35,9 @@ export type Delivery = {
   attempts: number;
   createdAtMs: number;
   finishedAtMs: number | null;
-  /** When its first attempt began; null where it had none. */
+  /** Start of its first attempt; null if it had none. */
   startedAtMs: number | null;
-  /** What it waited for, and its rule's word on acknowledged incidents; null = it did not wait. */
+  /** The reason why it waited, and whether acknowledgement cancels it; null = it did not wait. */
   held: {
     reason: string;
     heldBy: string | null;
@@ -46,14 +46,16 @@ export type Delivery = {
     /** Whether it was to be sent by itself in the end. */
     isReleased: boolean;
   } | null;
-  /** The delivery in whose message it came. */
+  /** The delivery whose message contains it. */
   joinedId: string | null;
-  /** The group of alerts of its channel that it belongs to, by the id of the delivery that opened it. */
+  /** Its group of alerts of the channel, as the id of the delivery that opened it. */
   groupId: string | null;
-  /** Of a reminder: which delivery it repeats, and its number; below 0 it says that more monitors are behind one. */
+  /**
+   * For a reminder: the delivery that it repeats, and its number; below 0 it reports that more monitors depend on one.
+   */
   repeats: { id: string; number: number } | null;
   incident: { startedAtMs: number; acknowledgedAtMs: number | null } | null;
-  /** What a summary, or the message of a group, says of monitors. */
+  /** Changes of monitors in a summary, or in the message of a group. */
   changes: { monitorId: string; sequence: number }[];
 };
 
@@ -109,7 +111,7 @@ type TransitionRow = Omit<Transition, 'voters' | 'isNotified'> & {
   evidence: { sources: { fresh: boolean; vote: string | null; decidedBy: { atMs: number }[] }[] };
 };
 
-/** Reads what was stored since a moment (Unix milliseconds), and all transitions and incidents. */
+/** Reads the data stored since a moment (Unix milliseconds), and all transitions and incidents. */
 export async function readRecord(databaseUrl: string, sinceMs: number): Promise<WrittenRecord> {
   return await withClient(databaseUrl, async (client) => {
     const { rows: transitions } = await client.query<TransitionRow>(
@@ -151,7 +153,7 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
   });
 }
 
-/** What has to settle before a run can be judged. What says that a monitor flaps waits longer than any run. */
+/** State that must settle before a run can be judged. It ignores flapping alerts, which wait longer than any run. */
 export type ServiceStatus = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
 
 /**

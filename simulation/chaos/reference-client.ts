@@ -2,8 +2,7 @@ import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Run as `node reference-client.ts <url>`, it requests the targets' server as any prober would, and prints each
- * duration.
+ * Run as `node reference-client.ts <url>`: requests the targets' server as any prober would, and prints each duration.
  */
 const url = process.argv[2] ?? '';
 
@@ -17,7 +16,7 @@ function ask(): Promise<void> {
   });
 }
 
-// The pause is measured as well: who is not given the processor for seconds cannot ask.
+// The pause is measured as well: a client that gets no processor time for seconds cannot send requests.
 for (;;) {
   const startedAt = performance.now();
   await ask();

@@ -23,41 +23,44 @@ export type RunOptions = {
   seconds: number;
   monitors: number;
   size: FleetSize;
-  /** The backend of the queues. */
+  /** Backend of the queues. */
   redis?: RedisKind;
-  /** The kinds of faults that may occur; by default all. */
+  /** Kinds of faults that may occur; by default all. */
   kinds?: readonly FaultKind[];
-  /** The channels beside the one that gets everything; by default all. */
+  /** Channels other than the one that gets everything; by default all. */
   channels?: readonly ChaosChannel[];
-  /** The longest freeze or disconnection, in milliseconds. */
+  /** Longest freeze or disconnection, in milliseconds. */
   longestMs: number;
-  /** The time between the starts of two faults, in milliseconds. */
+  /** Time between the starts of two faults, in milliseconds. */
   apartMs: readonly [number, number];
-  /** The quiet time after all faults in which every check has to be on time, in milliseconds. */
+  /** Quiet time after all faults in which every check has to be on time, in milliseconds. */
   quietMs: number;
-  /** The folder of logs and data. */
+  /** Folder of logs and data. */
   folder: string;
   log: (line: string) => void;
 };
 
-/** The size of a disk that is filled at times, for the data, a log of 256 MiB plus half at worst, and a reserve. */
+/** Size of a disk that is filled at times, for the data, a log of 256 MiB plus half at worst, and a reserve. */
 const DISK_MIB = 640;
 
-/** The time after the last fault within which everything works again, in milliseconds. */
+/** Time limit after the last fault for everything to work again, in milliseconds. */
 const WHOLE_WITHIN_MS = 60_000;
 
-/** What was decided last is on its way for longer: groups gather, alerts wait for parents, reminders for their time. */
+/**
+ * Additional time for the last deliveries, in milliseconds: groups gather, alerts wait for parents, reminders are due
+ * later.
+ */
 const SENT_WITHIN_MS = 40_000;
 
 /**
- * The time within which results of the quiet time are stored, in milliseconds. Who says nothing is waited for until the
- * timeout, just below the longest interval of 5 s, and batches wait for 3 s.
+ * Time limit for storing results of the quiet time, in milliseconds. Checks of silent targets last until the timeout,
+ * just below the longest interval of 5 s, and batches wait for 3 s.
  */
 const STORED_WITHIN_MS = 10_000;
 
 /**
  * Runs the fleet through the faults of a seed and judges it; the facts are stored beside the logs, in facts.json. The
- * same seed with the same options means the same script and the same faults.
+ * same seed with the same options produces the same script and the same faults.
  */
 export async function runChaos(harness: Harness, options: RunOptions): Promise<Sheet> {
   const {
@@ -135,8 +138,9 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
 }
 
 /**
- * Sends again what channels lost because all attempts failed during faults, as their owner would; false if nothing was.
- * Where any delivery failed before its last attempt, all stay failed, and the judge finds them lost.
+ * Resends deliveries that channels lost because all attempts failed during faults, as their owner would; false if there
+ * were none. If any delivery of a channel failed before its last attempt, all of them stay failed, and the judge finds
+ * them lost.
  */
 async function sendExhaustedAgain({ call }: ChaosHarness, sinceMs: number): Promise<boolean> {
   let isAny = false;
@@ -152,7 +156,7 @@ async function sendExhaustedAgain({ call }: ChaosHarness, sinceMs: number): Prom
 
 /**
  * Waits until each source has reported again, all states are right and no delivery is pending, up to the service's
- * limit. The judge finds what is not settled by then.
+ * limit. The judge finds everything that is not settled by then.
  */
 async function settle(
   { servers, monitorIds }: ChaosHarness,

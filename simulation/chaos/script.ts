@@ -1,31 +1,31 @@
 import { drawsOf, type Draws } from './random.ts';
 
-/** What a target does with a request. */
+/** Behavior of a target towards a request. */
 export type Condition = 'up' | 'degraded' | 'down';
 
 /** A condition from one moment until the next step; milliseconds since the script began. */
 export type ScriptStep = { fromMs: number; condition: Condition };
 
-/** One monitor, its settings, and what its target does: the ground truth that the service is compared with. */
+/** One monitor, its settings, and the behavior of its target: the ground truth that the service is compared with. */
 export type MonitorScript = {
   index: number;
   intervalSeconds: number;
   downAfterFailures: number;
-  /** The locations that check it. */
+  /** Locations that check it. */
   regions: readonly string[];
   quorum: number;
-  /** How its target fails: by status, by a reset, or by silence. */
+  /** The way in which its target fails: by status, by a reset, or by silence. */
   failure: 'status' | 'reset' | 'hang';
   steps: readonly ScriptStep[];
   /** Moments at which the target fails a single request, which must not count as down: that takes two in a row. */
   blipsMs: readonly number[];
-  /** The index of the monitor that this one depends on, which holds its alerts; null = none. */
+  /** Index of the monitor that this one depends on, which holds its alerts; null = none. */
   parent: number | null;
 };
 
 export const REGIONS = ['hanoi', 'lima'] as const;
 
-/** The lengths of stretches: from outages that must be found to such as outlast the longest fault, in milliseconds. */
+/** Lengths of stretches, in milliseconds: from outages that must be found to those that outlast the longest fault. */
 const STRETCH_MS = {
   up: [12_000, 40_000],
   degraded: [15_000, 30_000],
@@ -33,15 +33,15 @@ const STRETCH_MS = {
 } as const satisfies Record<Condition, readonly [number, number]>;
 
 /**
- * The distance of a blip from every step, in milliseconds. It exceeds any interval, so the results before and after are
+ * Distance of a blip from every step, in milliseconds. It exceeds any interval, so the results before and after are
  * good.
  */
 const BLIP_MARGIN_MS = 8000;
 
-/** The final conditions of targets. Most are up, since this is about false alarms. */
+/** Final conditions of targets. Most are up, because the runs are about false alarms. */
 const LAST: readonly Condition[] = ['up', 'up', 'up', 'up', 'up', 'up', 'up', 'down', 'down', 'degraded'];
 
-/** Writes the script of a seed: each target takes its steps until `untilMs`, and then stays as it is. */
+/** Writes the script of a seed: each target takes its steps for `seconds`, and then stays as it is. */
 export function writeScript(
   seed: number,
   { monitors, seconds }: { monitors: number; seconds: number },
@@ -52,8 +52,8 @@ export function writeScript(
 }
 
 /**
- * Of each four monitors the second depends on the first and the fourth on the second, and they fail with it. The third
- * depends on the first and fails for reasons of its own.
+ * Adds the parent of a monitor. Of each four monitors the second depends on the first and the fourth on the second, and
+ * they fail with it. The third depends on the first and fails for reasons of its own.
  */
 function dependOn(script: MonitorScript, scripts: readonly MonitorScript[]): MonitorScript {
   const behind = PARENT_BEFORE[script.index % PARENT_BEFORE.length] ?? null;
@@ -65,7 +65,7 @@ function dependOn(script: MonitorScript, scripts: readonly MonitorScript[]): Mon
   return { ...script, parent, intervalSeconds, downAfterFailures, steps, blipsMs };
 }
 
-/** How far before each of four monitors that is which it depends on; null = on none. */
+/** Distance from each of four monitors back to its parent; null = no parent. */
 const PARENT_BEFORE = [
   null,
   { by: 1, failsWithFirst: true },
@@ -75,7 +75,8 @@ const PARENT_BEFORE = [
 
 function writeMonitor(draws: Draws, index: number, untilMs: number): MonitorScript {
   const intervalSeconds = draws.pick([2, 3, 5]);
-  // One late answer is one failure: where a single one is enough, the target gets the most time to answer in.
+  // A single late response counts as a failure: where one failure is enough, the target gets the longest time to
+  // respond.
   const downAfterFailures = intervalSeconds === 5 ? draws.pick([1, 2, 3]) : 2;
   const regions = draws.isHit(0.7) ? REGIONS : [draws.pick(REGIONS)];
   const quorum = draws.between(1, regions.length);
@@ -108,7 +109,7 @@ function findBlips(draws: Draws, steps: readonly ScriptStep[], untilMs: number):
   });
 }
 
-/** The condition of a target at a moment of the script, without blips. */
+/** Returns the condition of a target at a moment of the script, ignoring blips. */
 export function conditionAt({ steps }: Pick<MonitorScript, 'steps'>, atMs: number): Condition {
   return steps.findLast(({ fromMs }) => fromMs <= atMs)?.condition ?? 'up';
 }

@@ -23,7 +23,7 @@ export type Servers = {
   freezePostgres: () => Promise<void>;
   thawPostgres: () => Promise<void>;
   /**
-   * Fills PostgreSQL's disk for the given milliseconds; resolves when it stores again. Only on a disk that can be
+   * Fills PostgreSQL's disk for the given milliseconds; resolves when writes succeed again. Only for a disk that can be
    * filled.
    */
   fillDisk: (forMs: number) => Promise<void>;
@@ -35,23 +35,23 @@ export type Servers = {
   flushRedis: () => Promise<void>;
   /** The Cluster, if Redis is one. */
   cluster: RedisCluster | null;
-  /** The index of one of the present masters. */
+  /** Returns the index of one of the present masters. */
   findRedisMaster: (number: number) => Promise<number>;
 };
 
-/** The longest restart with crash recovery on a busy disk, in milliseconds. */
+/** Longest restart with crash recovery on a busy disk, in milliseconds. */
 const BACK_WITHIN_MS = 60_000;
 
-/** The time after which nodes of a Cluster consider one of them dead, in milliseconds. */
+/** Time after which nodes of a Cluster consider one of them dead, in milliseconds. */
 const NODE_TIMEOUT_MS = 3000;
 
-/** The interval at which freed space is filled again, in milliseconds. */
+/** Interval at which freed space is filled again, in milliseconds. */
 const FILL_EVERY_MS = 200;
 
-/** What the servers run on: PostgreSQL's folder and clock, the kind of Redis, and a disk that can be filled. */
+/** Basis of the servers: PostgreSQL's folder and clock, the kind of Redis, and a disk that can be filled. */
 export type ServerOptions = {
   folder: string;
-  /** Where PostgreSQL's log is left: the disk is gone after the run. */
+  /** Folder of PostgreSQL's log: the disk is gone after the run. */
   logs: string;
   clock: SettableClock | undefined;
   kind: RedisKind;
@@ -59,15 +59,15 @@ export type ServerOptions = {
 };
 
 /**
- * Starts both servers. Commits of PostgreSQL go to the disk, which is in memory if it can be filled. Throws if
- * redis-server is not installed.
+ * Starts both servers. PostgreSQL commits to the disk, which is in memory if it can be filled. Throws if redis-server
+ * is not installed.
  */
 export async function startServers(
   harness: Harness,
   { folder, logs, clock, kind, disk }: ServerOptions,
 ): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
-  // Who waited for whom is in the log.
+  // PostgreSQL logs lock waits.
   await withClient(postgres.databaseUrl, async (client) => {
     await client.query('ALTER SYSTEM SET log_lock_waits = on');
     await client.query('SELECT pg_reload_conf()');
@@ -100,8 +100,8 @@ export async function startServers(
   const signalPostgres = async (signal: NodeJS.Signals): Promise<void> => {
     const pid = await postmasterPid(folder).catch(() => null);
     if (pid === null) return;
-    // Sessions lead process groups of their own, so that a group's signal does not reach them. The postmaster first: it
-    // must not start another process while its own are being stopped.
+    // Sessions lead process groups of their own, which a signal to the postmaster's group does not reach. The
+    // postmaster comes first: it must not start another process while its own are being stopped.
     for (const each of [pid, ...(await childrenOf(pid))]) signalOne(each, signal);
   };
 

@@ -9,15 +9,15 @@ export type TargetRequest = { index: number; atMs: number; met: Condition };
 export type Targets = {
   urlOf: (index: number) => string;
   requests: readonly TargetRequest[];
-  /** Begins the script; until then all targets are up. */
+  /** Starts the script; until then all targets are up. */
   begin: (atMs: number) => void;
 };
 
-/** The response time of a degraded target in milliseconds, above its monitor's threshold. */
+/** Response time of a degraded target in milliseconds, above its monitor's threshold. */
 const DEGRADED_AFTER_MS = 2400;
 export const SLOW_FROM_MS = 2000;
 
-/** The end of a blip that had no request, in milliseconds. */
+/** Time after which a blip without a request ends, in milliseconds. */
 const BLIP_OVER_AFTER_MS = 3000;
 
 /** Serves all targets of a script; the script and the time alone decide how a request is answered. */

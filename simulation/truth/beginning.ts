@@ -6,22 +6,22 @@ import { createRandom, type Random } from './random.ts';
 import type { Period, Script } from './script.ts';
 import { timeoutMs, type Setting } from './setting.ts';
 
-/** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each location. */
+/** Events of a monitor from `startMs` to before `endMs` (Unix milliseconds): a script for each location. */
 export type History = Stretch & { scripts: readonly Script[] };
 
 export type Stretch = { startMs: number; endMs: number };
 
-/** The duration of a check in milliseconds, increased by as much for each further location. */
+/** Duration of a check in milliseconds, increased by the step for each further location. */
 const ANSWER_MS = 80;
 const ANSWER_STEP_MS = 35;
 
 /**
- * The time for which the sweep runs around the moments at which an absence may begin or end to count. In milliseconds,
- * beside an interval and a timeout.
+ * Time for which the sweep runs around the moments at which an absence starts or stops to count, in milliseconds. An
+ * interval and a timeout are added to it.
  */
 const SWEEP_MARGIN_MS = 30_000;
 
-/** A new monitor. */
+/** Creates a monitor. */
 export function createMonitor(setting: Setting, startMs: number): DecidedMonitor {
   const { intervalSeconds, downAfterFailures, upAfterSuccesses, quorum } = setting;
   return {
@@ -42,13 +42,13 @@ export function createMonitor(setting: Setting, startMs: number): DecidedMonitor
   };
 }
 
-/** Its locations, each with its own stream of random numbers and slot. */
+/** Creates its locations, each with its own stream of random numbers and slot. */
 export function createLocations({ startMs, scripts }: History, setting: Setting, random: Random): Location[] {
   const { intervalSeconds } = setting;
   const monitorNo = random.below(100_000);
   const seed = random.below(2 ** 31);
   const count = countSlots(intervalSeconds);
-  // Within its slot, for where others wait for it is not scored here.
+  // Only an offset within the slot: waiting for the slot of other locations is not scored here.
   const offsetMs = 10 * Math.floor((evenFraction(monitorNo) * Math.min(5000, (intervalSeconds * 1000) / count)) / 10);
   const drawn = scripts.map(() => random.below(count));
   return scripts.map((script, index) => {
@@ -67,8 +67,8 @@ export function createLocations({ startMs, scripts }: History, setting: Setting,
 }
 
 /**
- * The times at which a sweep may find something, in order: a location goes offline, its last result becomes stale, or
- * it returns.
+ * Returns the times at which a sweep may find something, in order: a location goes offline, its last result becomes
+ * stale, or it returns.
  */
 export function listSweptStretches(locations: readonly Location[], setting: Setting): Stretch[] {
   const { intervalSeconds } = setting;

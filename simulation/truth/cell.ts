@@ -10,10 +10,10 @@ import { simulateMonitor } from './simulation.ts';
  */
 export type Cell = { seed: number; scenario: ScenarioName; setting: Setting; stream: number; scale: number };
 
-/** A history is a week. */
+/** Length of a history: a week. */
 const HISTORY_HOURS = 168;
 
-/** The start of every history, Unix milliseconds; any whole day would do. */
+/** Start of every history, Unix milliseconds; any whole day would do. */
 const START_MS = 1_700_006_400_000;
 
 /**

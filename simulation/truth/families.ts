@@ -14,8 +14,8 @@ export const FAMILY_NAMES = Object.keys(FAMILY_SCENARIOS).filter(
 );
 
 /**
- * Plays families of these scenarios one after the other on one database, the clock going on; the same seed gives the
- * same figures. Each is a case of its own: a storm counts what changes within 30 s.
+ * Plays families of these scenarios one after the other on one database with a continuous clock; the same seed gives
+ * the same figures. Each family is a separate case: a storm counts the changes within 30 s.
  */
 export async function simulateFamilies(
   harness: Harness,

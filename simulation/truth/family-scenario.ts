@@ -2,7 +2,9 @@ import type { Stretch } from './beginning.ts';
 import type { Random } from './random.ts';
 import { layOver, sound, type Behaviour, type Script } from './script.ts';
 
-/** A monitor that others depend on, and those: what each one's locations see, and when it fails for its own reason. */
+/**
+ * A parent and the monitors that depend on it: what the locations of each see, and when each fails for its own reason.
+ */
 export type Family = {
   parent: { script: Script };
   children: readonly { script: Script; own: readonly Stretch[] }[];
@@ -12,24 +14,24 @@ export type Family = {
 export type FamilyScenario = {
   name: string;
   assumes: string;
-  /** `down_after_failures` of the children, where it is not the parent's. */
+  /** `down_after_failures` of the children, if it differs from the parent's. */
   childFailures?: number;
   unfold: (random: Random, span: Stretch) => Family;
 };
 
-/** How long a family is simulated, in milliseconds, from its monitors' creation on. */
+/** Duration of a family's simulation, in milliseconds, from its monitors' creation on. */
 export const FAMILY_MS = 30 * 60_000;
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** The share of lost checks of each location. */
+/** Share of lost checks of each location. */
 const LOSS = 0.001;
 
 const DOWN: Behaviour = { verdict: 'down', strayShare: 0, hangs: false, silent: false };
 const HANGING: Behaviour = { ...DOWN, hangs: true };
 
-/** Each has a parent and three children behind it. */
+/** Scenarios, each with a parent and three children. */
 export const FAMILY_SCENARIOS = {
   together: {
     name: 'All together',
@@ -131,7 +133,7 @@ export const FAMILY_SCENARIOS = {
 
 export type FamilyScenarioName = keyof typeof FAMILY_SCENARIOS;
 
-/** When something fails: once the monitors are known to be up. */
+/** Returns when something fails: once the monitors are known to be up. */
 function beginning(random: Random, span: Stretch): number {
   return span.startMs + 4 * MINUTE + random.below(MINUTE);
 }
@@ -144,9 +146,9 @@ function parentOutage(random: Random, span: Stretch): Stretch {
 type FamilyInput = {
   parent: readonly Stretch[];
   parentFails?: Behaviour;
-  /** The outages of each child that are the parent's. */
+  /** Outages of each child that are the parent's. */
   behind?: readonly (readonly Stretch[])[];
-  /** The outage of the first child that is its own. */
+  /** Outage of the first child that is its own. */
   own?: Stretch;
 };
 

@@ -3,18 +3,18 @@ import type { Family, FamilyScenario } from './family-scenario.ts';
 import type { FamilyAlert, FamilyRecord } from './family-simulation.ts';
 import { timeoutMs, DEFAULT_SETTING } from './setting.ts';
 
-/** An alert waits for a parent for a recheck, its timeout and the way there at most, in milliseconds. */
+/** Longest wait of an alert for a parent, in milliseconds: a recheck, its timeout and the transfer of its result. */
 const LONGEST_HOLD_MS = 20_000 + timeoutMs(DEFAULT_SETTING) + 2000;
 
-/** The watch looks this often, in milliseconds. */
+/** Interval of the watch, in milliseconds. */
 const WATCH_MS = 1000;
 
-/** Trouble that lasts for less than this after its parent's recovery may end before it is decided, in milliseconds. */
+/** Trouble that lasts less than this after its parent's recovery may end before it is decided, in milliseconds. */
 const DECIDED_WITHIN_MS = 120_000;
 
 /**
- * What became of the alerts of families. `heldMs`: how long each alert of a child that came by itself was held, without
- * those that had come in a message of the parent; `afterMs`: of those, how long after the recovery of the parent.
+ * Outcome of the alerts of families. `heldMs`: how long each alert of a child that came by itself was held, without
+ * those that had come in a message of the parent; `afterMs`: for those, the delay after the recovery of the parent.
  */
 export type FamilyScore = {
   families: number;
@@ -23,11 +23,11 @@ export type FamilyScore = {
   byThemselves: number;
   heldMs: number[];
   afterMs: number[];
-  /** Promises that were broken, each 0: see `FAMILY_PROMISES`. */
+  /** Broken promises, none expected: see `FAMILY_PROMISES`. */
   broken: Record<FamilyPromise, string[]>;
 };
 
-/** What a hold promises, in words of a table. */
+/** Promises of a hold, in words of a table. */
 export const FAMILY_PROMISES = {
   heldTooLong: 'held for longer than a recheck and a timeout',
   stale: 'sent after the recovery of the parent without a bad result since',
@@ -41,7 +41,7 @@ type FamilyPromise = keyof typeof FAMILY_PROMISES;
 
 const PROMISES = Object.keys(FAMILY_PROMISES) as FamilyPromise[];
 
-/** A family with what was simulated of it. */
+/** A family with the record of its simulation. */
 export type PlayedFamily = { family: Family; record: FamilyRecord };
 
 /** Scores families of one scenario. */
@@ -98,8 +98,8 @@ function addAlert(score: FamilyScore, { id, child, ...alert }: FamilyAlert, { re
 }
 
 /**
- * Whether an outage of a child's own came in no alert. While the parent was down a message of that will do; once it was
- * up for long enough, only one of the child itself.
+ * Reports whether an outage of a child's own came in no alert. While the parent was down a message of the parent is
+ * enough; once it was up for long enough, only an alert of the child itself is.
  */
 function isMissed(
   child: number,
@@ -109,7 +109,7 @@ function isMissed(
   const alerts = record.alerts.filter((alert) => alert.child === child && alert.createdAtMs >= startMs);
   const isSent = alerts.some(({ sentAtMs }) => sentAtMs !== null && sentAtMs <= endMs + DECIDED_WITHIN_MS);
   if (isSent) return false;
-  // While the parent was down all the time but for moments, its message says it.
+  // If the parent was down all the time except for moments, its message covers the outage.
   const [downs, ups] = [record.parentDownAtMs, record.parentUpAtMs];
   const wellMs = ups.map(
     (upMs) => Math.min(endMs, downs.find((atMs) => atMs > upMs) ?? endMs) - Math.max(upMs, startMs),
@@ -118,7 +118,7 @@ function isMissed(
   return longestWellMs > DECIDED_WITHIN_MS || alerts.every(({ joinedAtMs }) => joinedAtMs === null);
 }
 
-/** Prints what was played, and its promises. */
+/** Prints the families that were played, and their promises. */
 export function printFamilies(rows: readonly { scenario: FamilyScenario; score: FamilyScore }[]): string {
   const lines = rows.map(({ scenario: { name, assumes }, score }) =>
     [
@@ -155,7 +155,7 @@ export function printFamilies(rows: readonly { scenario: FamilyScenario; score: 
   ].join('\n');
 }
 
-/** Half of them, 95 %, all. */
+/** Formats the median, the 95th percentile and the maximum. */
 function seconds(values: readonly number[]): string {
   if (values.length === 0) return '-';
   return [percentile(values, 0.5), percentile(values, 0.95), percentile(values, 1)]

@@ -18,26 +18,26 @@ import { createLocation, makeCheck, nextCheckMs, type Check, type Location } fro
 import { createRandom } from './random.ts';
 import { DEFAULT_SETTING, timeoutMs } from './setting.ts';
 
-/** What a family is simulated on: a real database, and agents that check its monitors. */
+/** Environment of a family's simulation: a real database, and agents that check its monitors. */
 export type FamilyGround = { runtime: TestRuntime; agents: readonly Agent[] };
 
-/** An alert of trouble as it was written, and what came of it. Moments in Unix milliseconds. */
+/** An alert of trouble as it was written, and its outcome. Times are Unix milliseconds. */
 export type FamilyAlert = {
   id: string;
-  /** The index of the child; null = the parent's. */
+  /** Index of the child; null = the parent's. */
   child: number | null;
   createdAtMs: number;
   outcome: string;
   finishedAtMs: number | null;
-  /** When it was sent by itself; null where it was not. */
+  /** When it was sent by itself; null if it was not. */
   sentAtMs: number | null;
   heldBy: string | null;
-  /** Since when it came in a message of the parent; null where it never did. */
+  /** Since when it came in a message of the parent; null if it never did. */
   joinedAtMs: number | null;
   isNewest: boolean;
 };
 
-/** What a family's chat was sent, and the record of it. `parentUpAtMs`: when its parent was decided to be up again. */
+/** Messages to a family's chat, and their record. `parentUpAtMs`: when the parent was decided to be up again. */
 export type FamilyRecord = {
   messages: { atMs: number; title: string }[];
   alerts: FamilyAlert[];
@@ -48,21 +48,21 @@ export type FamilyRecord = {
   parentId: string;
 };
 
-/** A family to play, and `down_after_failures` of its children where it is not the default. */
+/** A family to play, and `down_after_failures` of its children if it is not the default. */
 type FamilyPlay = { family: Family; span: Stretch; seeds: readonly number[]; childFailures?: number | undefined };
 
-/** The time from the end of a check to its decision in milliseconds, as in the other simulations. */
+/** Time from the end of a check to its decision in milliseconds, as in the other simulations. */
 const DECIDE_MS = 150;
 
-/** The interval of the watch over alerts that wait, in milliseconds. */
+/** Interval of the watch over alerts that wait, in milliseconds. */
 const WATCH_MS = 1000;
 
 type Seat = { location: Location; monitor: Monitor; agent: Agent; child: number | null };
 type Arriving = Check & { seat: Seat };
 
 /**
- * Plays a family of monitors by the service's evaluator, watch and deliverer over a real database. The clock is its
- * own; nothing is skipped: each check is a result that is evaluated.
+ * Plays a family of monitors by the service's evaluator, watch and deliverer over a real database. It has its own
+ * clock, but nothing is skipped: each check is a result that is evaluated.
  */
 export async function simulateFamily(
   ground: FamilyGround,
@@ -125,7 +125,7 @@ class FamilyStage {
     });
   }
 
-  /** Makes the monitors, their dependencies and their chat. */
+  /** Creates the monitors, their dependencies and their chat. */
   static async set(
     { runtime, agents }: FamilyGround,
     { family, span, seeds, childFailures }: FamilyPlay,
@@ -212,7 +212,7 @@ class FamilyStage {
     }
   }
 
-  /** Evaluates what has arrived by now in one batch, as the evaluator takes it from its queue. */
+  /** Evaluates the results that have arrived by now in one batch, as the evaluator takes it from its queue. */
   async #decide(): Promise<void> {
     const batch = this.#arriving.filter(({ finishedAtMs }) => finishedAtMs <= this.#nowMs);
     for (const arrived of batch) this.#arriving.splice(this.#arriving.indexOf(arrived), 1);
@@ -246,7 +246,7 @@ class FamilyStage {
     await this.#look();
   }
 
-  /** Reads what waits, without which there is nothing to watch, and what came in a message of the parent. */
+  /** Records the alerts that came in a message of the parent, and stops the watch while no other alert waits. */
   async #look(): Promise<void> {
     const rows = await this.#run<{ id: string; isJoined: boolean }>(
       `SELECT h.delivery_id AS id, h.joined_id IS NOT NULL AS "isJoined" FROM parent_holds h

@@ -8,7 +8,7 @@ import type { Script, Period } from './script.ts';
 export type Check = { dueAtMs: number; verdict: Verdict; finishedAtMs: number };
 
 /**
- * The position of a location in its script. `strayIn`: the number of checks of this period before the next stray one;
+ * A location's position in its script. `strayIn`: the number of checks of this period before the next stray one;
  * infinite if there is none.
  */
 export type Location = {
@@ -21,7 +21,7 @@ export type Location = {
   periodIndex: number;
   strayIn: number;
   nextTickMs: number;
-  /** The planned recheck; infinite if there is none. */
+  /** Time of the planned recheck; infinite if there is none. */
   checkMs: number;
   absences: readonly Period[];
   absenceIndex: number;
@@ -29,7 +29,7 @@ export type Location = {
 
 type LocationSetup = Pick<Location, 'tick' | 'script' | 'random' | 'answerMs' | 'timeoutMs'> & { startMs: number };
 
-/** A location before its first check. */
+/** Creates a location before its first check. */
 export function createLocation({ startMs, ...setup }: LocationSetup): Location {
   return {
     ...setup,
@@ -43,7 +43,7 @@ export function createLocation({ startMs, ...setup }: LocationSetup): Location {
   };
 }
 
-/** When the next check is due, a tick or a recheck. */
+/** Returns when the next check is due, a tick or a recheck. */
 export function nextCheckMs(location: Location): number {
   return Math.min(location.nextTickMs, location.checkMs);
 }
@@ -62,8 +62,8 @@ export function makeCheck(location: Location): Check | null {
 }
 
 /**
- * The due time of the next check that may change something: another verdict, a stray one, or the first of a period.
- * Results of `steady` verdicts change nothing.
+ * Returns the due time of the next check that may change something: another verdict, a stray one, or the first of a
+ * period. Results of `steady` verdicts change nothing.
  */
 export function nextChangeMs(location: Location, isSteady: (verdict: Verdict) => boolean): number {
   return Math.min(location.checkMs, endOfRun(location, isSteady));
@@ -94,8 +94,8 @@ export function passRun(
 }
 
 /**
- * Whether the location's agent counts as online: it is there, or missed for too short a time (D-56). Call it in time
- * order.
+ * Reports whether the location's agent counts as online: it is there, or missed for too short a time (D-56). Must be
+ * called in time order.
  */
 export function isOnline(location: Location, nowMs: number): boolean {
   let absence = location.absences[location.absenceIndex];
@@ -103,7 +103,7 @@ export function isOnline(location: Location, nowMs: number): boolean {
   return absence === undefined || nowMs < absence.startMs + OFFLINE_AFTER_MS;
 }
 
-/** The first tick after those that equal the next one. */
+/** Returns the first tick whose result may differ from that of the next tick. */
 function endOfRun({ period, nextTickMs, strayIn, tick }: Location, isSteady: (verdict: Verdict) => boolean): number {
   if (period === null || nextTickMs >= period.endMs) return nextTickMs;
   const intervalMs = tick.intervalSeconds * 1000;

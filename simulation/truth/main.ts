@@ -31,7 +31,7 @@ if (!Number.isSafeInteger(seed) || !(scale > 0) || !Number.isSafeInteger(familie
 
 const SCENARIO_NAMES = Object.keys(SCENARIOS).filter((name): name is ScenarioName => name in SCENARIOS);
 
-/** The numbers of successes that end a down, compared for flapping. */
+/** Numbers of successes that end a down, compared for flapping. */
 const UP_AFTER = [1, 2, 3, 5] as const;
 const FLAPPING: readonly Setting[] = UP_AFTER.map((upAfterSuccesses) => ({ ...DEFAULT_SETTING, upAfterSuccesses }));
 
@@ -95,7 +95,7 @@ print('## Flapping and successes');
 print(printFlapping(rows.slice(measured.length)));
 if (families > 0) await createHarnesses().withHarness(playFamilies);
 
-/** Plays monitors that depend on others over a PostgreSQL of their own, by the code of the service. */
+/** Plays families of dependent monitors by the code of the service, over a PostgreSQL of their own. */
 async function playFamilies(harness: Harness): Promise<void> {
   const dataDir = join(await temporaryFolder(harness), 'data');
   const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined, isDurable: false });
@@ -106,7 +106,7 @@ async function playFamilies(harness: Harness): Promise<void> {
   print(printFamilies(played));
 }
 
-/** With one location there is no other one to disagree with. */
+/** Reports whether a scenario applies to a setting: a single location has no other to disagree with. */
 function appliesTo(scenario: ScenarioName, { sources }: Setting): boolean {
   return sources > 1 || !['blind', 'one-away', 'apart', 'in-turn', 'partial'].includes(scenario);
 }

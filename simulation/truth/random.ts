@@ -1,18 +1,18 @@
 /** A stream of random numbers that its seeds determine. */
 export type Random = {
-  /** In [0, 1). */
+  /** Draws from [0, 1). */
   uniform: () => number;
-  /** A whole number in [0, below). */
+  /** Draws a whole number in [0, below). */
   below: (below: number) => number;
-  /** Exponentially distributed around a mean. */
+  /** Draws from an exponential distribution around a mean. */
   exponential: (mean: number) => number;
-  /** The number of failures before the first success at the given chance; infinite if the chance is 0. */
+  /** Draws the number of failures before the first success at the given chance; infinite if the chance is 0. */
   failuresBefore: (chance: number) => number;
 };
 
 /**
- * Makes the stream of some seeds: sfc32, initialized by mixing the seeds. The same seeds give the same stream on every
- * machine.
+ * Creates the stream of some seeds: sfc32, initialized by mixing the seeds. The same seeds give the same stream on
+ * every machine.
  */
 export function createRandom(seeds: readonly number[]): Random {
   let mixed = 0x9e3779b9;

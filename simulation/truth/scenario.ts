@@ -21,18 +21,18 @@ export type Scenario = {
   unfold: (setting: Setting, random: Random, span: Stretch) => GroundTruth;
 };
 
-/** The share of lost checks in every scenario, unless it sets another. */
+/** Share of lost checks in every scenario, unless it sets another. */
 const USUAL_LOSS = 0.001;
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** The lengths of outages in seconds; the last three are reported together. */
+/** Lengths of outages in seconds; the last three are reported together. */
 const SHORT_OUTAGES = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300] as const;
 const LONG_OUTAGES = [600, 1800, 7200] as const;
 
-/** The labels of outages by length, the short ones first. */
+/** Labels of outages by length, the short ones first. */
 export const LONG_KIND = '10 min and more';
 export const OUTAGE_KINDS: readonly string[] = [...SHORT_OUTAGES.map(kindOfLength), LONG_KIND];
 
@@ -40,7 +40,7 @@ const DOWN: Behaviour = { verdict: 'down', strayShare: 0, hangs: false, silent: 
 const HANGING: Behaviour = { ...DOWN, hangs: true };
 const AWAY: Behaviour = { ...sound(0), silent: true };
 
-/** A target that is always up, with locations that lose checks. */
+/** Creates a scenario of a target that is always up, with locations that lose checks. */
 function healthy(name: string, { share, hours }: { share: number; hours: number }): Scenario {
   return {
     name,
@@ -52,7 +52,7 @@ function healthy(name: string, { share, hours }: { share: number; hours: number 
   };
 }
 
-/** A target with outages of random lengths, one to two hours apart. */
+/** Creates a scenario of outages of random lengths, one to two hours apart. */
 function outages(
   name: string,
   { assumes, behaviour, behaviourAt = () => sound(USUAL_LOSS), isVisibleAt = () => true }: OutageScenario,
@@ -283,7 +283,7 @@ function groundTruthOf({
   };
 }
 
-/** Random spans that do not touch one another. */
+/** Returns random spans that do not touch one another. */
 function spread(
   random: Random,
   span: Stretch,

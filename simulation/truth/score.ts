@@ -25,14 +25,14 @@ export type Score = {
 
 type KindTally = { count: number; found: number; alerts: number; delaysMs: number[] };
 
-/** Collects histories and what was reported of them. */
+/** Collects histories with the changes that were reported. */
 export type Scorer = {
   add: (history: Stretch & { faults: readonly Fault[] }, notified: readonly Notified[]) => void;
   score: () => Score;
 };
 
 /**
- * Makes a scorer. A down belongs to the fault that overlaps the time from its start (`at`) to its decision; one that
+ * Creates a scorer. A down belongs to the fault that overlaps the time from its start (`at`) to its decision; one that
  * overlaps none is false.
  */
 export function createScorer(): Scorer {

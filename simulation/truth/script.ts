@@ -2,17 +2,17 @@ import type { Verdict } from '../../core/checks/verdict.ts';
 
 /**
  * How a location sees the target for a while: checks have the `verdict`, except a random share that times out. `hangs`:
- * a down target never answers instead of refusing. `silent`: the location makes no checks at all.
+ * a down target never responds instead of refusing. `silent`: the location makes no checks at all.
  */
 export type Behaviour = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
 
 /** A behaviour that lasts from `startMs` to before `endMs`. */
 export type Period = Behaviour & { startMs: number; endMs: number };
 
-/** What a location sees during a whole history: periods without gaps. */
+/** Everything that a location sees during a whole history: periods without gaps. */
 export type Script = readonly Period[];
 
-/** A healthy location with a healthy target, except for a share of lost checks. */
+/** Returns the behavior of a healthy location with a healthy target, except for a share of lost checks. */
 export function sound(strayShare: number): Behaviour {
   return { verdict: 'up', strayShare, hangs: false, silent: false };
 }

@@ -14,7 +14,7 @@ export type Setting = {
   slotChoice: SlotChoice;
 };
 
-/** The numbers of locations and the quorum; three of five is a majority, as two of three is. */
+/** Numbers of locations and the quorum; three of five is a majority, as is two of three. */
 const LOCATIONS = [
   { sources: 1, quorum: 1 },
   { sources: 3, quorum: 1 },
@@ -39,7 +39,7 @@ export const SETTINGS: readonly Setting[] = INTERVALS.flatMap((intervalSeconds) 
   ),
 );
 
-/** The default of a monitor with three locations (D-10). */
+/** Default of a monitor with three locations (D-10). */
 export const DEFAULT_SETTING: Setting = {
   intervalSeconds: 60,
   downAfterFailures: 2,
@@ -49,7 +49,7 @@ export const DEFAULT_SETTING: Setting = {
   slotChoice: 'together',
 };
 
-/** The duration of an unanswered check in milliseconds: the default timeout. */
+/** Returns the duration of an unanswered check in milliseconds: the default timeout. */
 export function timeoutMs(setting: Setting): number {
   return defaultTimeoutMs(setting.intervalSeconds);
 }

@@ -10,30 +10,33 @@ import { isOnline, makeCheck, nextChangeMs, nextCheckMs, passRun, type Check, ty
 import type { Random } from './random.ts';
 import type { Setting } from './setting.ts';
 
-/** A change of state, as far as it is counted. */
+/** A change of state, reduced to the counted fields. */
 export type Notified = { from: MonitorState; to: MonitorState; atMs: number; detectedAtMs: number };
 
-/** `everyStep`: skips no steady result or sweep, which costs many times as much and gives the same. */
+/**
+ * Options of a simulation. `everyStep`: skips no steady result or sweep, which costs many times as much with the same
+ * outcome.
+ */
 type SimulationOptions = { setting: Setting; random: Random; everyStep: boolean };
 
 /**
- * The time from the end of a check to its decision in milliseconds: a possible change waits for others for at most this
+ * Time from the end of a check to its decision in milliseconds: a possible change waits for others for at most this
  * long.
  */
 const DECIDE_MS = 150;
 
-/** The interval at which the sweep polls for silence, in milliseconds (D-92). */
+/** Interval at which the sweep polls for silence, in milliseconds (D-92). */
 const SWEEP_MS = 10_000;
 
-/** A location in the simulation; `isSteady` says which verdicts would change nothing. */
+/** A location in the simulation; `isSteady` returns which verdicts would change nothing. */
 type Seat = { location: Location; index: number; isSteady: (monitor: DecidedMonitor) => (verdict: Verdict) => boolean };
 
 type Arriving = Check & { seat: Seat; decidedAtMs: number };
 
 /**
  * Simulates one monitor's history by the rules of core, as the evaluator and the sweep apply them, rechecks included.
- * Returns every change. Results that core says change nothing are skipped in whole runs; only the due time of the
- * newest one is kept.
+ * Returns every change. Results that change nothing according to core are skipped in whole runs; only the due time of
+ * the newest one is stored.
  */
 export function simulateMonitor(history: History, { setting, random, everyStep }: SimulationOptions): Notified[] {
   const { startMs, endMs } = history;
@@ -123,7 +126,7 @@ function createSeat(
   return { location, index, isSteady };
 }
 
-/** The location with the next check that may be a change; null if there is none. */
+/** Returns the location with the next check that may be a change; null if there is none. */
 function firstChange(seats: readonly Seat[], monitor: DecidedMonitor): { seat: Seat | null; changeMs: number } {
   let first: { seat: Seat | null; changeMs: number } = { seat: null, changeMs: Number.POSITIVE_INFINITY };
   for (const seat of seats) {
@@ -139,7 +142,10 @@ function sourceAt(monitor: DecidedMonitor, index: number): Source {
   return source;
 }
 
-/** Whether a result would leave a source unchanged; core decides once for each state and verdict. */
+/**
+ * Returns a function that reports whether a result would leave a source unchanged; core decides once for each state and
+ * verdict.
+ */
 function createSteadiness(rule: StreakRule): (state: SourceState | null, verdict: Verdict) => boolean {
   let known: SourceState | null = null;
   let answers: Partial<Record<Verdict, boolean>> = {};

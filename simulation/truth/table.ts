@@ -13,12 +13,12 @@ export type Table = { title: string; columns: readonly Column[] };
 
 const HOURS_A_YEAR = 8766;
 
-/** With none observed, the true number is below this (95 %). */
+/** If none was observed, the true number is below this (95 %). */
 const NONE_FOUND = 3;
 
 const NOTHING = '-';
 
-/** The columns of the setting, with which every table begins. */
+/** Columns of the setting, which begin every table. */
 const SETTING_COLUMNS: readonly Column[] = [
   { head: 'locations', cell: ({ setting }) => `${setting.quorum} of ${setting.sources}` },
   { head: 'failures', cell: ({ setting }) => String(setting.downAfterFailures) },
@@ -39,7 +39,7 @@ export const TABLES: readonly Table[] = [
       ] as const
     )
       .map(([scenario, head]): Column => ({ head, cell: ({ scores }) => falseDowns(scores[scenario]) }))
-      // Whom one location suffices is reported once, and wrongly for ever.
+      // If one location suffices for a down, a liar causes a single false report that never ends.
       .concat({
         head: 'a liar',
         cell: ({ setting, scores }) => (setting.quorum === 1 ? 'always down' : falseDowns(scores.liar)),
@@ -77,7 +77,7 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** A table in Markdown. */
+/** Prints a table in Markdown. */
 export function printTable(columns: readonly Column[], rows: readonly Row[]): string {
   const all = [...SETTING_COLUMNS, ...columns];
   const lines = [
@@ -88,7 +88,7 @@ export function printTable(columns: readonly Column[], rows: readonly Row[]): st
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** The cost of flapping by the number of successes that end a down. */
+/** Prints the cost of flapping by the number of successes that end a down. */
 export function printFlapping(rows: readonly Row[]): string {
   const cells = rows.map(
     ({ setting, scores }) => `| ${setting.upAfterSuccesses} | ${alerts(scores.flapping?.kinds['flapping'])} |`,
@@ -112,7 +112,7 @@ function rounded(value: number): string {
 function found(score: KindScore | undefined): string {
   if (score === undefined) return NOTHING;
   const percent = (100 * score.found) / score.count;
-  // What was missed once is not all, and what was found once is not nothing.
+  // A single miss must not round to 100, nor a single find to 0.
   return percent > 99.9 && percent < 100
     ? '> 99.9'
     : percent > 0 && percent < 0.1

@@ -8,7 +8,8 @@ import type { Score } from './score.ts';
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /**
- * Simulates cells on all processors and returns their scores in order; `onDone` is called with how many are done.
+ * Simulates cells on all processors and returns their scores in order; `onDone` is called with the number that are
+ * done.
  */
 export async function simulateCells(cells: readonly Cell[], onDone: (done: number) => void): Promise<Score[]> {
   const scores: Score[] = [];
