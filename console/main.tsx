@@ -32,7 +32,7 @@ if (wanted !== undefined) {
 // A wallboard's link needs no session; without its token the user's session reads it, in their zone and by their clock.
 const isWall = route.value.page === 'wall';
 const isSignedInWall = isWall && window.location.hash === '';
-// A wall comes back by itself after an outage, and does not wait for the session.
+// A wall recovers by itself after an outage, and does not wait for the session.
 if (isSignedInWall) void loadSession().catch(() => undefined);
 const known = isWall ? null : loadSession();
 if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<EmptyFrame />, root);
@@ -44,7 +44,7 @@ try {
   render(<ServiceAway error={error} />, root);
 }
 
-/** The frame while it is not known yet who is signed in. */
+/** The frame until the session is known. */
 function EmptyFrame() {
   return (
     <div class="late flex h-full">
@@ -65,7 +65,7 @@ function App() {
   if (value === 'unknown') return null;
   if (value === null || page === 'invitation') return <PageOutlet page={open ?? signInPage()} />;
   const { user, tenant } = value;
-  // Nothing of one person's pages is left to another one.
+  // The key discards all state of one person's pages before another's.
   return <SignedIn key={`${user.id} ${tenant.id}`} userId={user.id} chosenTheme={user.theme} />;
 }
 
@@ -74,7 +74,7 @@ function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'syste
   useEffect(() => applyTheme(chosenTheme), [userId]);
   const { page, query } = route.value;
   useEffect(() => {
-    // The wallboard leads to the page to sign in by a link; all others show it themselves.
+    // The wallboard leads to the sign-in page by a link; all other pages show it themselves.
     if (page === 'signIn') navigate(query['to'] === 'wall' ? PATHS.wall : '/', { replace: true });
   }, [page]);
   const shown = page === null ? undefined : PAGES[page];
@@ -105,7 +105,7 @@ function signInPage(): PageLoader {
   return signIn;
 }
 
-/** An error page for when the service does not answer the first request. */
+/** An error page for when the service does not respond to the first request. */
 function ServiceAway({ error }: { error: unknown }) {
   return (
     <Empty

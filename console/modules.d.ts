@@ -5,5 +5,5 @@ declare module '*?raw' {
   export default text;
 }
 
-/** Styles that the bundler loads with the part that imports them. */
+/** Styles that the bundler loads with the module that imports them. */
 declare module '*.css';

@@ -13,17 +13,17 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const CONSOLE = join(ROOT, 'console');
 
-/** The folder of the built console. */
+/** Folder of the built console. */
 export const DIST = join(CONSOLE, 'dist');
 
-/** The most that a browser may load before the first page appears, in bytes of gzip: about two seconds on 3G. */
+/** Most bytes of gzip that a browser may load before the first page appears: about two seconds on 3G. */
 const FIRST_LOAD_LIMIT = 200_000;
 
 /** The files of a build, and those among them that a first visit needs. */
 type Built = { files: readonly FileSize[]; firstLoad: readonly FileSize[] };
 
 /**
- * Builds the console and replaces `console/dist` in one step, so several builds may run at a time. Returns null if the
+ * Builds the console and replaces `console/dist` in one step, so several builds may run at once. Returns null if the
  * bundler is not installed, as without development dependencies. Throws if the sources do not compile or a first visit
  * would load too much.
  */
@@ -52,15 +52,13 @@ export async function buildConsole(): Promise<Built | null> {
 
 type Chunk = { file: string; isEntry?: boolean; imports?: string[] };
 
-/** All styles of the console are one file. */
+/** Name of the file that contains all styles of the console. */
 const STYLES = 'style.css';
 
 /** Pages that a first visit can show: the sign-in page, or the overview for users with a session. */
 const FIRST_PAGES = ['pages/sign-in.tsx', 'pages/overview.tsx'];
 
-/**
- * Lists the files that a first visit loads. They are the HTML page, its styles, all static imports and the first pages.
- */
+/** Lists the files that a first visit loads: the HTML page, its styles, all static imports and the first pages. */
 async function listFirstLoad(folder: string, files: readonly FileSize[]): Promise<FileSize[]> {
   const manifest: Record<string, Chunk> = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
   const wanted = new Set(['index.html', 'early.js', 'favicon.svg']);
@@ -83,7 +81,7 @@ async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | n
   return (outDir) =>
     build({
       root: CONSOLE,
-      // The server writes the path that it is served below into the page.
+      // The server writes the base path into the page.
       base: './',
       configFile: false,
       envDir: false,
@@ -95,7 +93,7 @@ async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | n
         outDir,
         emptyOutDir: true,
         manifest: 'manifest.json',
-        // A page whose own style sheet was lost once would be shown without it when it is loaded again (D-732).
+        // A page that failed to load a style sheet of its own would stay unstyled when it is loaded again (D-732).
         cssCodeSplit: false,
         target: 'es2023',
         cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
@@ -158,8 +156,8 @@ async function compressFile(path: string, folder: string): Promise<FileSize> {
 const BUILDER = join(ROOT, 'tools', 'console.ts');
 
 /**
- * The sources of a build: the console, the rules it shares with the service, and the installed packages. The API adds
- * types alone, which leave no trace.
+ * Sources of a build: the console, the rules that it shares with the service, and the installed packages. The API adds
+ * only types, which leave no trace.
  */
 const SOURCES = [
   'console/**/*.{ts,tsx,css,html,js,svg,json}',
@@ -169,13 +167,15 @@ const SOURCES = [
 ];
 const MADE = ['console/dist/**', 'console/.dist-*/**'];
 
-/** Whether the console was built from the present sources. */
+/** Reports whether the console was built from the present sources. */
 export async function isConsoleBuilt(): Promise<boolean> {
   const built = await readFile(join(DIST, 'stamp'), 'utf8').catch(() => null);
   return built === hashSources();
 }
 
-/** Returns a hash of all sources of the console. Every start makes one: read one by one they take half the time. */
+/**
+ * Returns a hash of all sources of the console. It runs at every start, and concurrent reads would take twice as long.
+ */
 function hashSources(): string {
   const paths = globSync(SOURCES, { cwd: ROOT, exclude: MADE });
   const hash = createHash('sha256');
@@ -188,9 +188,9 @@ function hashSources(): string {
 }
 
 /**
- * Builds the console where its sources changed since it was built last, in a process of its own: the bundler is larger
- * than the service. Monitoring does not wait for a page: where it cannot be built, that is said, and the service starts
- * without.
+ * Builds the console if its sources changed since the last build, in a separate process: the bundler is larger than the
+ * service. Monitoring does not wait for a page: if the build fails, that is reported, and the service starts without
+ * it.
  */
 export async function prepareConsole(say: (text: string) => void): Promise<void> {
   try {

@@ -7,9 +7,9 @@ export class Failure extends Error {
   readonly requestId: string | null;
   /** Seconds until the same request may be accepted; null if the response did not say. */
   readonly retryAfter: number | null;
-  /** Before that the same request may be refused again, in Unix milliseconds of this browser. */
+  /** Time before which the same request may be refused again, in Unix milliseconds of this browser. */
   readonly retryAtMs: number;
-  /** The whole body, for errors that carry more than a sentence. */
+  /** Whole body, for errors that carry more than a sentence. */
   readonly body: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -31,13 +31,13 @@ export function sentenceOf(error: unknown): string {
   return 'Something went wrong on this page. Reload it';
 }
 
-/** What a form says at its fields, by their names in the API; a function where the API has several reasons. */
+/** Error texts of a form's fields, by their names in the API; a function where the API has several reasons. */
 export type FieldTexts = Readonly<Record<string, string | ((sentence: string) => string)>>;
 
 /**
- * Splits an error of the API by field, for a form that has its own text for each. `texts` is what it says where the API
- * refuses a field. Sentences begin with the field that they are about, such as `monitor_ids[2]`; one about a part of a
- * field belongs to it, and those before the first field go to `rest`.
+ * Splits an error of the API by field, for a form that has its own `texts` for each refused field. Sentences begin with
+ * their field, such as `monitor_ids[2]`; one about a part of a field belongs to the field, and those before the first
+ * field go to `rest`.
  */
 export function problemsByField(
   error: unknown,
@@ -48,7 +48,7 @@ export function problemsByField(
   const sentences = new Map<string | null, string>();
   let field: string | null = null;
   for (const piece of error.message.split('; ')) {
-    // What begins with no field of the form goes on about the one before.
+    // A piece that begins with no field of the form continues the previous one.
     field = fieldOf(piece, Object.keys(texts)) ?? field;
     const before = sentences.get(field);
     sentences.set(field, before === undefined ? piece : `${before}; ${piece}`);
@@ -62,7 +62,7 @@ export function problemsByField(
   return { byField: Object.fromEntries(byField), rest: rest === undefined ? null : capitalize(rest) };
 }
 
-/** The field that a sentence of the API begins with; null if it is none of these. */
+/** Returns the field that a sentence of the API begins with; null if it is none of these. */
 function fieldOf(sentence: string, fields: readonly string[]): string | null {
   const subject = /^[\w.[\]-]+/.exec(sentence)?.[0] ?? '';
   const isOf = (name: string) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`);
@@ -100,21 +100,21 @@ export async function listAll<Answer, Row>(
   }
 }
 
-/** How far the service's clock is ahead of the browser's, in milliseconds; 0 where they agree within five seconds. */
+/** Lead of the service's clock over the browser's, in milliseconds; 0 if they agree within five seconds. */
 const aheadMs = signal(0);
 const AGREEMENT_MS = 5000;
 
-/** The present by the service's clock, in Unix seconds: a browser's may be wrong by hours. */
+/** Returns the present by the service's clock, in Unix seconds: a browser's may be wrong by hours. */
 export function serviceSeconds(): number {
   return Math.floor(serviceMs() / 1000);
 }
 
-/** The same in milliseconds. */
+/** Returns the present by the service's clock, in Unix milliseconds. */
 export function serviceMs(): number {
   return Date.now() + aheadMs.value;
 }
 
-/** Learns from a response how far the clocks are apart; `sentAtMs` is the browser's time of the request. */
+/** Measures the difference of the clocks by a response; `sentAtMs` is the browser's time of the request. */
 export function compareClocks({ headers }: Response, sentAtMs: number): void {
   const takenMs = Date.now() - sentAtMs;
   // A Date header has whole seconds.

@@ -4,7 +4,7 @@ import { BASE_PATH } from './base-path.ts';
 import { liveState } from './live-stream.ts';
 import { adoptSession, csrfToken, loseSession, loseSessionAfter, type Session } from './session-state.ts';
 
-/** The resources of the API, by its description. */
+/** Resources of the API, by its description. */
 export type Schemas = components['schemas'];
 
 export type Monitor = Schemas['Monitor'];
@@ -16,13 +16,13 @@ type Operation<M extends Method, P extends PathsWith<M>> = paths[P][M];
 
 type JsonOf<R> = R extends { content: { 'application/json': infer Json } } ? Json : undefined;
 type Good = 200 | 201 | 202 | 204;
-/** The body of an operation's successful response; undefined if it is empty. */
+/** Body of an operation's successful response; undefined if it is empty. */
 type Answer<O> = O extends { responses: infer R } ? { [S in keyof R & Good]: JsonOf<R[S]> }[keyof R & Good] : never;
-/** The body of an operation's request. */
+/** Body of an operation's request. */
 type Body<O> = O extends { requestBody?: { content: { 'application/json': infer Json } } } ? Json : never;
 type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? (Q extends object ? Q : never) : never;
 
-/** `path` has the values of the parameters in the path. */
+/** Options of a call; `path` contains the values of the parameters in the path. */
 type Options<O> = {
   path?: Readonly<Record<string, string>>;
   query?: QueryOf<O>;
@@ -34,7 +34,7 @@ type Options<O> = {
 
 /**
  * The API below `/v1`, typed by its description: `api.get('/monitors/{id}', { path: { id } })`. Rejects with a
- * `Failure` for every response that is no success; a 401 of an ended session leads to the sign-in page as well.
+ * `Failure` for every unsuccessful response; a 401 of an ended session also leads to the sign-in page.
  */
 export const api = {
   get: <P extends PathsWith<'get'>>(path: P, options?: Options<Operation<'get', P>>) =>
@@ -83,9 +83,9 @@ function sentOf({ query, body, signal, idempotencyKey, creates }: Sent): Request
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /**
- * `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. `token` is sent instead of the session,
- * as by the wallboard. `idempotencyKey`: the same request can be sent again, and is carried out once. `creates` names
- * what a second request would create once more, such as `monitor`.
+ * Options of a request. `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. `token` is sent
+ * instead of the session, as by the wallboard. `idempotencyKey`: the same request can be sent again, and is carried out
+ * once. `creates` names the object that a second request would duplicate, such as `monitor`.
  */
 export type RequestOptions = {
   query?: Query;
@@ -97,15 +97,15 @@ export type RequestOptions = {
   creates?: string;
 };
 
-/** The timeout of a request, longer than any documented operation takes. */
+/** Timeout of a request, longer than any documented operation takes. */
 const PATIENCE_MS = 30_000;
 
-/** How long an open stream has to say why a session ended, after a request was refused for it, in milliseconds. */
+/** Time that an open stream has to report why a session ended, after a request was refused for it, in milliseconds. */
 const REASON_MS = 2000;
 
 const UNREACHABLE = 'can’t reach the server. Try again';
 
-/** Statuses of a proxy that does not reach the service; the service itself sends an error beside them. */
+/** Statuses of a proxy that does not reach the service; the service itself adds an error to them. */
 const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Sends a request below `/v1` with the user's session. Rejects with a `Failure` unless the response is a success. */
@@ -140,7 +140,7 @@ export async function requestPage<T>(method: string, path: string, options: Requ
   }
   const failure = failureOf(response, json ?? {}, unanswered);
   if (csrf !== null && failure.status === 403 && failure.message.includes('X-CSRF-Token')) {
-    // Another tab has signed in again. Nothing of this request was carried out.
+    // Another tab has signed in again. This request was not carried out.
     const isSameUser = adoptSession(await request<Session>('GET', '/session'));
     if (!isSameUser) throw new Failure('someone else signed in in this browser. Nothing was changed', { status: 403 });
     if (csrfToken() !== csrf) return await requestPage(method, path, options);
@@ -169,7 +169,7 @@ async function reach(
   }
 }
 
-/** Says that no answer came to a request, which may have been carried out (D-673). */
+/** Returns an error text for a request without a response, which may have been carried out (D-673). */
 function unansweredText(created: string | undefined): string {
   if (created === undefined) return UNREACHABLE;
   return `the connection was lost. The ${created} may have been created: check the list before you try again`;
@@ -217,7 +217,7 @@ function takeEarlyAnswer(url: string): Promise<Response> | undefined {
   return answer;
 }
 
-/** Drops all early responses, which soon become stale. */
+/** Discards all early responses, which soon become stale. */
 export function forgetEarlyAnswers(): void {
   globalThis.spotcheckEarlyAnswers = undefined;
 }

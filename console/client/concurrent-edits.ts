@@ -1,16 +1,16 @@
 import { Failure } from './answer.ts';
 
-/** Whether two values of a form are the same: each is built in one place, so their keys have one order. */
+/** Reports whether two values of a form are the same: each is built in one place, so their keys have one order. */
 export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What a draft was made from, and what that has become meanwhile. */
+/** The values that a draft was made from, and their present versions. */
 type Bases<Draft> = { from: Draft; to: Draft };
 
 /**
- * A draft on top of what another person has saved meanwhile. `changed` has the fields that they changed, `kept` those
- * among them that the draft changes as well, and in which it differs from theirs.
+ * A draft on top of another person's saved changes. `changed` contains the fields that they changed, `kept` those among
+ * them where the draft has changes of its own that differ from theirs.
  */
 export type Rebased<Draft> = { draft: Draft; changed: readonly (keyof Draft)[]; kept: readonly (keyof Draft)[] };
 
@@ -48,23 +48,25 @@ type Fields = {
   tags?: readonly string[];
 };
 
-/** The fields that together say which monitors something is for. */
+/** Fields that together choose the monitors of a channel or window. */
 const ROUTE = ['all_monitors', 'monitor_ids', 'monitor_tags', 'tags'] as const;
 
-/** What a save sends: what differs from what the form began with, so that it undoes no other person's change. */
+/**
+ * Returns the fields that differ from the form's initial ones: a save sends these, and undoes no other person's change.
+ */
 export function changesOf<T extends object>(before: T, after: T): Partial<T> {
   const known = new Map(Object.entries(before));
   const changed = Object.entries(after).filter(([name, value]) => !isSameUnordered(value, known.get(name)));
   return Object.fromEntries(changed) as Partial<T>;
 }
 
-/** Whether two values of a field are the same; the order of monitors and tags says nothing. */
+/** Reports whether two values of a field are the same; the order of monitors and tags does not matter. */
 function isSameUnordered(one: unknown, other: unknown): boolean {
   const [a, b] = [one, other].map((value) => (Array.isArray(value) ? value.toSorted() : value));
   return isSame(a, b);
 }
 
-/** The other fields that a change of a field conflicts with. */
+/** Other fields that a change of a field conflicts with. */
 const CONFLICTS: Readonly<Record<string, readonly string[]>> = {
   all_monitors: ROUTE,
   starts_at: ['timezone'],
@@ -74,9 +76,9 @@ const CONFLICTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Joins the changes of a form with what is stored by now: monitors are added and removed one by one. `theirs` is what
- * another person changed of the fields that the form changes, unless to the same; null if nothing (D-674). As part of
- * what the form began with, it has the next save replace it.
+ * Merges the changes of a form into the stored values: monitors are added and removed one by one. `theirs` are another
+ * person's conflicting changes, unless they are the same; null if there are none (D-674). Once they are part of the
+ * initial values, the next save replaces them.
  */
 export function joinChanges<T extends Fields>(
   before: T,
@@ -90,7 +92,7 @@ export function joinChanges<T extends Fields>(
   const theirs = Object.entries(stored).filter(
     ([name, value]) => name !== 'monitor_ids' && isOurs(name) && !isSameUnordered(value, wanted.get(name)),
   );
-  // A list that is chosen in the place of all monitors has none before it.
+  // A list chosen instead of all monitors has no previous list.
   if (changes.monitor_ids !== undefined && changes.all_monitors === undefined) {
     const [begun, chosen] = [new Set(before.monitor_ids), new Set(changes.monitor_ids)];
     const remaining = (present.monitor_ids ?? []).filter((id) => chosen.has(id) || !begun.has(id));
@@ -105,23 +107,23 @@ export function joinChanges<T extends Fields>(
   return { changes, theirs: conflicts.size === 0 ? null : (Object.fromEntries(conflicts) as Partial<T>) };
 }
 
-/** Whether a route can have any monitor. */
+/** Reports whether a route can contain any monitor. */
 function coversSome({ all_monitors: all, monitor_ids: ids = [], monitor_tags: anyOrAll, tags = [] }: Fields): boolean {
   return all === true || ids.length > 0 || tags.length > 0 || (anyOrAll ?? null) !== null;
 }
 
 /**
- * Stops a save that would replace what another person changed; `known` is what the form began with. Where the present
- * value is what the form sends, there is nothing to replace.
+ * Stops a save that would replace another person's change; `known` is the form's initial value. If the present value
+ * equals the form's, nothing would be replaced.
  */
 export function refuseStale<T>(known: { current: T }, { present, sent }: { present: T; sent: T }, what: string): void {
   const isChanged = !isSame(known.current, present);
-  // The next save goes ahead.
+  // So that the next save goes ahead.
   known.current = present;
   if (isChanged && !isSame(present, sent)) throw staleFailure(what);
 }
 
-/** What a form says where another person changed what it would replace. */
+/** Returns the failure that a form shows if another person changed the value that it would replace. */
 export function staleFailure(what: string): Failure {
   return new Failure(`someone else changed ${what}. Reload to see the changes, or save again to replace them`, {
     status: 409,

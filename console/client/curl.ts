@@ -1,7 +1,7 @@
 /** A request of the API below `/v1`, as a form would send it. */
 export type ApiRequest = { method: 'POST' | 'PATCH'; path: string; body: object };
 
-/** What stands in a command where the form has a secret: what is copied lies in the history of a shell. */
+/** Placeholder for a form's secret in a command, because a copied command stays in the history of a shell. */
 export const SECRET_PLACEHOLDER = 'REPLACE_ME';
 
 /** Writes a request as a command for a POSIX shell; the token comes from `SPOTCHECK_TOKEN`. */

@@ -1,13 +1,12 @@
 import { signal } from '@preact/signals';
 import { BASE_PATH } from './base-path.ts';
 
-/** Where the shown data come from: the stream, polling, or nowhere while the service is away. */
+/** Source of the shown data: the stream, polling, or none while the service is away. */
 export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
 
 /**
- * The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `maintenance` is a window,
- * also when it begins or ends; `bulk` is the progress of a
- * job that changes many monitors.
+ * Kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `maintenance` is a window, also
+ * when it begins or ends; `bulk` is the progress of a job that changes many monitors.
  */
 export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent' | 'maintenance' | 'bulk';
 export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } };
@@ -18,25 +17,25 @@ export type EndReason = 'ended' | 'removed';
 type StreamEvents = {
   /** Reports whether changes arrive as they happen. */
   onLive: (isLive: boolean) => void;
-  /** Something arrived. */
+  /** Called when anything arrives. */
   onReceived: () => void;
-  /** An open stream fell silent: the service hangs, or the network drops everything. */
+  /** Called when an open stream falls silent: the service hangs, or the network drops everything. */
   onSilent: () => void;
-  /** The service says that the session is over. Whether another one of this browser has followed. */
+  /** Called when the service reports that the session is over. Resolves to whether this browser has a new one. */
   onEnded: (reason: EndReason) => Promise<boolean>;
-  /** Anything may have changed. */
+  /** Called when anything may have changed. */
   onReset: () => void;
-  /** A batch of changes, the oldest first. */
+  /** Called with a batch of changes, the oldest first. */
   onChanges: (changes: readonly Change[]) => void;
 };
 
 const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent', 'maintenance', 'bulk'];
 
-/** The delay before a refused or lost stream is opened again. */
+/** Delay before a refused or lost stream is reopened. */
 const RETRY_MS = 30_000;
-/** The time after which a hidden page closes its stream. */
+/** Time after which a hidden page closes its stream. */
 const HIDDEN_MS = 60_000;
-/** The time after which a silent stream is opened again: the service sends something every 15 s. */
+/** Time after which a silent stream is reopened: the service sends something every 15 s. */
 const SILENCE_MS = 24_000;
 /** Delays of a batch of changes: a frame for the first one, longer for the next ones, since each redraws the page. */
 const BATCH_MS = { first: 16, next: 250 } as const;
@@ -103,7 +102,7 @@ export class LiveStream {
     this.#disconnect();
     const retry = this.#after(RETRY_MS, () => this.#connect());
     const isFollowed = await this.#events.onEnded(reason);
-    // Meanwhile the stream may have been closed, or opened again.
+    // Meanwhile the stream may have been closed or reopened.
     if (!this.#timers.has(retry)) return;
     this.#events.onLive(false);
     if (isFollowed) this.#connect();
@@ -158,7 +157,7 @@ class ChangeBatch {
     this.#changes.push(change);
     if (this.#changes.length > 1) return;
     const delayMs = Math.max(BATCH_MS.first, this.#flushedAtMs + BATCH_MS.next - performance.now());
-    // By a timer: a hidden page gets no animation frames.
+    // By a timer, because a hidden page gets no animation frames.
     this.#timer = setTimeout(() => this.#flush(), delayMs);
   }
 

@@ -20,12 +20,12 @@ import { loadSession } from './session.ts';
  */
 export const monitors = signal<readonly Monitor[] | null>(null);
 
-/** The open incidents by the id of their monitor. */
+/** Open incidents by the id of their monitor. */
 export const openIncidents = signal<ReadonlyMap<string, Incident>>(new Map());
 
 /**
- * Until when the shown data are up to date, in Unix milliseconds; null before the first answer. It stands still while
- * something was missed.
+ * Time until which the shown data are up to date, in Unix milliseconds; null before the first response. It does not
+ * advance while changes may have been missed.
  */
 export const updatedAtMs = signal<number | null>(null);
 
@@ -35,16 +35,16 @@ export const monitorsError = signal<unknown>(null);
 /** Whether everything is being loaded. */
 const isLoadingAll = signal(false);
 
-/** The monitors, for what shows a load and its failure. */
+/** The monitors, for components that show a load and its failure. */
 export const monitorsLoad = { value: monitors, error: monitorsError, isBusy: isLoadingAll, reload: () => loadAll() };
 
 /**
- * Counts the times that changes may have been missed: the stream was lost, has begun anew or was reset. `madeUp` is the
- * count at the beginning of the last load that succeeded.
+ * Counts the times that changes may have been missed: the stream was lost, restarted or reset. `madeUp` is the count at
+ * the beginning of the last load that succeeded.
  */
 const losses = { found: 0, madeUp: 0 };
 
-/** Counts the events that say that anything may have changed. */
+/** Counts the events after which anything may have changed. */
 const resets = signal(0);
 
 type MaintenanceWindow = Schemas['MaintenanceWindow'];
@@ -54,23 +54,25 @@ type Listener = (kind: LiveKind, data: Change['data']) => void;
 const listeners = new Set<Listener>();
 
 /**
- * Requests for everything that are under way, the oldest first. Each collects the changes that the stream sends
- * meanwhile, since its response may be older than those.
+ * Pending requests for everything, the oldest first. Each collects the changes that the stream sends meanwhile, since
+ * its response may be older than those.
  */
 const underWay = new Set<Change[]>();
 
-/** Everything is loaded so long after maintenance changed, in milliseconds: many changes in a row are one. */
+/**
+ * Delay of a reload of everything after a maintenance change, in milliseconds: many changes in a row cause one reload.
+ */
 const AFTER_MAINTENANCE_MS = 300;
 
-/** A sign-in in another tab ends this session so long before that tab has the answer with the next, in milliseconds. */
+/** Time in which another tab that signs in receives the next session after ending this one, in milliseconds. */
 const SIGN_IN_MS = 1000;
 
-/** The interval at which everything is loaded again while there is no stream, or after a failed attempt. */
+/** Interval of reloading everything without a stream, or after a failed attempt. */
 const POLL_MS = 10_000;
 
 /**
- * Calls a listener for every change on the stream, and returns how to stop. Without a stream there are no calls; pages
- * that need them poll.
+ * Calls a listener for every change on the stream, and returns a function that stops it. Without a stream there are no
+ * calls; pages that need them poll.
  */
 export function onChange(listener: Listener): () => void {
   listeners.add(listener);
@@ -78,16 +80,16 @@ export function onChange(listener: Listener): () => void {
 }
 
 /**
- * Keeps the monitors up to date until the returned function is called. Then it clears them, since the next user may be
- * another.
+ * Keeps the monitors up to date until the returned function is called. That clears them, since the next user may be
+ * someone else.
  */
 export function startLive(): () => void {
   const controller = new AbortController();
   const reload = () => {
-    // Where the service said to wait, the poll below loads it when that is over.
+    // If the service asked to wait, the poll below reloads after that time.
     if (!isTooSoon(monitorsError.peek())) void loadAll(controller.signal);
   };
-  // The stream's first event asks for everything, too. It waits for the initial load, and then finds little that is
+  // The stream's first event requests everything, too. It waits for the initial load, and then finds little that is
   // new.
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
     first = null;
@@ -96,12 +98,12 @@ export function startLive(): () => void {
   const stream = new LiveStream({
     onLive(isLive) {
       losses.found += 1;
-      // Only an answer ends `away`, and no attempt to connect.
+      // Only a response ends `away`, not an attempt to connect.
       if (isLive) {
         if (liveState.peek() !== 'live') {
-          // Everything is loaded now, which says itself whether it failed, unless the service said to wait.
+          // Everything is loaded now, which reports its own failure, unless the service asked to wait.
           if (!isTooSoon(monitorsError.peek())) monitorsError.value = null;
-          // Meanwhile another tab may have signed in again, or someone else.
+          // Meanwhile another tab may have signed in again, possibly as someone else.
           if (liveState.peek() !== 'connecting') void loadSession().catch(() => undefined);
         }
         liveState.value = 'live';
@@ -137,7 +139,7 @@ export function startLive(): () => void {
     },
   });
   const poll = setInterval(() => {
-    // A request that hangs is waited for: browsers have few connections, and the stream needs one.
+    // A hanging request blocks the next one: browsers have few connections, and the stream needs one.
     const { value: error } = monitorsError;
     const isDue = liveState.value === 'live' ? isDueAgain(error) : !isTooSoon(error);
     if (isDue && !document.hidden && underWay.size === 0) reload();
@@ -155,10 +157,7 @@ export function startLive(): () => void {
   };
 }
 
-/**
- * Whether the rows of monitors may say something else of maintenance than before: they change without an event of their
- * own.
- */
+/** Reports whether the maintenance of monitors may have changed: their rows change without an event of their own. */
 function movesMaintenance({ kind, data }: Change): boolean {
   if (kind !== 'maintenance') return false;
   const isInProgress = ((data as Partial<MaintenanceWindow>).current ?? null) !== null;
@@ -188,7 +187,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
     if (liveState.peek() === 'away') liveState.value = 'polling';
   } catch (error) {
     if (abort.aborted || session.peek() === null || !underWay.has(since)) return;
-    // An answer to an older request may be of before what this one was to bring.
+    // The response to an older request may predate the changes that this one was sent for.
     forgetUpTo(since);
     monitorsError.value = error;
     if (liveState.peek() !== 'live') liveState.value = 'away';
@@ -209,7 +208,7 @@ function askForAll(options: RequestOptions): Promise<Everything> {
   ]);
 }
 
-/** The responses that were requested before the session was known; null once they are used. */
+/** Responses that were requested before the session was known; null once they are used. */
 const early: { answers: Promise<Everything> | null } = { answers: null };
 
 /**
@@ -235,7 +234,7 @@ function forgetUpTo(ended: Change[]): void {
   }
 }
 
-/** Puts rows of monitors in place of the shown ones after a change by this page, also over what is being loaded. */
+/** Replaces the shown rows of monitors after a change by this page, also in the result of a load in progress. */
 export function putMonitors(changed: readonly Monitor[], deleted: readonly string[] = []): void {
   const changes: Change[] = [
     ...changed.map((data) => ({ kind: 'monitor' as const, data })),
@@ -249,7 +248,7 @@ function replaceRows(changed: readonly Monitor[], deleted: readonly string[]): v
   const rows = monitors.peek();
   if (rows === null) return;
   const gone = new Set(deleted);
-  // Of several changes of a monitor the last one counts.
+  // The last of several changes of a monitor counts.
   const fresh = new Map(changed.filter(({ id }) => !gone.has(id)).map((row) => [row.id, row]));
   const remaining: Monitor[] = [];
   for (const row of rows) {
@@ -295,9 +294,9 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
     : remaining;
 }
 
-/** Compares two rows. What is no string, number or null in them, such as tags, is small. */
+/** Compares two rows. Their values other than strings, numbers and null, such as tags, are small. */
 function isSame(a: Monitor, b: Monitor): boolean {
-  // What is not set is left out, so that each may have names that the other has not.
+  // Unset fields are left out, so that each row may have names that the other lacks.
   for (const name in { ...a, ...b }) {
     const [before, after] = [a[name as keyof Monitor], b[name as keyof Monitor]];
     if (before === after) continue;
@@ -309,20 +308,23 @@ function isSame(a: Monitor, b: Monitor): boolean {
 /** The delay that turns many changes into one reload. */
 const GATHER_MS = 300;
 
-/** Whether a request that failed (null: none) may succeed by now: the service was away, busy, or limits the rate. */
+/**
+ * Reports whether a request that failed (null: none) may succeed by now: the service was away, busy, or limits the
+ * rate.
+ */
 function isDueAgain(error: unknown): boolean {
   if (!(error instanceof Failure)) return error !== null;
   return !isTooSoon(error) && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
-/** Whether the service said that it would refuse the same request now. */
+/** Reports whether the service announced that it would refuse the same request now. */
 function isTooSoon(error: unknown): boolean {
   return error instanceof Failure && Date.now() < error.retryAtMs;
 }
 
 /**
  * Reloads after changes of the given kinds, after anything may have changed, and every 10 s without the stream or after
- * a failure. `concerns` says which changes matter.
+ * a failure. `concerns` selects the changes that matter.
  */
 export function useReload(
   load: { reload: () => Promise<void>; error: ReadonlySignal<unknown> },
@@ -363,8 +365,8 @@ export function useReload(
 type Polled = { reload: () => Promise<void>; isBusy?: ReadonlySignal<boolean>; error?: ReadonlySignal<unknown> };
 
 /**
- * Reloads at an interval while `isWanted`, for data that the stream does not report. It waits for a reload that is
- * under way, and as long as the service said.
+ * Reloads at an interval while `isWanted`, for data that the stream does not report. It waits for a reload in progress,
+ * and as long as the service asked.
  */
 export function usePoll(load: Polled, isWanted: boolean, everyMs: number): void {
   const latest = useRef(load);

@@ -10,16 +10,16 @@ export type Session = components['schemas']['SignedIn'];
 /** `unknown` until the first response, null without a session. */
 export const session = signal<Session | null | 'unknown'>('unknown');
 
-/** The token that every changing request has to carry; null without a session. */
+/** Returns the token that every changing request has to carry; null without a session. */
 export function csrfToken(): string | null {
   const { value } = session;
   return value === null || value === 'unknown' ? null : value.csrf_token;
 }
 
-/** Takes the session as the service has it now; true if it is of the same user as before. */
+/** Adopts the session as the service has it now; returns true if it is of the same user as before. */
 export function adoptSession(present: Session): boolean {
   const before = session.peek();
-  // What did not change is not drawn anew.
+  // An unchanged session is not redrawn.
   if (JSON.stringify(before) !== JSON.stringify(present)) session.value = present;
   return before !== null && before !== 'unknown' && before.user.id === present.user.id;
 }
@@ -34,7 +34,10 @@ export function endSession(): void {
   session.value = null;
 }
 
-/** Ends a session that the service no longer knows. What was typed is kept for the next sign-in, which says why. */
+/**
+ * Ends a session that the service no longer accepts. Typed input is stored for the next sign-in, which shows the
+ * reason.
+ */
 export function loseSession(reason: EndReason = 'ended'): void {
   const { value } = session;
   if (value !== null && value !== 'unknown') {
@@ -53,26 +56,26 @@ export function loseSessionAfter(ms: number): void {
   }, ms);
 }
 
-/** The session; throws without one. For pages that need a session. */
+/** Returns the session, for pages that need one; throws without one. */
 export function signedIn(): Session {
   const { value } = session;
   if (value === null || value === 'unknown') throw new Error('no user is signed in');
   return value;
 }
 
-/** Whether the user's role allows changes; viewers only read. */
+/** Reports whether the user's role allows changes; viewers only read. */
 export function canWrite(): boolean {
   const { value } = session;
   return value !== null && value !== 'unknown' && value.user.role !== 'viewer';
 }
 
-/** The key in session storage, which a tab keeps to itself and forgets when it is closed. */
+/** Key in session storage, which a tab keeps to itself and forgets when it is closed. */
 const DRAFTS_KEY = 'drafts';
 
-/** The most characters that are stored; browsers allow some five million per site. */
+/** Most characters that are stored; browsers allow some five million per site. */
 const MAX_CHARACTERS = 1_000_000;
 
-/** What was typed when the session of `userId` ended, by the name of the draft. */
+/** Input that was typed when the session of `userId` ended, by the name of the draft. */
 type StoredDrafts = { userId: string; drafts: Readonly<Record<string, unknown>> };
 
 /**
@@ -88,7 +91,9 @@ class Drafts {
     return this.#stored !== null && Object.keys(this.#stored.drafts).length > 0;
   }
 
-  /** Watches the input of an open form until the returned function is called; `read` returns undefined without any. */
+  /**
+   * Watches the input of an open form until the returned function is called; `read` returns undefined if there is none.
+   */
   watch(name: string, read: () => unknown): () => void {
     this.#open.set(name, read);
     return () => {
@@ -96,7 +101,7 @@ class Drafts {
     };
   }
 
-  /** Takes what was typed into a form; undefined if there is nothing. What another user typed is dropped. */
+  /** Takes the input typed into a form; undefined if there is none. Discards another user's input. */
   take(name: string, userId: string): unknown {
     if (this.#stored === null) return undefined;
     if (this.#stored.userId !== userId) {
@@ -118,7 +123,7 @@ class Drafts {
     });
   }
 
-  /** Drops everything, as when the user signs out. */
+  /** Discards everything, as when the user signs out. */
   clear(): void {
     this.#store(null);
   }
@@ -146,12 +151,12 @@ function readStorage(): StoredDrafts | null {
 /** The drafts of this tab. */
 export const drafts = new Drafts();
 
-/** How input is stored: without its secrets, and restored into what the form begins with. */
+/** How input is stored without its secrets, and restored into the form's initial value. */
 type Storing<T, Kept = T> = { store: (value: T) => Kept; restore: (kept: Kept) => T };
 
 /**
- * The state of a form's input, which the end of the session does not lose: after the next sign-in the form begins with
- * it. `name` is unique among open forms. Secrets must not be in it, or `storing` leaves them out.
+ * Keeps a form's input beyond the end of the session: after the next sign-in the form begins with it. `name` is unique
+ * among open forms. Secrets must not be in it, or `storing` leaves them out.
  */
 export function useDraft<T, Kept = T>(name: string, initial: T, storing?: Storing<T, Kept>): Signal<T> {
   const value = useMemo(() => {
@@ -171,8 +176,8 @@ export function useDraft<T, Kept = T>(name: string, initial: T, storing?: Storin
 }
 
 /**
- * Something that a browser remembers of one account, such as that its checklist was closed. A browser that stores
- * nothing remembers it until the page is closed.
+ * A flag that a browser stores for one account, such as that its checklist was closed. A browser without storage keeps
+ * it until the page is closed.
  */
 export class Remembered {
   readonly #key: string;
@@ -188,12 +193,12 @@ export class Remembered {
     }
   }
 
-  /** Whether it holds for the account of the session; a signal, for components to follow. */
+  /** Whether the flag is set for the session's account; a signal that components can follow. */
   get holds(): boolean {
     return this.#tenantId.value === signedIn().tenant.id;
   }
 
-  /** Remembers it for the account of the session. */
+  /** Sets the flag for the session's account. */
   set(): void {
     const { id } = signedIn().tenant;
     this.#tenantId.value = id;

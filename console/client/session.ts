@@ -4,7 +4,7 @@ import type { EndReason } from './live-stream.ts';
 import { adoptSession, endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
 
 /**
- * Loads the session; `reason` is why there may be none any more. Rejects if the service does not say whether there is
+ * Loads the session; `reason` explains why it may have ended. Rejects if the service does not report whether there is
  * one.
  */
 export async function loadSession(reason?: EndReason): Promise<void> {
