@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<Agent>[] = [
   },
 ];
 
-/** The page of all agents: the account's own, and those that all accounts share. */
+/** The page of all agents: the account's own, and those shared by all accounts. */
 export function AgentsPage() {
   const load = useLoad((signal) => api.get('/agents', { signal }), []);
   useReload(load, ['agent']);
@@ -119,7 +119,7 @@ export function AgentState({ agent: { last_seen_at: lastSeenAt } }: { agent: Age
   );
 }
 
-/** The types of checks that an agent reports it can run; null until it has reported any. */
+/** Returns the types of checks that an agent reports it can run; null until it has reported any. */
 export function capabilitiesOf({ capabilities }: Agent): readonly string[] | null {
   return Array.isArray(capabilities) ? capabilities.filter((each) => typeof each === 'string') : null;
 }

@@ -12,7 +12,7 @@ import { PATHS, type PageProps } from '../paths.ts';
 import { isFound, listOperations, type Description } from './docs/description.ts';
 import { OperationPart } from './docs/operation.tsx';
 
-/** The reference of the API, made from its description; open to everybody, like the description itself. */
+/** The reference of the API, made from its description; open to all users, like the description itself. */
 export function DocsPage({ query }: PageProps) {
   const load = useLoad((signal) => request<Description>('GET', '/openapi.json', { signal }), []);
   const isOpen = session.value === null;
@@ -90,7 +90,7 @@ function Docs({ description, chosen }: { description: Description; chosen: strin
   );
 }
 
-/** The list of all operations that match, by tag. */
+/** The list of all matching operations, by tag. */
 function Operations({ tags, chosen, class: extra }: { tags: Tags; chosen: string; class: string }) {
   return (
     <nav aria-label="Operations" class={`min-h-0 lg:overflow-y-auto ${extra}`}>
@@ -120,7 +120,7 @@ function Operations({ tags, chosen, class: extra }: { tags: Tags; chosen: string
   );
 }
 
-/** What holds for all operations, and what each tag is about. */
+/** The introduction to all operations, and to each tag. */
 function Overview({ description, tags }: { description: Description; tags: Tags }) {
   return (
     <>

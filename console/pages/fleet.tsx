@@ -17,7 +17,7 @@ type Process = Fleet['processes'][number];
 type Agent = Fleet['agents'][number];
 type Queue = NonNullable<Fleet['queues']>[number];
 
-/** Processes update their rows about as often. */
+/** Interval of reloads in milliseconds: processes update their rows about as often. */
 const POLL_MS = 10_000;
 
 const PROCESSES: readonly Column<Process>[] = [
@@ -103,7 +103,7 @@ const QUEUES: readonly Column<Queue>[] = [
   },
 ];
 
-/** The page on which operators see the state of the installation. */
+/** The page that shows operators the state of the installation. */
 export function FleetPage() {
   if (!signedIn().user.is_operator)
     return (
@@ -274,7 +274,7 @@ type Spread = Schemas['Spread'] | null;
 const ALLOWED_MS = { lateness: 1000, lag: 15_000 } as const;
 type SpreadKind = keyof typeof ALLOWED_MS;
 
-/** Whether a figure is above its alarm threshold. */
+/** Reports whether a figure is above its alarm threshold. */
 export function isLate(spread: Spread, kind: SpreadKind): boolean {
   return spread !== null && spread.p99_ms > ALLOWED_MS[kind];
 }

@@ -39,7 +39,7 @@ export function IncidentsPage({ query }: PageProps) {
   );
 }
 
-/** The number of open incidents; a blank line until it is known, so that nothing moves. */
+/** Returns the number of open incidents; a blank line until it is known, so that nothing moves. */
 function countOpen(): string {
   if (monitors.value === null) return '\u00a0';
   const { size } = openIncidents.value;
@@ -50,7 +50,7 @@ function Listing({ found, filter, isLoading }: { found: Found; filter: Filter; i
   const list = useRef<HTMLDivElement>(null);
   useRowKeys(list, 'incident');
   const { open, resolved, next, hasMoreOpen } = found;
-  // The search for a page can end before the first that matches.
+  // The search for a page can end before its first match.
   if (open.length + resolved.length === 0 && next === null) return <Nothing isNarrow={isNarrow(filter)} />;
   return (
     <div ref={list} class="flex flex-col gap-6">
@@ -169,7 +169,7 @@ function IncidentRow({ incident }: { incident: Incident }) {
           dateTime={new Date(incident.started_at * 1000).toISOString()}
           title={formatDateTime(incident.started_at)}
         >
-          {/* The day of a resolved one is the heading above. */}
+          {/* The heading above shows the day of a resolved one. */}
           {isOpen ? formatShort(incident.started_at) : formatMoment('minutes', incident.started_at)}
         </time>
       </span>
@@ -177,7 +177,7 @@ function IncidentRow({ incident }: { incident: Incident }) {
   );
 }
 
-/** The names of up to three locations, or their number. */
+/** Names up to three locations, or their number. */
 function formatLocations(names: readonly string[]): string {
   return names.length <= 3 ? names.join(', ') : `${names.length} locations`;
 }

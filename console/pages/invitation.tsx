@@ -76,7 +76,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
         });
         await loadSession();
       } catch (failure) {
-        // Without a connection nothing was sent.
+        // Without a connection the request was never sent.
         if (!hasNoAnswer(failure) || !navigator.onLine) throw failure;
         throw new Failure('the connection was lost. You may have joined: try to sign in', { status: 0 });
       }

@@ -93,7 +93,7 @@ function NoWindows() {
 
 const ORDER = { active: 0, scheduled: 1, ended: 2 } as const;
 
-/** What is in progress, then what comes first, then what was planned last. */
+/** Compares windows: first those in progress, then the next ones, then the latest that ended. */
 function compare(a: MaintenanceWindow, b: MaintenanceWindow): number {
   if (a.status !== b.status) return ORDER[a.status] - ORDER[b.status];
   if (a.status === 'ended') return b.starts_at - a.starts_at;
@@ -149,10 +149,10 @@ function whenOf({ status, current, next }: MaintenanceWindow): string {
 
 type Occurrence = Schemas['MaintenanceOccurrence'];
 
-/** A day of the calendar, `2026-11-30`, from and to a Unix second, with what takes place on it. */
+/** A day of the calendar, `2026-11-30`, from and to a Unix second, with its occurrences. */
 type Day = { date: string; from: number; to: number; isOfMonth: boolean; occurrences: readonly Occurrence[] };
 
-/** Occurrences that a cell has room for. */
+/** Most occurrences that a cell has room for. */
 const SHOWN = 4;
 
 const POLL_MS = 60_000;
@@ -204,7 +204,7 @@ export function Calendar({ month: wanted }: { month: string }) {
   );
 }
 
-/** The days of a month with those that fill up its weeks, and the one after them. */
+/** Returns the days of a month with those that complete its weeks, and the day after them. */
 function datesOf(month: string): string[] {
   const first = Date.parse(`${month}-01`);
   const weekday = (new Date(first).getUTCDay() + 6) % 7;
@@ -301,7 +301,7 @@ function Entry({ occurrence, beginsHere }: { occurrence: Occurrence; beginsHere:
   );
 }
 
-/** On a phone: the days of the month on which anything takes place. */
+/** On a phone: the days of the month that have occurrences. */
 function Agenda({ days, today }: DaysProps) {
   const busy = days.filter(({ isOfMonth, occurrences }) => isOfMonth && occurrences.length > 0);
   if (busy.length === 0) return <p class="py-6 text-center text-sm text-soft">No maintenance in this month.</p>;

@@ -28,7 +28,7 @@ function Watched({ agent }: { agent: Agent }) {
     async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors,
     [agent.id],
   );
-  // An agent's monitors change with their settings and their number, which the rows report.
+  // The list of an agent's monitors changes with their settings and their number, which the rows report.
   const version = useComputed(
     () =>
       monitors.value &&

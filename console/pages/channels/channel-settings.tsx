@@ -73,7 +73,7 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
 
 type ChannelFields = Schemas['ChannelPatch'];
 
-/** The fields of the form as the channel has them. */
+/** Returns the fields of the form as the channel has them. */
 function fieldsOf(channel: Channel): ChannelFields {
   return {
     name: channel.name,
@@ -142,12 +142,12 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const save = () =>
     form.submit({ name: required(name.trim(), 'Enter a name'), ...judgeRoute(route) }, async () => {
       const path = { id: channel.id };
-      // What is typed from here on is not saved.
+      // Input typed from here on is not saved.
       const sent = fields();
       const present = await api.get('/channels/{id}', { path });
       const { changes, theirs } = joinChanges(saved.current, sent, fieldsOf(present));
       if (theirs !== null) {
-        // The next save goes ahead.
+        // So that the next save goes ahead.
         saved.current = { ...saved.current, ...theirs };
         throw staleFailure('this channel');
       }
@@ -233,7 +233,7 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   );
 }
 
-/** Some usual choices, and the one that the channel has. */
+/** Returns some usual choices, and that of the channel. */
 function groupingOptions(seconds = 0): { value: string; label: string }[] {
   const choices = [...new Set([0, 10, 30, 60, 300, seconds])].toSorted((a, b) => a - b);
   return choices.map((choice) => ({

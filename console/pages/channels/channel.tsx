@@ -110,7 +110,7 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
       toast(enabled ? 'Channel enabled' : 'Channel disabled: no alerts are sent to it');
     });
   const isConnected = channel.status === 'connected';
-  // A stray key must not notify anyone.
+  // An accidental key press must not notify anyone.
   const testByKey = async () => {
     const title = `Send a test to ${channel.name}?`;
     if (await confirm({ title, text: 'It is marked as a test.', action: 'Send a test', tone: 'primary' })) await test();
@@ -287,13 +287,13 @@ export function AddressField({ address, onAddress, error }: AddressProps) {
   );
 }
 
-/** What is wrong with an address; null if nothing. */
+/** Returns the error of an address; null if there is none. */
 export function judgeAddress(address: string): string | null {
   if (address.trim() === '') return 'Enter an email address';
   return parseEmailAddress(address).ok ? null : 'Enter one address, like oncall@example.com';
 }
 
-/** What to do after a confirmation was sent. */
+/** Instructions after a confirmation was sent. */
 export function EmailSteps({ id, address }: { id: string; address: string | undefined }) {
   return (
     <>

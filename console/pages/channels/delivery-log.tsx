@@ -105,7 +105,10 @@ function ReplayDialog({
 }
 
 type Delivery = Schemas['Delivery'];
-/** `next` is the cursor of older deliveries, null if there are none; `canReplay`: an alert may have failed. */
+/**
+ * A page of deliveries. `next` is the cursor of older ones, null if there are none; `canReplay`: an alert may have
+ * failed.
+ */
 type Found = { deliveries: readonly Delivery[]; next: string | null; canReplay: boolean };
 
 const OUTCOME_CHOICES = [
@@ -118,12 +121,12 @@ const EVENT_CHOICES = [
 ];
 
 /**
- * The interval of reloads in milliseconds, shorter while a delivery is under way. The stream does not report
- * deliveries, because an alert storm would flood it.
+ * Interval of reloads in milliseconds, shorter while a delivery is under way. The stream does not report deliveries,
+ * because an alert storm would flood it.
  */
 const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 
-/** So many of the newest failed deliveries are asked whether one is an alert: tests are not sent again. */
+/** Number of the newest failed deliveries among which an alert is searched: tests are not sent again. */
 const FAILED_LOOKED_AT = 20;
 
 /** The deliveries of a channel in the last 30 days, with their outcomes. */
@@ -155,7 +158,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   );
   const isBusy = load.value.value?.deliveries.some(isUnderWay) ?? false;
   useReload(load, ['incident', 'channel', 'agent']);
-  // The channel is loaded again after a test, which the stream does not report either.
+  // A test reloads the channel; the stream does not report its delivery either.
   const isFirst = useRef(true);
   useEffect(() => {
     if (!isFirst.current) void load.reload();
@@ -279,7 +282,7 @@ function Outcome({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** The address of this page with a delivery opened. */
+/** Returns the address of this page with a delivery opened. */
 function withDelivery(id: string): string {
   const { path, query } = route.value;
   return `${path}?${new URLSearchParams({ ...query, delivery: id }).toString()}`;

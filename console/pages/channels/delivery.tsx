@@ -16,7 +16,7 @@ import { EVENTS, OutcomeBadge, describeOutcome, isHeld, isUnderWay, type Channel
 type Delivery = Schemas['DeliveryDetail'];
 type Attempt = Schemas['DeliveryAttempt'];
 
-/** The interval of reloads in milliseconds while it is under way, and while it waits. */
+/** Interval of reloads in milliseconds while a delivery is under way, and while it waits. */
 const POLL_MS = { busy: 2000, quiet: 15_000 } as const;
 
 const ENDS: Record<NonNullable<Attempt['outcome']>, { label: string; tone: 'good' | 'warning' | 'bad' }> = {
@@ -74,7 +74,7 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
   );
 }
 
-/** `Down: Shop`, `Agent offline: home-lab`; the event alone where it has neither monitor nor agent. */
+/** Returns a title like `Down: Shop` or `Agent offline: home-lab`; the event alone without monitor and agent. */
 function titleOf({ event, monitor_name: monitor, agent_name: agent, drill_id: drill }: Delivery): string {
   const name = monitor ?? agent;
   if (drill !== undefined) return `Drill: ${EVENTS[event]}: ${name ?? ''}`;
@@ -93,7 +93,7 @@ function Shown({ delivery }: { delivery: Delivery }) {
             next attempt <Deadline at={next} />
           </span>
         )}
-        {/* Without the time of the next attempt, which is another one every few seconds. */}
+        {/* Without the time of the next attempt, which changes every few seconds. */}
         <span class="sr-only" role="status">
           {[label, why].filter(Boolean).join(': ')}
         </span>
@@ -147,7 +147,7 @@ function Shown({ delivery }: { delivery: Delivery }) {
 
 const LINK = 'relative underline underline-offset-2 hover:text-accent';
 
-/** What a delivery is about, in a table whose rows are links: its monitor with the incident, or its agent. */
+/** The subject of a delivery, in a table whose rows are links: its monitor with the incident, or its agent. */
 export function DeliverySubject({ delivery }: { delivery: Schemas['Delivery'] }) {
   if (delivery.monitor_id === null) return <AgentName delivery={delivery} />;
   return (

@@ -14,7 +14,7 @@ import type { Channel } from './words.tsx';
 type Message = Schemas['MessagePreview'];
 type Kind = Message['kind'];
 
-/** The label of each kind of message, and why a channel may not send it; the rules, where that is left out. */
+/** Label of each kind of message, and why a channel may not send it; by default because of the rules. */
 const KINDS: Record<Kind, { label: string; off?: string }> = {
   down: { label: 'Down' },
   up: { label: 'Recovered' },
@@ -208,7 +208,7 @@ function RequestShown({ request: { method, url, headers, body, cut } }: { reques
   );
 }
 
-/** The object or list of a JSON text; null where it is none. */
+/** Returns the object or list of a JSON text; null if there is none. */
 function parse(body: string): object | null {
   try {
     const value: unknown = JSON.parse(body);
@@ -243,7 +243,10 @@ function Fold({ title, children }: { title: string; children: ComponentChildren 
   );
 }
 
-/** Elements of messages, and what each is shown as: a heading would be the page's own, a link would lead nowhere. */
+/**
+ * Elements of messages, and their replacements: a heading would belong to the page's outline, a link would lead
+ * nowhere.
+ */
 const SHOWN_AS: Readonly<Record<string, string>> = {
   a: 'span',
   b: 'b',
@@ -258,8 +261,8 @@ const SHOWN_AS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The HTML of a message as elements of the page: those that are known, with their styles, and the text of all others.
- * Nothing of it is loaded, followed or run.
+ * Shows the HTML of a message as elements of the page: known elements with their styles, and the text of all others.
+ * Nothing in it is loaded, followed or run.
  */
 function SafeHtml({ html, label, class: extra = '' }: { html: string; label: string; class?: string }) {
   const body = useMemo(() => {
@@ -274,7 +277,7 @@ function SafeHtml({ html, label, class: extra = '' }: { html: string; label: str
   );
 }
 
-/** What mail programs do of themselves, and the styles of the page undo. */
+/** Default styles of mail programs, which the page's styles remove. */
 const STYLES: Readonly<Record<string, string>> = {
   a: 'underline underline-offset-2',
   h1: 'font-bold',

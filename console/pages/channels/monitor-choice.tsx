@@ -9,7 +9,7 @@ import { TextField } from '../../parts/field.tsx';
 import { judgeTags } from '../../parts/monitors.ts';
 import { StatusMark } from '../../parts/status.tsx';
 
-/** The most monitors that are listed; the search finds the others. */
+/** Most monitors that are listed; the search finds the others. */
 const SHOWN = 100;
 
 /** Finds the monitors whose name or target contains all words of a text. */
@@ -24,7 +24,7 @@ type MonitorDialogProps = {
   onClose: () => void;
   onChosen: (id: string) => void;
   title?: string;
-  /** What comes of the choice. */
+  /** The effect of the choice. */
   text?: string;
   isOffered?: (monitor: Monitor) => boolean;
   error?: string | null;
@@ -84,7 +84,7 @@ export function MonitorDialog({
   );
 }
 
-/** A list of monitors with checkboxes; those that were checked at first come first. */
+/** A list of monitors with checkboxes; initially checked ones come first. */
 function MonitorTicks({
   chosen,
   none,
@@ -92,7 +92,7 @@ function MonitorTicks({
   error,
 }: {
   chosen: readonly string[];
-  /** What it means that none is chosen. */
+  /** The effect of choosing none. */
   none: string;
   onChosen: (ids: string[]) => void;
   error?: string | null | undefined;
@@ -150,25 +150,25 @@ function Beyond({ found }: { found: number }) {
   ) : null;
 }
 
-/** The monitors whose alerts a channel receives: all, or those of `ids` and those with any, or all, of the tags. */
+/** Monitors whose alerts a channel receives: all, or those of `ids` and those with any, or all, of the tags. */
 export type Route = { all: boolean; ids: readonly string[]; tags: string; needsAllTags: boolean };
 
-/** The route of a channel as it is stored. */
+/** Returns the route of a channel as it is stored. */
 export function routeOf({ all_monitors: all, monitor_ids: ids, monitor_tags: tags }: Schemas['Channel']): Route {
   return { all, ids, tags: (tags?.any ?? tags?.all ?? []).join(', '), needsAllTags: tags?.all !== undefined };
 }
 
-/** Finds what is wrong with a route, by the field of the API. */
+/** Finds the errors of a route, by the field of the API. */
 export function judgeRoute({ all, tags }: Route): { monitor_tags?: string | undefined } {
   return all ? {} : { monitor_tags: judgeTags(tags) };
 }
 
-/** The tags that a channel is routed by, in words; empty without any. */
+/** Returns the tags that a channel is routed by, in words; empty without any. */
 export function describeTags({ monitor_tags: tags }: Schemas['Channel']): string {
   return (tags?.any ?? tags?.all ?? []).join(tags?.all === undefined ? ' or ' : ' and ');
 }
 
-/** The route as the API takes it. */
+/** Converts a route to fields of the API. */
 export function routeBody({ all, ids, tags, needsAllTags }: Route): Partial<Schemas['ChannelCreate']> {
   const listed = sortTags(splitTags(tags));
   const wanted = needsAllTags ? { all: listed } : { any: listed };
@@ -185,12 +185,12 @@ type RoutingProps = {
   tagError?: string | null | undefined;
   legend?: string;
   none?: string;
-  /** Whether only monitors with all of the tags can be chosen. */
+  /** Whether the choice can be limited to monitors with all of the tags. */
   canNeedAllTags?: boolean;
 };
 
 /**
- * Chooses the monitors whose alerts a channel receives, or those of something else; `none` goes on after "No monitors
+ * Chooses the monitors whose alerts a channel receives, or those of another object; `none` follows "No monitors
  * selected".
  */
 export function Routing({

@@ -32,7 +32,7 @@ import { FOLLOWS, TYPES, reportsHint, testAlert, type ChannelType } from './word
 /** The order in which types are offered: webhooks need nothing from the operator. */
 const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack', 'email'];
 
-/** Chooses the type of a channel; the address stores it. */
+/** Chooses the type of a channel, which is part of the address. */
 function TypeChoice({ type }: { type: ChannelType }) {
   return (
     <fieldset class="mb-5 grid gap-2 sm:grid-cols-2">
@@ -83,7 +83,7 @@ export function ChannelNewPage({ query }: PageProps) {
     <Page title="New channel" back={BACK}>
       <div class="max-w-2xl" ref={box}>
         <TypeChoice type={type} />
-        {/* Where a type cannot be chosen, what was typed is kept for another one. */}
+        {/* If a type cannot be chosen, its input is kept for another one. */}
         <div hidden={needed !== null}>
           <ChannelForm type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
         </div>
@@ -93,7 +93,7 @@ export function ChannelNewPage({ query }: PageProps) {
   );
 }
 
-/** What the operator has to set up before a chat can be connected. */
+/** Settings that the operator needs before a chat can be connected. */
 const NEEDED: Record<Exclude<ChannelType, 'webhook'>, string> = {
   telegram: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME',
   slack: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
@@ -114,7 +114,7 @@ function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
 
 const EVERYTHING: Route = { all: true, ids: [], tags: '', needsAllTags: false };
 const NEW_WEBHOOK: WebhookDraft = { url: '', headers: [], format: formatDraftOf({}) };
-/** The input of a form in which nothing was changed: name, address, webhook, monitors, reports and maintenance. */
+/** Input of an unchanged form: name, address, webhook, monitors, reports and maintenance. */
 const UNTOUCHED = JSON.stringify(['', '', NEW_WEBHOOK, EVERYTHING, false, false]);
 
 const CHANNEL_TEXTS: FieldTexts = {
@@ -129,7 +129,7 @@ const CHANNEL_TEXTS: FieldTexts = {
 
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
   const name = useDraft('new channel name', '');
-  // Secrets of the receiver, so that no draft keeps them.
+  // Not a draft, because it contains secrets of the receiver.
   const webhook = useSignal<WebhookDraft>(NEW_WEBHOOK);
   const address = useDraft('new channel address', '');
   const route = useDraft<Route>('new channel routing', EVERYTHING);

@@ -28,7 +28,7 @@ const EVENTS = [
 
 const MINUTE_SECONDS = 60;
 
-/** A rule as it is typed: numbers in minutes, texts as they stand. */
+/** Input of a rule: numbers in minutes, texts unchanged. */
 type Draft = {
   events: readonly MonitorEvent[];
   tags: string;
@@ -53,7 +53,7 @@ const NEW_RULE: Draft = {
   timezone: 'UTC',
 };
 
-/** What the fields say where a rule cannot be saved, by their names in the API. */
+/** Errors of the fields when a rule cannot be saved, by their names in the API. */
 const TEXTS: Readonly<Record<string, string>> = {
   '': 'Never used: an earlier rule matches the same events and tags. Move it up or remove it.',
   after_seconds: 'Recoveries are never delayed. Choose another event as well',
@@ -64,7 +64,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'quiet.hours': 'Use a format like Mo-Su 22:00-07:00, and leave part of the week free',
 };
 
-/** The rules of a channel: as sentences for who reads, as a form for who may change them. */
+/** The rules of a channel: as sentences for viewers, as a form for users who may change them. */
 export function Rules({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
   return canWrite() ? <RulesForm channel={channel} onChanged={onChanged} /> : <Sentences channel={channel} />;
 }
@@ -86,7 +86,7 @@ export function Sentences({ channel: { rule_sentences: sentences = [] } }: { cha
   );
 }
 
-/** What was typed, and the rules that it began with; an earlier release kept neither under these names. */
+/** Typed input, and the rules that it began with; an earlier release stored neither under these names. */
 type KeptRules = { from?: SentRule[]; drafts?: readonly Draft[] };
 
 function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
@@ -161,7 +161,7 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
   );
 }
 
-/** Alerts of a preview that are listed. */
+/** Most alerts of a preview that are listed. */
 const MAX_LISTED = 20;
 
 function Preview({ preview: { sent, not_sent: notSent, alerts } }: { preview: Schemas['RulesPreview'] }) {
@@ -288,7 +288,7 @@ function RuleFields({ number, draft, problem, onChange, onRemove }: FieldsProps)
   );
 }
 
-/** Finds what is wrong with each rule, by its number and field: first what cannot be read as a number. */
+/** Finds the errors of each rule, by its number and field: first the texts that are no numbers. */
 function judge(drafts: readonly Draft[]): Record<string, string | null> {
   const found: Record<string, string | null> = {};
   for (const [index, draft] of drafts.entries()) {
@@ -308,7 +308,7 @@ function judge(drafts: readonly Draft[]): Record<string, string | null> {
   return found;
 }
 
-/** Judges minutes by the seconds that they are: the API takes whole ones, up to a day. */
+/** Judges minutes by their seconds: the API takes whole ones, up to a day. */
 function judgeMinutes(text: string, leastSeconds: number): string | undefined {
   if (text.trim() === '') return undefined;
   const seconds = secondsOf(text);
@@ -318,7 +318,7 @@ function judgeMinutes(text: string, leastSeconds: number): string | undefined {
     : `${leastSeconds / MINUTE_SECONDS} to 1440 minutes`;
 }
 
-/** The seconds of minutes as they are typed, such as 2.5 or, for 100 seconds, 1.6667. */
+/** Converts typed minutes to seconds, such as 2.5 or, for 100 seconds, 1.6667. */
 function secondsOf(minutes: string): number {
   return Math.round(Number(minutes) * MINUTE_SECONDS);
 }
@@ -333,7 +333,7 @@ function judgeNumber(text: string, least: number, most: number): string | undefi
 
 type SentRule = ChannelRule & { events?: MonitorEvent[]; tags?: string[] };
 
-/** The stored rules of a channel, as the form would send them. */
+/** Returns the stored rules of a channel, as the form would send them. */
 function sentRules({ rules = [] }: Channel): SentRule[] {
   return rules.map(draftOf).map(ruleOf);
 }

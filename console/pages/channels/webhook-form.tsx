@@ -55,7 +55,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
       await api.patch('/channels/{id}/webhook', { path, body: sent });
       if ('preset' in sent) known.current = format;
       testAlert.set();
-      // What was typed meanwhile is not stored, and stays.
+      // Input typed meanwhile is not stored, and stays.
       const { url, headers } = webhook.value;
       webhook.value = {
         ...webhook.value,
@@ -88,7 +88,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
   );
 }
 
-/** A header once it is saved: its value is not shown any more. */
+/** Returns a header as it is after a save: its value is no longer shown. */
 function storedOf({ name, kind }: HeaderDraft): HeaderDraft[] {
   return kind === 'removed' || name.trim() === ''
     ? []
@@ -102,14 +102,14 @@ function hideSecrets({ headers = {}, url, ...format }: { url?: string; headers?:
   return { ...format, ...address, ...(hidden.length > 0 && { headers: Object.fromEntries(hidden) }) };
 }
 
-/** Where a webhook's deliveries go, and what they carry. */
+/** Address, format and headers of a webhook. */
 export type WebhookDraft = { url: string; format: FormatDraft; headers: readonly HeaderDraft[] };
 
 type WebhookFieldsProps = {
   webhook: WebhookDraft;
   onWebhook: (webhook: WebhookDraft) => void;
   problem: (field: string) => string | undefined;
-  /** The host of the stored URL, which an empty field keeps; null for a new webhook. */
+  /** Host of the stored URL, which an empty field keeps; null for a new webhook. */
   storedHost: string | null;
 };
 
@@ -148,15 +148,15 @@ export function WebhookFields({ webhook, onWebhook, problem, storedHost }: Webho
   );
 }
 
-/** The field under which the list of headers asks for the error of the whole. */
+/** Field under which the list of headers requests the error of the whole list. */
 const LIST_FIELD = 'check_spec.request.headers';
 
-/** How the form names the body of a template. */
+/** Name of a template's body in the form. */
 const TEMPLATE_FIELD = 'the body';
 
-/** What the fields say where the API refuses them. */
+/** Errors of fields that the API refuses. */
 export const WEBHOOK_TEXTS: FieldTexts = {
-  // `test delivery failed: ...`, which is about the URL, unless it names the template.
+  // `test delivery failed: ...` is about the URL, unless it names the template.
   test: (sentence) => capitalize(sentence.replace('template.body', TEMPLATE_FIELD)),
   template: 'One of the fields of the template is not accepted',
   preset: 'Choose one of the formats',
@@ -170,7 +170,7 @@ export const WEBHOOK_TEXTS: FieldTexts = {
       : 'One of the headers is not accepted',
 };
 
-/** Finds what is wrong with a webhook's fields; an empty URL is a problem of a new one only. */
+/** Finds the errors of a webhook's fields; an empty URL is an error only for a new one. */
 export function judgeWebhook({ url, headers, format }: WebhookDraft, isNew: boolean): Record<string, string | null> {
   const { [LIST_FIELD]: count, ...rows } = judgeHeaders(headers, MAX_WEBHOOK_HEADERS);
   const reserved = headers.findIndex(({ name }) => findHeadersProblem({ [name.trim()]: '' }) !== null);
@@ -191,23 +191,23 @@ function judgeUrl(text: string, isNew: boolean): string | null {
   return url.username === '' && url.password === '' ? null : 'Leave out the user name and password';
 }
 
-/** The headers of a new webhook, as they are sent. */
+/** Returns the headers of a new webhook, as they are sent. */
 export function sentHeaders(headers: readonly HeaderDraft[]): Record<string, string> {
   return Object.fromEntries(
     headers.flatMap(({ name, value, kind }) => (kind === 'secret' && name.trim() !== '' ? [[name.trim(), value]] : [])),
   );
 }
 
-/** The change of a stored webhook's headers, as it is sent: null removes one. */
+/** Returns the change of a stored webhook's headers, as it is sent: null removes one. */
 function changedHeaders(headers: readonly HeaderDraft[]): Record<string, string | null> {
   const removed = headers.flatMap(({ name, kind }) => (kind === 'removed' ? [[name, null] as const] : []));
   return { ...Object.fromEntries(removed), ...sentHeaders(headers) };
 }
 
-/** The format of a webhook as it is being chosen; the template is kept while another one is chosen. */
+/** Chosen format of a webhook; the template is kept while another format is chosen. */
 type FormatDraft = { choice: 'signed' | 'template' | WebhookPreset; template: WebhookTemplate };
 
-/** What each receiver is called, and what its URL looks like. */
+/** Name of each receiver, and a sample of its URL. */
 const RECEIVERS: Record<WebhookPreset, { label: string; url: string; hint: string }> = {
   alertmanager: {
     label: 'Alertmanager',
@@ -261,21 +261,21 @@ const TEMPLATE: WebhookTemplate = {
   body: '{\n  "title": {{ title | json }},\n  "text": {{ text | json }},\n  "url": {{ url | json }}\n}',
 };
 
-/** The stored format of a channel, to be changed; that of a new one without a channel. */
+/** Returns the stored format of a channel, to be changed; without a channel that of a new one. */
 export function formatDraftOf({ preset, template }: Partial<Pick<Channel, 'preset' | 'template'>>): FormatDraft {
   if (template === undefined) return { choice: preset ?? 'signed', template: TEMPLATE };
   const { method, content_type: contentType, body } = template;
   return { choice: 'template', template: { method, contentType, body } };
 }
 
-/** The address that a format asks for: an example, and what it is. */
+/** Returns an example of the address that a format requires, and its description. */
 function addressOf({ choice }: FormatDraft): { url: string; hint: string } {
   return choice === 'signed' || choice === 'template'
     ? { url: 'https://example.com/spotcheck', hint: 'Must respond with 2xx within 8 seconds.' }
     : RECEIVERS[choice];
 }
 
-/** The format as the API takes it, both of its fields named. */
+/** Converts the format to fields of the API, always both of them. */
 export function sentFormat({ choice, template }: FormatDraft) {
   if (choice === 'signed') return { preset: null, template: null };
   if (choice !== 'template') return { preset: choice, template: null };
@@ -289,7 +289,7 @@ type FormatProps = {
   problem: (field: string) => string | undefined;
 };
 
-/** The choice of a format, and the fields of a template of one's own. */
+/** The choice of a format, and the fields of a custom template. */
 function FormatFields({ format, onFormat, problem }: FormatProps) {
   const { choice, template } = format;
   const onTemplate = (change: Partial<WebhookTemplate>) =>

@@ -20,7 +20,7 @@ export const TYPES: Record<ChannelType, { label: string; text: string }> = {
   email: { label: 'Email', text: 'Messages to one address' },
 };
 
-/** The destination of a channel: a webhook's host, a chat's name or an address; null if it is unknown. */
+/** Returns the destination of a channel: a webhook's host, a chat's name or an address; null if it is unknown. */
 export function destinationOf({
   type,
   url_host: host,
@@ -34,14 +34,14 @@ export function destinationOf({
   return parts.length === 0 ? null : parts.join(' · ');
 }
 
-/** What a channel does with reports. */
+/** Describes how a channel sends reports. */
 export function reportsHint(type: ChannelType): string {
   return type === 'email'
     ? 'Sends weekly and monthly reports to the address.'
     : 'Posts weekly and monthly reports to the chat.';
 }
 
-/** A badge with the state of a channel; what keeps alerts from arriving comes first. */
+/** A badge with the state of a channel; reasons why alerts do not arrive come first. */
 export function ChannelState({ channel }: { channel: Channel }) {
   if (!channel.enabled) return <Badge>Disabled</Badge>;
   if (channel.status === 'pending') return <Badge tone="warning">{pendingLabel(channel)}</Badge>;
@@ -93,7 +93,7 @@ export function EventOf({ event, at, exact = false }: { event: DeliveryEvent; at
   );
 }
 
-/** What an alert waits or waited for, by `held_by`. */
+/** Reasons why an alert waits or waited, by `held_by`. */
 const HOLDS: Readonly<Record<string, string>> = {
   maintenance: 'maintenance',
   mute: 'muted',
@@ -105,7 +105,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   flapping: 'unstable monitor',
 } satisfies Record<NonNullable<Schemas['Delivery']['held_by']>, string>;
 
-/** Of a delivery: what became of it, what it waits or waited for, and until when. */
+/** Outcome of a delivery, the reason why it waits or waited, and until when. */
 export type DeliveryResult = {
   outcome: DeliveryOutcome;
   attempt_count: number;
@@ -114,14 +114,14 @@ export type DeliveryResult = {
   next_attempt_at?: number | null;
 };
 
-/** Whether a delivery waits for something else than its next attempt. */
+/** Reports whether a delivery waits for something other than its next attempt. */
 export function isHeld({ outcome, attempt_count: attempts, held_by: holder }: DeliveryResult): boolean {
   return outcome === 'pending' && attempts === 0 && holder !== undefined;
 }
 
 /**
- * The outcome of a delivery in a word, and what it waits or waited for; an empty `why` without that. What was not sent
- * may be in a digest or in the alert of another monitor, or over: the API does not say which.
+ * Returns the outcome of a delivery in a word, and the reason why it waits or waited; `why` is empty without one. An
+ * unsent alert may be in a digest, in the alert of another monitor, or over: the API does not distinguish these.
  */
 export function describeOutcome(delivery: DeliveryResult): { label: string; why: string } {
   const { outcome, attempt_count: attempts, held_by: holder, next_attempt_at: next = null } = delivery;
@@ -133,7 +133,9 @@ export function describeOutcome(delivery: DeliveryResult): { label: string; why:
   return attempts > 0 ? { label: 'Skipped (newer event)', why: '' } : { label: OUTCOMES.superseded.label, why };
 }
 
-/** A badge with the outcome of a delivery, what it waits or waited for, and the attempts if there were several. */
+/**
+ * A badge with the outcome of a delivery, the reason why it waits or waited, and the attempts if there were several.
+ */
 export function OutcomeBadge({
   delivery,
   hidesAttempts = false,
@@ -155,29 +157,29 @@ export function OutcomeBadge({
   );
 }
 
-/** Whether a delivery changes within seconds, so that it is loaded again as soon. */
+/** Reports whether a delivery changes within seconds, so that it is reloaded as soon. */
 export function isUnderWay(delivery: DeliveryResult): boolean {
   const { outcome, next_attempt_at: next = null } = delivery;
   if (outcome !== 'pending') return false;
   return next === null ? !isHeld(delivery) : next <= clock.value + NEAR_SECONDS;
 }
 
-/** An attempt that is due so soon is as good as under way. */
+/** Time before an attempt in which it already counts as under way, in seconds. */
 const NEAR_SECONDS = 30;
 
-/** The channels of the account, kept up to date. */
+/** Returns the channels of the account, kept up to date. */
 export function useChannels(): Load<readonly Channel[]> {
   const load = useLoad(async (signal) => (await api.get('/channels', { signal })).channels, []);
   useReload(load, ['channel']);
   return load;
 }
 
-/** Whether alerts go to a channel at all: it is connected and enabled. */
+/** Reports whether alerts go to a channel at all: it is connected and enabled. */
 export function isActive({ enabled, status }: Channel): boolean {
   return enabled && status === 'connected';
 }
 
-/** Whether a channel gets the alerts of a monitor, by the rule of the service (`listRoutes`). */
+/** Reports whether a channel gets the alerts of a monitor, by the rule of the service (`listRoutes`). */
 export function isNotified(channel: Channel, { id, tags }: { id: string; tags: readonly string[] }): boolean {
   return isActive(channel) && (channel.all_monitors || channel.monitor_ids.includes(id) || isTagged(channel, tags));
 }
@@ -192,7 +194,7 @@ export function namesUnheld(channels: readonly Channel[], isConcerned: (channel:
   return ` Alerts to ${names.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''} are not held.`;
 }
 
-/** Channels that a hint names. */
+/** Most channels that a hint names. */
 const MAX_NAMED = 3;
 
 /** The label of `follows_maintenance`, and what it means. */
@@ -201,16 +203,18 @@ export const FOLLOWS = {
   hint: 'Also holds alerts while a parent monitor is down. If off, only the rules delay alerts.',
 } as const;
 
-/** Whether a channel that is not for all monitors gets the alerts of those with these tags. */
+/** Reports whether a channel that is not for all monitors gets the alerts of those with these tags. */
 export function isTagged({ monitor_tags: wanted }: Channel, tags: readonly string[]): boolean {
   if (wanted === null) return false;
   return matchesTags(tags, wanted.any === undefined ? { all: wanted.all ?? [] } : { any: wanted.any });
 }
 
-/** That a test alert has arrived: remembered where it was seen, for what is tested is sent beside the record. */
+/**
+ * Whether a test alert has arrived: stored in the browser that showed it, because some tests leave no delivery record.
+ */
 export const testAlert = new Remembered('test-alert');
 
-/** A warning that no channel gets alerts, with the next step; `children` says which. */
+/** A warning that no channel gets alerts, with the next step; `children` names the monitors. */
 export function UnnotifiedWarning({
   hasChannels = true,
   children,

@@ -115,7 +115,7 @@ export function follow<T extends { $ref?: string }>(description: Description, th
   return follow(description, { ...(description.components[group]?.[name] as T), ...own });
 }
 
-/** Whether an operation contains the searched text. */
+/** Reports whether an operation contains the searched text. */
 export function isFound(
   { method, path, server, summary, operationId, description = '', parameters }: Operation,
   words: readonly string[],
@@ -128,7 +128,7 @@ export function isFound(
 /** The kind of credential that an operation takes. */
 export type Credential = 'token' | 'session' | 'agent' | 'none';
 
-/** The credential that an operation requires. */
+/** Returns the credential that an operation requires. */
 export function credentialOf({ security }: Operation): Credential {
   if (security === undefined) return 'token';
   if (security.some((each) => 'session' in each)) return 'session';
@@ -147,11 +147,11 @@ type SampleRequest = {
   headers: readonly (readonly [name: string, value: string])[];
   /** JSON; null = none. */
   body: string | null;
-  /** The file that curl keeps the session's cookie in, as it does of others; null = no session is involved. */
+  /** Whether curl reads or writes the session's cookie in a file; null = no session is involved. */
   cookies: { option: '-b' | '-c' } | null;
 };
 
-/** Code that calls an operation with an example of a body (undefined = none), ready to be run. */
+/** Returns code that calls an operation with an example of a body (undefined = none), ready to be run. */
 export function sampleOf(language: Language, operation: Operation, example: unknown): string {
   return WRITERS[language](requestOf(operation, example));
 }
@@ -186,7 +186,7 @@ function variableOf(parameters: readonly Parameter[], name: string): string {
   return name === 'id' && kind !== undefined ? `${kind.toUpperCase()}_ID` : name.toUpperCase();
 }
 
-/** The query with the required parameters only. */
+/** Returns the query with the required parameters only. */
 function queryOf(parameters: readonly Parameter[]): string {
   const names = parameters
     .filter((parameter) => parameter.in === 'query' && parameter.required === true)
@@ -211,7 +211,10 @@ function writeCurl({ method, url, headers, body, cookies }: SampleRequest): stri
   return parts.join(' \\\n  ');
 }
 
-/** Its samples read the environment, and the console does not: the rule about that looks for the whole expression. */
+/**
+ * Global of Node in samples. The console itself reads no environment, and a lint rule searches for the whole
+ * expression.
+ */
 const NODE_GLOBAL = `process`;
 
 const writePiece = ({ text, isVariable }: ReturnType<typeof piecesOf>[number]): string =>
@@ -242,7 +245,7 @@ function writePython({ method, url, headers, body }: SampleRequest): string {
     return pieces.some(({ isVariable }) => isVariable) ? `f"${whole}"` : `"${whole}"`;
   };
   return [
-    // Python's own names of JSON's words are others.
+    // Python has other names for true, false and null.
     ...(body === null ? [] : ['import json']),
     ...(needsEnvironment({ url, headers }) ? ['import os'] : []),
     'import urllib.request',
@@ -297,12 +300,12 @@ function writeGo({ method, url, headers, body }: SampleRequest): string {
 
 const GO_FAILURE = ['\tif err != nil {', '\t\tpanic(err)', '\t}'];
 
-/** Whether a request has variables. */
+/** Reports whether a request has variables. */
 function needsEnvironment({ url, headers }: Pick<SampleRequest, 'url' | 'headers'>): boolean {
   return [url, ...headers.map(([, value]) => value)].some((text) => text.includes('$'));
 }
 
-/** A text as its literal parts and the names of its variables. */
+/** Splits a text into its literal parts and the names of its variables. */
 function piecesOf(text: string): { text: string; isVariable: boolean }[] {
   return text
     .split(/\$([A-Z_]+)/)
@@ -314,7 +317,7 @@ function indent(text: string, by: string): string {
   return text.replaceAll('\n', `\n${by}`);
 }
 
-/** JSON as a literal of Python, indented by two spaces. */
+/** Formats JSON as a Python literal, indented by two spaces. */
 function pythonOf(value: unknown, by: string): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -46,7 +46,7 @@ const PARAMETER_LOCATIONS: Readonly<Record<string, string>> = {
   header: 'Headers',
 };
 
-/** The method of an operation, in its color; of what webhooks receive it is `event`. */
+/** The method of an operation, in its color; `event` for those that webhooks receive. */
 export function MethodName({ operation: { method, server } }: { operation: Operation }) {
   return (
     <span class={`shrink-0 font-mono text-xs font-semibold uppercase ${METHODS[method]}`}>
@@ -57,7 +57,9 @@ export function MethodName({ operation: { method, server } }: { operation: Opera
 
 type OperationProps = { description: Description; operation: Operation };
 
-/** One operation on a screen of its own: what it does and takes, and beside it code, examples and a way to try it. */
+/**
+ * One operation on a screen of its own: its effect and parameters, and beside them code, examples and a form to try it.
+ */
 export function OperationPart({ description, operation }: OperationProps) {
   const { path, summary, server, operationId } = operation;
   const heading = useFocus(operationId);
@@ -263,7 +265,7 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
 
 type NamedExample = { name: string; title: string; value: unknown };
 
-/** The examples of a request or response as JSON; empty if there are none. */
+/** Returns the examples of a request or response as JSON; empty if there are none. */
 function listExamples(description: Description, content: Content | undefined): NamedExample[] {
   return Object.entries(content?.['application/json']?.examples ?? {}).map(([name, raw]) => {
     const example: Example = follow(description, raw);

@@ -10,19 +10,19 @@ import { Badge } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
 import { credentialOf, type Operation, type Parameter } from './description.ts';
 
-/** The token that was typed, for all operations; it is gone when the page is loaded again, or the session ends. */
+/** The typed token, for all operations; it is discarded when the page is reloaded, or the session ends. */
 const token = signal('');
 session.subscribe((value) => {
   if (value === null) token.value = '';
 });
 
-/** How long an answer is waited for and read, in milliseconds: a stream has no end. */
+/** Time limit for waiting for a response and reading it, in milliseconds: a stream has no end. */
 const PATIENCE_MS = 10_000;
 
-/** The most of an answer that is read, in bytes. */
+/** Most bytes of a response that are read. */
 const MAX_READ = 200_000;
 
-/** What came back. `isCut`: there was more, or the answer took too long. */
+/** The response. `isCut`: it was longer, or took too long. */
 type Result = { status: number; durationMs: number; text: string; isCut: boolean };
 
 /** A form that sends an operation's request with a token, and shows the response. */
@@ -35,7 +35,7 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
   const problem = useSignal<string | null>(null);
   const outcome = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    // It comes below the button, which may be at the edge of the screen.
+    // The response appears below the button, which may be at the edge of the screen.
     if (result.value !== null || problem.value !== null) outcome.current?.scrollIntoView({ block: 'nearest' });
   }, [result.value, problem.value]);
   const inputs = parameters.filter((each) => each.in === 'path' || each.in === 'query');
@@ -113,7 +113,7 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
   );
 }
 
-/** A path and a query parameter may have the same name. */
+/** Returns a unique key: a path and a query parameter may have the same name. */
 function keyOf({ name, in: location }: Parameter): string {
   return `${location} ${name}`;
 }

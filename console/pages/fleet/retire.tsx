@@ -15,7 +15,7 @@ const NO_ONE = '';
 
 type RetireProps = { region: string; others: readonly string[]; onDone: () => void; onClose: () => void };
 
-/** A dialog that shows what retiring a region does to its monitors, and retires it. */
+/** A dialog that shows the effect of retiring a region on its monitors, and retires it. */
 export function Retire({ region, others, onDone, onClose }: RetireProps) {
   const target = useSignal(NO_ONE);
   const moveTo = target.value === NO_ONE ? null : target.value;

@@ -15,9 +15,9 @@ import { MonitorDialog } from '../channels/monitor-choice.tsx';
 export type Incident = Schemas['Incident'];
 
 /**
- * The filter of the list, as the address stores it; an empty string does not filter. `day` is a UTC day, `YYYY-MM-DD`:
- * the incidents that were open at some time of it. `from` and `to` are the first and the last day of a custom period,
- * in the user's zone: the incidents that were open at some time of these.
+ * Filter of the list, as stored in the address; an empty string does not filter. `day` is a UTC day, `YYYY-MM-DD`: the
+ * incidents that were open at some time of it. `from` and `to` are the first and the last day of a custom period, in
+ * the user's zone: the incidents that were open at some time of these.
  */
 export type Filter = {
   status: string;
@@ -60,7 +60,7 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
   };
 }
 
-/** Whether the filter leaves out anything. */
+/** Reports whether the filter excludes anything. */
 export function isNarrow({ status, acknowledged, monitorId, period, day, from, to, cursor }: Filter): boolean {
   const parts = [status, acknowledged, monitorId, period === CUSTOM ? from + to : period, day, cursor];
   return parts.some((part) => part !== '');
@@ -100,12 +100,12 @@ export async function findIncidents(
   };
 }
 
-/** A wall time in the user's zone as Unix seconds. */
+/** Converts a wall time in the user's zone to Unix seconds. */
 function secondOf(wallTime: string): number {
   return Math.max(0, fromWallTime(wallTime, timeZone.value) ?? 0);
 }
 
-/** The first second of a UTC day; null if the text is none. */
+/** Returns the first second of a UTC day; null if the text is none. */
 function dayStart(day: string): number | null {
   return /^\d{4}-\d{2}-\d{2}$/.test(day) ? fromWallTime(`${day}T00:00:00`, 'UTC') : null;
 }

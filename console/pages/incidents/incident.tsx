@@ -19,7 +19,7 @@ import { EventOf, OutcomeBadge, isUnderWay } from '../channels/words.tsx';
 import { AnswerEvidence } from '../monitor/check-details.tsx';
 import { IncidentStatus, Notes, Timeline } from './timeline.tsx';
 
-/** How long deliveries are stored, in seconds. */
+/** Time for which deliveries are stored, in seconds. */
 const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** The deliveries of an incident; each links to the log of its channel. */
@@ -125,7 +125,7 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
   );
 }
 
-/** That alerts of the incident wait: its monitor is in maintenance or muted, or the incident is snoozed. */
+/** Notices that alerts of the incident wait: its monitor is in maintenance or muted, or the incident is snoozed. */
 function Quiet({ incident }: { incident: IncidentDetail }) {
   if (incident.status === 'resolved') return null;
   const monitor = monitors.value?.find(({ id }) => id === incident.monitor_id);
@@ -133,7 +133,7 @@ function Quiet({ incident }: { incident: IncidentDetail }) {
     <>
       <QuietUntil what="Monitor in maintenance" icon="maintenance" until={monitor?.maintenance?.ends_at} />
       <QuietUntil what="Monitor muted" icon="mute" until={monitor?.muted_until} />
-      {/* The button of those who may end it says so, too. */}
+      {/* Users who may end a snooze see it on their button. */}
       {!canWrite() && <QuietUntil what="Snoozed" icon="snooze" until={incident.snoozed_until} />}
     </>
   );
@@ -143,7 +143,7 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
   const action = useAction();
   const isAcknowledged = incident.acknowledged_at !== null;
   const isResolved = incident.status === 'resolved';
-  // An acknowledged incident that is over has nothing left to change.
+  // An acknowledged incident that is over cannot be changed.
   const canChange = canWrite() && !(isResolved && isAcknowledged);
   const change = () =>
     action.run(async () => {
@@ -168,10 +168,10 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       toast('Snooze ended');
       await reload();
     });
-  // Until the monitors are loaded it is taken to be there: a link that came later would push the page down.
+  // Until the monitors are loaded the monitor is assumed to exist: a link added later would push the page down.
   const isListed = monitors.value?.some(({ id }) => id === incident.monitor_id) ?? true;
   const isMonitorThere = isListed && incident.resolution !== 'deleted';
-  // A stray key must not say that someone is on it.
+  // An accidental key press must not announce that someone handles the incident.
   const changeByKey = async () => {
     const does = isAcknowledged ? 'Unacknowledge' : 'Acknowledge';
     const text = isAcknowledged

@@ -101,7 +101,7 @@ function Change({ transition }: { transition: Transition }) {
   );
 }
 
-/** Why a monitor is up although a location still sees it down. */
+/** The reason why a monitor is up although a location still reports it down. */
 function StillDown({ sources }: { sources: readonly Statement[] }) {
   const voting = sources.filter(({ standing: voteStatus }) => voteStatus === 'votes');
   const down = voting.filter(({ verdict }) => verdict === 'down').length;
@@ -182,7 +182,7 @@ function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
     await formAction.run(async () => {
       const path = { id: incidentId };
       await api.post('/incidents/{id}/notes', { path, body: { text: note }, creates: 'note' });
-      // What was typed meanwhile stays.
+      // Input typed meanwhile stays.
       if (text.value === note) text.value = '';
       void onChanged();
     });

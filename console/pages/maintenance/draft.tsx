@@ -8,34 +8,34 @@ import { toWallTime } from '../../parts/wall-time.ts';
 import type { Route } from '../channels/monitor-choice.tsx';
 
 export type MaintenanceWindow = Schemas['MaintenanceWindow'];
-/** The fields of the form as the API takes them. */
+/** Fields of the form as the API takes them. */
 export type Body = Schemas['MaintenanceWindowCreate'];
 
-/** How a window repeats; the first five are rules that the form makes. */
+/** How a window repeats; the form generates the rules of the first five. */
 export type Repeats = 'once' | 'daily' | 'weekly' | 'monthly' | 'monthly-weekday' | 'cron' | 'rrule';
 
-/** What the form of a window has: texts as they are typed. `start` is local time in `timezone`, `2026-11-30T02:00`. */
+/** Input of a window's form, as text. `start` is local time in `timezone`, `2026-11-30T02:00`. */
 export type WindowDraft = {
   name: string;
   description: string;
   startsNow: boolean;
   start: string;
   timezone: string;
-  /** How long it lasts, in units of so many seconds. */
+  /** Duration, in units of so many seconds. */
   length: string;
   unit: string;
   repeats: Repeats;
-  /** Each, every second day, week or month ... */
+  /** 1 for every day, week or month, 2 for every second one, and so on. */
   every: string;
   weekdays: readonly string[];
-  /** The last day, `2027-12-31`; empty for none. */
+  /** Last day, `2027-12-31`; empty for none. */
   lastDay: string;
   cron: string;
   rrule: string;
   route: Route;
   alerts: Schemas['MaintenanceAlerts'];
   isExcluded: boolean;
-  /** Minutes. */
+  /** In minutes. */
   settle: string;
 };
 
@@ -48,7 +48,7 @@ export const UNITS = [
   { value: '60', label: 'minutes' },
 ] as const;
 
-/** A new window: from the next full hour on, in the user's zone. */
+/** Creates a new window: from the next full hour on, in the user's zone. */
 export function newDraft(now: number): WindowDraft {
   const zone = timeZone.value;
   return {
@@ -72,7 +72,7 @@ export function newDraft(now: number): WindowDraft {
   };
 }
 
-/** A stored window as the form shows it. A rule that the form would make in the same way is shown by its parts. */
+/** Converts a stored window to input of the form. A rule that the form would generate is split into its parts. */
 export function draftOf(window: MaintenanceWindow): WindowDraft {
   const start = toWallTime(window.starts_at, window.timezone).replace(/:00$/, '');
   const unit = UNITS.find(({ value }) => window.duration_seconds % Number(value) === 0);
@@ -106,7 +106,7 @@ export function draftOf(window: MaintenanceWindow): WindowDraft {
   return { ...draft, repeats: made ?? draft.repeats };
 }
 
-/** The rule of a draft, as RFC 5545 writes it; null where it has none. */
+/** Returns the rule of a draft, as RFC 5545 writes it; null if it has none. */
 function ruleOf({ repeats, every, weekdays, lastDay, start, rrule }: WindowDraft): string | null {
   if (repeats === 'once' || repeats === 'cron') return null;
   if (repeats === 'rrule') return rrule.trim();
@@ -127,28 +127,28 @@ function ruleOf({ repeats, every, weekdays, lastDay, start, rrule }: WindowDraft
   return days[repeats] + interval + byDay[repeats] + until;
 }
 
-/** The chosen days of the week in order; that of the start where none is. */
+/** Returns the chosen days of the week in order; that of the start if none is chosen. */
 export function chosenWeekdays({ weekdays, start }: Pick<WindowDraft, 'weekdays' | 'start'>): readonly string[] {
   return weekdays.length === 0 ? [weekdayOf(start)] : WEEKDAYS.filter((day) => weekdays.includes(day));
 }
 
-/** Which of its weekday in its month a day is, from 1 to 5. */
+/** Returns the position of a day among the same weekdays of its month, from 1 to 5. */
 function nthOf(start: string): number {
   return Math.ceil(Number(start.slice(8, 10)) / 7);
 }
 
-/** The weekday of a local time, as RRULE writes it. */
+/** Returns the weekday of a local time, as RRULE writes it. */
 function weekdayOf(start: string): string {
   const day = new Date(`${start.slice(0, 10)}T00:00:00Z`).getUTCDay();
   return WEEKDAYS[(day + 6) % 7] ?? 'MO';
 }
 
-/** The length in whole seconds; NaN where it is no number. */
+/** Returns the length in whole seconds; NaN if it is no number. */
 function lengthOf({ length, unit }: WindowDraft): number {
   return Math.round(Number(length) * Number(unit));
 }
 
-/** What is wrong with a draft, by the fields of the API; null or undefined for nothing. */
+/** Finds the errors of a draft, by the fields of the API; null or undefined for none. */
 export function judgeWindow(draft: WindowDraft): Record<string, string | null> {
   const { route, repeats } = draft;
   const seconds = lengthOf(draft);
@@ -172,7 +172,7 @@ export function judgeWindow(draft: WindowDraft): Record<string, string | null> {
   };
 }
 
-/** A draft as the API takes it. */
+/** Converts a draft to the fields of the API. */
 export function bodyOf(draft: WindowDraft): Body {
   const { route, repeats } = draft;
   return {
@@ -192,12 +192,12 @@ export function bodyOf(draft: WindowDraft): Body {
   };
 }
 
-/** Only what takes place once can begin at the moment at which it is saved. */
+/** Reports whether a window begins when it is saved: only one that does not repeat can. */
 export function startsNow({ startsNow: isChosen, repeats }: WindowDraft): boolean {
   return isChosen && repeats === 'once';
 }
 
-/** What a PATCH sends of the changes to a window: a start belongs to its zone. */
+/** Adds the start or zone to the changes of a window for a PATCH: a start belongs to its zone. */
 export function withZone(changes: Partial<Body>, { starts_at: start, timezone }: Body): Partial<Body> {
   const isMoved = 'starts_at' in changes || 'timezone' in changes;
   return { ...changes, ...(isMoved && start !== undefined && { starts_at: start, timezone }) };
@@ -209,13 +209,13 @@ const STATUSES = {
   ended: { label: 'Ended', tone: 'plain' },
 } as const;
 
-/** Whether a window is in progress, to come, or over. */
+/** A badge that shows whether a window is in progress, to come, or over. */
 export function WindowStatus({ status }: Pick<MaintenanceWindow, 'status'>) {
   const { label, tone } = STATUSES[status];
   return <Badge tone={tone}>{label}</Badge>;
 }
 
-/** What becomes of alerts. */
+/** Effects of a window on alerts. */
 export const ALERTS: Readonly<Record<Schemas['MaintenanceAlerts'], { label: string; hint: string }>> = {
   hold: { label: 'Hold until the end', hint: 'Sent after the end for what is still down.' },
   drop: { label: 'Drop', hint: 'Never sent.' },
@@ -225,17 +225,17 @@ export const ALERTS: Readonly<Record<Schemas['MaintenanceAlerts'], { label: stri
 const DAY_NAMES = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 const NTH_NAMES = ['first', 'second', 'third', 'fourth', 'last'] as const;
 
-/** `Sunday` for `SU`. */
+/** Returns a weekday's name: `Sunday` for `SU`. */
 export function dayName(weekday: string): string {
   return DAY_NAMES[WEEKDAYS.findIndex((day) => day === weekday)] ?? weekday;
 }
 
-/** `the first Sunday`, of the month of a local time. */
+/** Returns the position of a local time's weekday in its month: `the first Sunday`. */
 export function nthWeekday(start: string): string {
   return `the ${NTH_NAMES[nthOf(start) - 1] ?? 'last'} ${dayName(weekdayOf(start))}`;
 }
 
-/** When a window takes place, in words: `Every 2 weeks on Monday and Sunday at 02:00 in Asia/Tokyo`. */
+/** Describes the times of a window: `Every 2 weeks on Monday and Sunday at 02:00 in Asia/Tokyo`. */
 export function describeTimes(window: MaintenanceWindow): string {
   const draft = draftOf(window);
   const { repeats, every, start, rrule } = draft;
@@ -244,7 +244,7 @@ export function describeTimes(window: MaintenanceWindow): string {
   const at = `at ${formatMoment('minutes', Date.parse(`${start}Z`) / 1000, 'UTC')}${zone}`;
   const each = (unit: string) => (every === '1' ? `Every ${unit}` : `Every ${every} ${unit}s`);
   const until = draft.lastDay === '' ? '' : `, until ${formatMoment('day', Date.parse(draft.lastDay) / 1000, 'UTC')}`;
-  // A day that is not the one of the start is no rule of the form, and common all the same.
+  // The form cannot generate a rule for another day than that of the start, but such rules are common.
   const [, nth = '', day = ''] = /^FREQ=MONTHLY;BYDAY=(-1|[1-4])([A-Z]{2})$/.exec(rrule) ?? [];
   switch (repeats) {
     case 'daily':
@@ -264,7 +264,7 @@ export function describeTimes(window: MaintenanceWindow): string {
   }
 }
 
-/** Which monitors a window is for: `all monitors`, `2 monitors, and tagged db`. */
+/** Describes the monitors of a window: `all monitors`, `2 monitors, and tagged db`. */
 export function describeMonitors({ all_monitors: all, monitor_ids: ids, tags }: MaintenanceWindow): string {
   if (all) return 'all monitors';
   const tagged = `tagged ${tags.join(' or ')}`;
@@ -272,7 +272,7 @@ export function describeMonitors({ all_monitors: all, monitor_ids: ids, tags }: 
   return ids.length === 0 ? `monitors ${tagged}` : `${count(ids.length, 'monitor')}, and those ${tagged}`;
 }
 
-/** From when to when: the end as a time alone where that is on the same day. */
+/** Formats a period: the end as a time alone if it is on the same day. */
 export function formatSpan({ starts_at: from, ends_at: to }: Schemas['MaintenanceTime'], zone?: string): string {
   const isSameDay = formatMoment('day', from, zone) === formatMoment('day', to, zone);
   return `${formatShort(from, zone)} – ${isSameDay ? formatMoment('minutes', to, zone) : formatShort(to, zone)}`;

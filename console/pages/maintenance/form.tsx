@@ -66,7 +66,7 @@ function EditWindow({ id }: { id: string }) {
   );
 }
 
-/** What the API says of a field, without its name. */
+/** Returns an error of the API without the name of its field. */
 const said = (sentence: string) => capitalize(sentence.replace(/^\w+ (must )?/, ''));
 
 const TEXTS: FieldTexts = {
@@ -82,16 +82,16 @@ const TEXTS: FieldTexts = {
   tags: 'At most 20 tags like env:prod',
 };
 
-/** What was typed, and the window that it began with; an earlier release kept neither under these names. */
+/** Typed input, and the window that it began with; an earlier release stored neither under these names. */
 type KeptDraft = { from?: Body; draft?: WindowDraft };
 
-/** Saves the changes of a window on top of what others changed meanwhile; `known` is what the form began with. */
+/** Saves the changes of a window on top of other people's changes; `known` is the form's initial value. */
 async function change({ id, known, sent }: { id: string; known: { current: Body }; sent: Body }) {
   const path = { id };
   const present = bodyOf(draftOf(await api.get('/maintenance-windows/{id}', { path })));
   const { changes, theirs } = joinChanges(known.current, sent, present);
   if (theirs !== null) {
-    // The next save goes ahead.
+    // So that the next save goes ahead.
     known.current = { ...known.current, ...theirs };
     throw staleFailure('this window');
   }
@@ -249,7 +249,7 @@ function TimeFields({ draft, set, form, isNew }: FieldsProps & { isNew: boolean 
   );
 }
 
-/** What the window does: to alerts, to uptime, and how long after its end. */
+/** The effects of the window: on alerts and uptime, and the time after its end. */
 function EffectFields({ draft, set, form }: FieldsProps) {
   const choices = Object.entries(ALERTS).map(([value, { label }]) => ({ value, label }));
   return (

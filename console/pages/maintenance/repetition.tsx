@@ -8,10 +8,10 @@ import { Card } from '../../parts/page.tsx';
 import { TimesIn, timeZone } from '../../parts/time.tsx';
 import { WEEKDAYS, chosenWeekdays, dayName, formatSpan, nthWeekday, type Repeats, type WindowDraft } from './draft.tsx';
 
-/** What a part of the form of a maintenance window gets: the draft, how to change it, and its problems. */
+/** Properties of a part of the form of a maintenance window: the draft, how to change it, and its errors. */
 export type FieldsProps = { draft: WindowDraft; set: (part: Partial<WindowDraft>) => void; form: JudgedForm };
 
-/** How a maintenance window repeats. */
+/** The repetition of a maintenance window. */
 export function RepetitionFields({ draft, set, form }: FieldsProps) {
   return (
     <>
@@ -46,7 +46,7 @@ const PERIODS: Partial<Record<Repeats, string>> = {
   'monthly-weekday': 'months',
 };
 
-/** What belongs to the repetition: a text, or the interval with the days of the week and the last day. */
+/** The fields of a repetition: a text, or the interval with the days of the week and the last day. */
 function RuleFields({ draft, set, form }: FieldsProps) {
   const { repeats } = draft;
   if (repeats === 'once') return null;
@@ -115,7 +115,7 @@ function WeekdayFields({ draft, set }: Pick<FieldsProps, 'draft' | 'set'>) {
               checked={chosen.includes(day)}
               onChange={(event) => {
                 toggle(day, event.currentTarget.checked);
-                // The last one stays.
+                // The last chosen day stays chosen.
                 event.currentTarget.checked = event.currentTarget.checked || chosen.join() === day;
               }}
               class="size-[1.125rem] accent-accent"
@@ -130,15 +130,15 @@ function WeekdayFields({ draft, set }: Pick<FieldsProps, 'draft' | 'set'>) {
 
 type Preview = Schemas['MaintenancePreview'];
 
-/** Names of monitors that are shown. */
+/** Most monitors whose names are shown. */
 const SHOWN = 10;
 
 /**
- * What a window would mean: when it takes place, for which monitors, and how many alerts it would have held. `body` is
- * null while the form is not complete.
+ * Previews a window: when it takes place, for which monitors, and how many alerts it would have held. `body` is null
+ * while the form is incomplete.
  */
 export function WindowPreview({ body, zone }: { body: Schemas['MaintenanceWindowCreate'] | null; zone: string }) {
-  // A name or a description changes nothing of it.
+  // Name and description do not affect the preview.
   const { answer, problem } = usePreview(body && { ...body, name: '-', description: '' }, (request) =>
     api.post('/maintenance-windows/preview', request),
   );

@@ -22,10 +22,10 @@ type Occurrence = Schemas['MaintenanceOccurrence'];
 
 const BACK = { label: 'Maintenance', href: PATHS.maintenance };
 
-/** Occurrences that are listed. */
+/** Most occurrences that are listed. */
 const SHOWN = 30;
 
-/** The page of one maintenance window: what it is, when it takes place, and what can be done about it. */
+/** The page of one maintenance window: its settings, its times, and buttons to change it. */
 export function WindowPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad(
@@ -41,7 +41,7 @@ export function WindowPage({ params }: PageProps) {
     [id],
   );
   useReload(load, ['maintenance'], (changed) => changed === id);
-  // Their names would move what is below them.
+  // Monitor names that load later would move the content below them.
   if (monitors.value === null && monitorsError.value === null) return <PageSkeleton />;
   return (
     <ObjectPage
@@ -53,7 +53,7 @@ export function WindowPage({ params }: PageProps) {
     >
       {({ window, occurrences }) => (
         <Page
-          // What is there while it loads does not move down below the actions: it goes.
+          // The key replaces the skeleton's elements, which would otherwise move down below the actions.
           key={id}
           title={window.name}
           back={BACK}
