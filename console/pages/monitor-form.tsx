@@ -13,7 +13,7 @@ import { MonitorForm } from './monitor-form/form.tsx';
 import { withFollowing, type Surroundings } from './monitor-form/problems.ts';
 import { TYPES } from './monitor-form/words.ts';
 
-/** The interval at which locations are loaded again, in milliseconds. */
+/** Interval at which locations are reloaded, in milliseconds. */
 const AGENTS_POLL_MS = 30_000;
 
 /**
@@ -35,7 +35,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
     [from],
   );
   const agents = useLoad((signal) => api.get('/agents', { query: { limit: 1000 }, signal }), []);
-  // Whether a location is heard from is judged by the clock, which goes on while the form is open.
+  // Whether a location counts as online depends on the clock, which goes on while the form is open.
   usePoll(agents, true, AGENTS_POLL_MS);
   if (!canWrite())
     return (
@@ -94,7 +94,7 @@ type Opening = {
   type: MonitorType;
 };
 
-/** What the form starts with: a stored monitor, a copy of one, or nothing but a type. */
+/** Creates the form's initial state: a stored monitor, a copy of one, or an empty draft of a type. */
 function openForm({ agents, channels, stored, isCopy, type }: Opening) {
   const surroundings: Surroundings = {
     minInterval: PLAN_LIMITS[signedIn().tenant.plan].minIntervalSeconds,
@@ -114,7 +114,7 @@ function leadOf({ name, type }: Schemas['MonitorDetail'], isCopy: boolean): stri
     : `${TYPES[type].label}. The type can’t be changed.`;
 }
 
-/** The type that a link asks for, `http` by default. */
+/** Returns the type that a link requests, `http` by default. */
 function typeOf(requested: string | undefined): MonitorType {
   return requested !== undefined && Object.hasOwn(TYPES, requested) ? (requested as MonitorType) : 'http';
 }

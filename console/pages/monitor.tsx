@@ -28,7 +28,7 @@ import { Dependencies, MonitorStatus } from './monitor/status.tsx';
 import { Uptime } from './monitor/uptime.tsx';
 import { useMonitor } from './monitor/use-monitor.ts';
 
-/** How soon a ping is listed, in milliseconds. */
+/** Interval at which the list of pings is polled, in milliseconds. */
 const PING_POLL_MS = 5000;
 
 const NEWEST: CheckChoice = { verdict: '', source: '', span: null };
@@ -51,7 +51,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   const { value: whole } = detail.value;
   const interval = row?.interval_seconds ?? 60;
   const isBeat = row?.type === 'heartbeat';
-  // A ping that changes nothing is announced by no event.
+  // No event announces a ping that changes nothing.
   const refreshMs = isBeat ? PING_POLL_MS : Math.min(60, Math.max(10, interval)) * 1000;
   const answer = stats.value.value;
   const at = Number(query['at'] ?? '');
@@ -79,18 +79,18 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   }, [status]);
   const newestAt = newest.checks.value?.[0]?.at;
   useEffect(() => {
-    // A ping moves what is expected next, which no event says.
+    // A ping changes the next expected one, which no event announces.
     if (isBeat && newestAt !== undefined) void detail.reload();
   }, [isBeat, newestAt]);
   if (isDeleted) return <Gone />;
   if (row === null || whole === null)
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
-  // Its warning would move what is below it.
+  // The channels' warning would move the content below it.
   if (channels.isLoading.value) return <PageSkeleton />;
   // The row from the stream is newer than the loaded details; it has no `muted_until` once a mute has ended.
   const { muted_until: _, ...details } = whole;
   const monitor = { ...details, ...row, ...(isBeat && { next_expected: whole.next_expected ?? null }) };
-  // A draft was never checked: there is nothing to show.
+  // A draft was never checked and has nothing to show.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(
     answer?.shown ?? shown,
@@ -107,7 +107,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         <Icon name="back" class="size-4" />
         Monitors
       </a>
-      {/* Without a connection the notice above the page says it. */}
+      {/* Without a connection the notice above the page explains it. */}
       {liveState.value !== 'away' && <Outdated load={[detail, incidents, stats, uptime, locations]} />}
       <MonitorStatus
         monitor={monitor}
@@ -171,7 +171,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   );
 }
 
-/** Says until when a monitor is in maintenance, and in which window; the row may be older than its end. */
+/** A notice of a monitor's maintenance, with its end and its window; the row may be older than its end. */
 function InMaintenance({ maintenance }: { maintenance: Schemas['CurrentMaintenance'] }) {
   const id = maintenance?.window_id ?? null;
   const window = useLoad(

@@ -26,7 +26,7 @@ import type { FormState } from './problems.ts';
 
 /** The channels that get a monitor's alerts: those for all monitors, and those that are chosen here. */
 export function Notify({ form: { draft, change, channels } }: { form: FormState }) {
-  // What all monitors, or its tags, route there is not chosen here.
+  // Routes for all monitors, or by tags, cannot be changed here.
   const tags = splitTags(draft.tags);
   const isRouted = (channel: Channel) => channel.all_monitors || isTagged(channel, tags);
   const isChosen = (channel: Channel) => isRouted(channel) || draft.channels.includes(channel.id);
@@ -78,7 +78,7 @@ export function Notify({ form: { draft, change, channels } }: { form: FormState 
   );
 }
 
-/** The channels that are chosen for a monitor; those for all monitors are not among them. */
+/** Returns the channels that are chosen for a monitor, without those for all monitors. */
 export function chosenChannels(channels: readonly Channel[], monitorId: string): readonly string[] {
   return channels.flatMap(({ id, all_monitors: isForAll, monitor_ids: ids }) =>
     !isForAll && ids.includes(monitorId) ? [id] : [],
@@ -86,8 +86,8 @@ export function chosenChannels(channels: readonly Channel[], monitorId: string):
 }
 
 /**
- * Adds a stored monitor to the channels of `after` and takes it from those of `before` alone. A channel that cannot be
- * changed is named in a toast: the monitor itself is saved by then.
+ * Adds a stored monitor to the channels of `after` and removes it from those of `before` alone. A channel that cannot
+ * be changed is named in a toast: the monitor itself is saved by then.
  */
 export async function saveChannels(
   monitorId: string,
@@ -97,7 +97,7 @@ export async function saveChannels(
   const removed = before.filter((id) => !after.includes(id));
   for (const id of [...added, ...removed]) {
     try {
-      // Its list as it is now: it may have changed since the form was opened.
+      // The channel's present list, which may have changed since the form was opened.
       const { monitor_ids: ids } = await api.get('/channels/{id}', { path: { id } });
       const others = ids.filter((each) => each !== monitorId);
       const body = { monitor_ids: added.includes(id) ? [...others, monitorId] : others };
@@ -113,7 +113,7 @@ const MODES = [
   { value: 'annotate', label: 'Mention it in alerts' },
 ] as const satisfies readonly { value: DependencyMode; label: string }[];
 
-/** The parents of this monitor, each with what it means for alerts when it is down. */
+/** The parents of this monitor, each with the effect on alerts when it is down. */
 export function Parents({ form: { draft, change, channels, problem } }: { form: FormState }) {
   const isChoosing = useSignal(false);
   const { parents } = draft;
@@ -164,7 +164,7 @@ export function Parents({ form: { draft, change, channels, problem } }: { form: 
 /** An uptime target that counts service hours alone. */
 export function ServiceHours({ form: { draft, change, problem } }: { form: FormState }) {
   const { sla } = draft;
-  // A new one is in the zone in which the user sees times.
+  // A new one starts in the user's time zone.
   const set = (part: Partial<ServiceHoursDraft>) =>
     change({ sla: { ...sla, timezone: sla.timezone || timeZone.value, ...part } });
   const isSet = sla.target !== '' || sla.hours !== '';

@@ -56,7 +56,7 @@ function VendorChoice({ form: { draft, change, problem, vendors } }: { form: For
   );
 }
 
-/** The fields of every monitor: target, name and interval, and what its type requires. */
+/** The fields of every monitor: target, name and interval, and those that its type requires. */
 export function Basics({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, monitor, vendors } = form;
   const { type } = draft;
@@ -148,7 +148,7 @@ function Target({ form }: { form: FormState }) {
   );
 }
 
-/** Chooses the type of a monitor; the arrow keys move between them. */
+/** Chooses the type of a monitor; the arrow keys move between the types. */
 export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type: MonitorType) => void }) {
   return (
     <fieldset class="min-w-0">
@@ -192,7 +192,7 @@ function ScheduleFields({ form: { draft, change, problem, judge, monitor } }: { 
   const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
   const isScheduled = heartbeat.cron.trim() !== '';
   const setCron = (cron: string) => {
-    // A schedule hides the interval, which must have no error then.
+    // A schedule hides the interval, which must then have no error.
     const isHiddenProblem = !isScheduled && judge().interval_seconds !== undefined;
     change({
       heartbeat: { ...heartbeat, cron },
@@ -238,7 +238,7 @@ function ScheduleFields({ form: { draft, change, problem, judge, monitor } }: { 
   );
 }
 
-/** When a schedule runs next, in its zone and in UTC; what is wrong with it is said where it is saved. */
+/** The next runs of a schedule, in its zone and in UTC; the schedule's own field shows its errors. */
 function NextRuns({ heartbeat }: { heartbeat: Draft['heartbeat'] }) {
   const { answer, problem } = usePreview(scheduleOf(heartbeat), (request) =>
     api.post('/monitors/schedule-preview', request),

@@ -9,7 +9,7 @@ import { defaultsOf, type Surroundings } from './problems.ts';
 /** The fields of a monitor outside `check_spec`; undefined ones are not sent. */
 type Fields = Omit<Schemas['MonitorPatch'], 'check_spec' | 'type'>;
 
-/** The body that creates a monitor; empty fields are left to the service. */
+/** Returns the body that creates a monitor; empty fields are left to the service. */
 export function createBody(draft: Draft): Schemas['MonitorCreate'] {
   const spec = checkSpecOf(draft);
   const { name = '', ...fields } = fieldsOf(draft);
@@ -17,8 +17,8 @@ export function createBody(draft: Draft): Schemas['MonitorCreate'] {
 }
 
 /**
- * The body that changes the monitor `original` into the draft. Unchanged fields are left out, so that another user's
- * change is not undone and an old value is not judged by a new plan. `check_spec` is sent whole, because an http
+ * Returns the body that changes the monitor `original` into the draft. Unchanged fields are left out, so that another
+ * user's change is not undone and an old value is not judged by a new plan. `check_spec` is sent whole, because an http
  * monitor would lose its settings without it.
  */
 export function patchBody(
@@ -33,13 +33,13 @@ export function patchBody(
   const sendsSpec = draft.type === 'http' || !isSame(spec, checkSpecOf(original));
   return {
     ...Object.fromEntries(changed),
-    // Left out, it becomes the default, which an empty field means.
+    // An absent quorum becomes the default, as does an empty field.
     ...(hasQuorum(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
     ...(sendsSpec && { check_spec: withCleared(spec, draft.type) }),
   };
 }
 
-/** The request that saves the draft, without its secrets. */
+/** Returns the request that saves the draft, without its secrets. */
 export function requestOf(
   draft: Draft,
   {
@@ -69,7 +69,7 @@ export function requestOf(
     : { method: 'PATCH', path: `/monitors/${monitor.id}`, body: patchBody(shown, { original, surroundings }) };
 }
 
-/** Whether the draft differs from the original. */
+/** Reports whether the draft differs from the original. */
 export function isChanged(draft: Draft, original: Draft): boolean {
   return !isSame(draft, original);
 }
@@ -93,7 +93,7 @@ function withCleared(spec: Schemas['CheckSpecInput'], type: MonitorType): Schema
   return isEmptySpec(spec) ? cleared[type] : spec;
 }
 
-/** The fields that apply to the type, as they were filled in. */
+/** Returns the fields that apply to the type, as they were filled in. */
 function fieldsOf(draft: Draft): Fields {
   const { type } = draft;
   return {
@@ -130,7 +130,7 @@ function fieldsOf(draft: Draft): Fields {
   };
 }
 
-/** Without a target and hours there is none. */
+/** Returns the SLA of a draft; undefined without a target and hours. */
 function slaOf({ sla: { target, hours, timezone, excludesMaintenance } }: Draft): Fields['sla'] {
   if (target.trim() === '' && hours.trim() === '') return undefined;
   return {
@@ -141,7 +141,10 @@ function slaOf({ sla: { target, hours, timezone, excludesMaintenance } }: Draft)
   };
 }
 
-/** The fields that apply to the type, with the service's defaults for empty ones. The quorum has a rule of its own. */
+/**
+ * Returns the fields that apply to the type, with the service's defaults for empty ones. The quorum has a separate
+ * rule.
+ */
 function effective(draft: Draft, surroundings: Surroundings): Fields {
   const defaults = defaultsOf(draft, surroundings);
   const standard: Fields = {
@@ -186,13 +189,14 @@ function withoutUndefined(fields: Fields): Fields {
 type Input = Schemas['CheckSpecInput'];
 
 /**
- * The `check_spec` of a draft; secrets that the service never shows are kept. Types without settings have an empty one.
+ * Returns the `check_spec` of a draft; secrets that the service never shows are kept. Types without settings have an
+ * empty one.
  */
 function checkSpecOf(draft: Draft): Input {
   return PARTS[draft.type](draft);
 }
 
-/** Whether a `check_spec` has no settings. */
+/** Reports whether a `check_spec` has no settings. */
 function isEmptySpec(spec: Input): boolean {
   return Object.keys(spec).length === 0;
 }
@@ -220,12 +224,12 @@ const PARTS = {
       ...(dns.records.length > 0 && { records: dns.records.map(recordOf) }),
       ...(dns.crossCheck !== null && { crossCheck: dns.crossCheck }),
     }),
-  // Their settings are fields of the monitor.
+  // Settings of these types are fields of the monitor.
   domain: () => ({}),
   vendor: () => ({}),
 } as const satisfies Record<MonitorType, (draft: Draft) => Input>;
 
-/** The schedule of a draft that has one. */
+/** Returns the schedule of a draft that has one. */
 export function scheduleOf({ cron, timezone, early }: Draft['heartbeat']): Schemas['HeartbeatSchedule'] {
   return { cron: cron.trim(), timezone: timezone === '' ? 'UTC' : timezone, ...numbers({ early_seconds: early }) };
 }
@@ -279,7 +283,7 @@ function secretOf(
 function assertionOf({ source, op, value, path, name }: AssertionDraft): NonNullable<Input['assertions']>[number] {
   return {
     source,
-    // The form offers the operators of the description, which types them as any string in responses.
+    // The form offers the operators of the API description, which types them as any string in responses.
     op: op as NonNullable<Input['assertions']>[number]['op'],
     ...(op !== 'exists' && { value }),
     ...(source === 'json_body' && { path }),

@@ -21,7 +21,7 @@ const STATES = {
   major: { status: 'down', label: 'Major outage' },
 } as const satisfies Record<Component['state'], { status: Status; label: string }>;
 
-/** The number of components from which there is a search field. */
+/** Number of components from which there is a search field. */
 const SEARCHED_FROM = 10;
 
 /** Chooses the components of a vendor: from the list of its page, or as text if there is no list. */
@@ -160,7 +160,7 @@ function State({ state }: { state: Component['state'] }) {
   );
 }
 
-/** A watched component that the page does not list, such as a renamed one; the user decides whether it stays. */
+/** A watched component that the page does not list, such as a renamed one; the user decides whether to keep it. */
 function Unlisted({ text, onRemove }: { text: string; onRemove: () => void }) {
   return (
     <p class="flex flex-wrap items-center gap-2 text-sm">

@@ -10,7 +10,7 @@ type Transport = NonNullable<CheckSpec['transport']>;
 
 /**
  * A header of the form. `kept`: a stored secret that the service never shows. `removed`: deleted on save. `isStored`:
- * its name is that of a stored secret, also while a new value is entered.
+ * its name is that of a stored secret, even while a new value is entered.
  */
 export type HeaderDraft = {
   name: string;
@@ -51,7 +51,7 @@ export type TransportDraft = {
   expect: string;
   expectMode: '' | NonNullable<Transport['expectMode']>;
 };
-/** An SLA over service hours; without a target and hours there is none. */
+/** An SLA over service hours; unset without a target and hours. */
 export type ServiceHoursDraft = { target: string; hours: string; timezone: string; excludesMaintenance: boolean };
 
 export type DnsRecordDraft = {
@@ -61,9 +61,9 @@ export type DnsRecordDraft = {
 };
 
 /**
- * The state of the form, with the settings of all types, so that a change of type keeps what fits. Numbers are strings
- * as entered, times in seconds except the timeout in milliseconds. Empty means the service's default; a boolean of
- * `null` means unset.
+ * State of the form, with the settings of all types, so that a change of type keeps those that apply. Numbers are
+ * strings as entered, times in seconds except the timeout in milliseconds. Empty means the service's default; a boolean
+ * of `null` means unset.
  */
 export type Draft = {
   type: MonitorType;
@@ -90,18 +90,18 @@ export type Draft = {
   components: readonly string[];
   dependencies: readonly string[];
   parents: readonly Parent[];
-  /** Ids of the channels that are chosen for it; stored with those, not with the monitor. */
+  /** Ids of the channels chosen for the monitor; they are stored with the channels, not with the monitor. */
   channels: readonly string[];
   request: RequestDraft;
   assertions: readonly AssertionDraft[];
   transport: TransportDraft;
   ping: { count: string; lossDegradedPct: string; rttDegradedMs: string };
-  /** Without `cron` pings are expected by the interval. */
+  /** Heartbeat settings; without `cron` pings are expected by the interval. */
   heartbeat: { failEnabled: boolean | null; maxDuration: string; cron: string; timezone: string; early: string };
   dns: { records: readonly DnsRecordDraft[]; crossCheck: boolean | null };
 };
 
-/** A new draft with nothing but a type. */
+/** Creates a draft that has only a type. */
 export function emptyDraft(type: MonitorType): Draft {
   return {
     type,
@@ -137,7 +137,7 @@ export function emptyDraft(type: MonitorType): Draft {
   };
 }
 
-/** The draft of a stored monitor. */
+/** Converts a stored monitor to a draft. */
 export function draftOf(monitor: MonitorDetail): Draft {
   const { check_spec: spec } = monitor;
   return {
@@ -189,7 +189,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
   };
 }
 
-/** The draft of a copy. Secrets cannot be read, so that their fields are empty and have to be filled in. */
+/** Returns the draft of a copy. Secrets cannot be read, so their fields are empty and have to be filled in. */
 export function cloneOf(draft: Draft): Draft {
   const { request, transport } = draft;
   const secretAgain = (text: SecretText): SecretText => (text.kind === 'kept' ? { kind: 'secret', text: '' } : text);
@@ -211,7 +211,7 @@ export function cloneOf(draft: Draft): Draft {
 }
 
 const COPY = ' (copy)';
-/** The longest name that the API takes, in characters. */
+/** Longest name that the API takes, in characters. */
 const MAX_NAME = 255;
 
 function draftOfServiceHours(sla: MonitorDetail['sla']): ServiceHoursDraft {
@@ -277,17 +277,17 @@ export function removeHeader(headers: readonly HeaderDraft[], index: number): He
 
 type Component = Schemas['VendorComponent'];
 
-/** The name under which a component is watched: its id if several components share its name. */
+/** Returns the name under which a component is watched: its id if several components share its name. */
 function watchName({ id, name }: Component, listed: readonly Component[]): string {
   return listed.some((other) => other.id !== id && fold(other.name) === fold(name)) ? id : name;
 }
 
-/** Whether the watched names contain the component, by id or by name. */
+/** Reports whether the watched names contain the component, by id or by name. */
 export function isWatched({ id, name }: Component, watched: readonly string[]): boolean {
   return watched.some((text) => fold(text) === fold(id) || fold(text) === fold(name));
 }
 
-/** The watched names with the component, or without it. */
+/** Returns the watched names with the component, or without it. */
 export function withComponent(
   component: Component,
   { listed, watched, isOn }: { listed: readonly Component[]; watched: readonly string[]; isOn: boolean },
@@ -296,7 +296,7 @@ export function withComponent(
   return isOn ? [...others, watchName(component, listed)] : others;
 }
 
-/** The watched names that the page does not list. */
+/** Returns the watched names that the page does not list. */
 export function unlisted(watched: readonly string[], listed: readonly Component[]): readonly string[] {
   return watched.filter((text) => !listed.some((component) => isWatched(component, [text])));
 }

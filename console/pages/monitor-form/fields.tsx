@@ -9,8 +9,8 @@ import type { SecretText } from './draft.ts';
 import { UNITS, formatWhole, unitOf } from './judge-spec.ts';
 
 /**
- * A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. `isLazy`: what is in it
- * is made when it is first opened.
+ * A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. `isLazy`: its content is
+ * rendered when it is first opened.
  */
 export function Collapsible({
   title,
@@ -73,7 +73,7 @@ export function NumberField({ label, value, onValue, standard, unit, hint, error
   );
 }
 
-/** The hint of a field after its default, which a placeholder alone would leave to be guessed. */
+/** Returns a field's hint after its default, which a placeholder alone would leave to be guessed. */
 function hintWith(standard: string | null, hint = ''): string {
   return standard === null ? hint : `Default: ${standard}. ${hint}`.trim();
 }
@@ -88,7 +88,7 @@ type NumberInputProps = {
   onValue: (value: string) => void;
 };
 
-/** A number as text: invalid input stays visible, and the error says what is expected. */
+/** A number as text: invalid input stays visible, and the error explains the expected format. */
 function NumberInput({ value, onValue, ...rest }: NumberInputProps) {
   return (
     <input
@@ -122,7 +122,7 @@ export function DurationField({ label, seconds, onSeconds, standard, hint, error
   const amount = seconds === '' || Number.isNaN(Number(seconds)) ? seconds : String(round(Number(seconds) / factor));
   const toSeconds = (text: string, times: number) =>
     text.trim() === '' || Number.isNaN(Number(text)) ? text : String(round(Number(text) * times));
-  // While somebody types `1.5`, `1.` is 1 already, and must stay as it is typed.
+  // While a user types `1.5`, the field must keep `1.`, although its value is already 1.
   const typed = useSignal(amount);
   const shown = toSeconds(typed.value, factor) === seconds ? typed.value : amount;
   return (
@@ -167,7 +167,7 @@ type TextListProps = {
   placeholder: string;
   hint?: string;
   error?: string | undefined;
-  /** The error of one text, by its place. */
+  /** Error of one text, by its index. */
   problem?: (index: number) => string | undefined;
 };
 
@@ -227,7 +227,7 @@ export function focusInstead(button: HTMLElement): void {
 
 /** Moves the focus to the row that is about to be added to a list. */
 export function focusLastRow(list: HTMLElement | null): void {
-  // The row exists after the next render.
+  // The row exists only after the next render.
   requestAnimationFrame(() => list?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select)')?.focus());
 }
 
@@ -345,7 +345,7 @@ export function StoredSecret({
   );
 }
 
-/** A button that keeps the stored secret after all. */
+/** A button that cancels the replacement or removal of a stored secret. */
 export function KeepStored({ what, onKeep }: { what: string; onKeep: () => void }) {
   return (
     <Button

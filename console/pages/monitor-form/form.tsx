@@ -65,7 +65,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
     judge: () => judgeDraft({ draft: draft.value, surroundings, stored: monitor === null ? null : first }),
     monitor,
   };
-  /** The draft with the name that a new monitor gets where none was entered. */
+  /** Returns the draft, with the default name of a new monitor if none was entered. */
   const named = (): Draft =>
     monitor !== null || draft.value.name.trim() !== ''
       ? draft.value
@@ -76,9 +76,9 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
     const { id } = await api.post('/monitors', { body: createBody(named()), creates: 'monitor' });
     isSaved.value = true;
     await saveChannels(id, { before: [], after: chosen });
-    // The monitor exists: a later failure must not look as if it did not.
+    // The monitor exists by now: a later failure must not suggest otherwise.
     if (type === 'heartbeat') created.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
-    // What was typed is stored by now: a later sign-in must not restore it.
+    // The input is stored by now: a later sign-in must not restore it.
     draft.value = first;
     if (created.value !== null) return;
     const isDraft = target.trim() === '' && type !== 'heartbeat';
@@ -247,7 +247,7 @@ function PingUrl({ token }: { token: string }) {
   );
 }
 
-/** A summary of the draft: when the monitor is down, and how soon that is known. */
+/** A summary of the draft: when the monitor counts as down, and how soon an alert follows. */
 function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
   const down =
     draft.type === 'heartbeat'

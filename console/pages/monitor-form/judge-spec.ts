@@ -8,12 +8,12 @@ import { DAY_SECONDS } from '../../../core/time.ts';
 import type { AssertionDraft, DnsRecordDraft, Draft, HeaderDraft, RequestDraft, SecretText } from './draft.ts';
 import { RECORDS, SOURCES } from './words.ts';
 
-/** The smallest and the largest number that a field takes. */
+/** Smallest and largest number that a field takes. */
 type Limits = { min: number; max: number };
 
 const MONTH_SECONDS = 30 * DAY_SECONDS;
 
-/** What the API takes of each number, by its field there; a test holds it against the description. */
+/** Limits of the API for each number, by its field there; a test compares them with the description. */
 export const LIMITS = {
   interval_seconds: { min: 1, max: DAY_SECONDS },
   timeout_ms: { min: 1, max: 10_000 },
@@ -27,7 +27,7 @@ export const LIMITS = {
   'check_spec.heartbeat.schedule.early_seconds': { min: 0, max: DAY_SECONDS },
 } as const satisfies Record<string, Limits>;
 
-/** The longest texts that the API takes, in characters, by their field there. */
+/** Longest texts that the API takes, in characters, by their field there. */
 export const MAX_CHARACTERS = {
   target: 2048,
   expected_status: 128,
@@ -35,7 +35,7 @@ export const MAX_CHARACTERS = {
   hours: MAX_HOURS_LENGTH,
 } as const;
 
-/** The units of durations, the largest first; `value` is their length in seconds. */
+/** Units of durations, the largest first; `value` is their length in seconds. */
 export const UNITS = [
   { value: '86400', label: 'days', one: 'day' },
   { value: '3600', label: 'hours', one: 'hour' },
@@ -47,17 +47,17 @@ type Unit = (typeof UNITS)[number];
 
 const SECONDS: Unit = UNITS[3];
 
-/** The largest unit that divides the seconds without a rest. */
+/** Returns the largest unit that divides the seconds without a remainder. */
 export function unitOf(seconds: number): Unit {
   return UNITS.find(({ value }) => seconds % Number(value) === 0) ?? SECONDS;
 }
 
-/** Says what is wrong with a text for its length. */
+/** Returns an error if a text is too long. */
 export function judgeLength(text: string, most: number): string | undefined {
   return text.length > most ? `At most ${most} characters` : undefined;
 }
 
-/** Says what is wrong with a whole number; an empty one is the default. */
+/** Returns the error of a whole number; an empty one is the default. */
 export function judgeNumber(text: string, { min, max }: Limits): string | undefined {
   if (text.trim() === '') return undefined;
   const number = Number(text);
@@ -67,7 +67,7 @@ export function judgeNumber(text: string, { min, max }: Limits): string | undefi
   return Number.isInteger(number) ? undefined : 'Enter a whole number';
 }
 
-/** Says what is wrong with whole seconds, in the unit in which they were typed; empty ones are the default. */
+/** Returns the error of whole seconds, in the unit in which they were typed; empty ones are the default. */
 export function judgeDuration(text: string, { min, max }: Limits): string | undefined {
   if (text.trim() === '') return undefined;
   const seconds = Number(text);
@@ -87,7 +87,7 @@ export function formatWhole(seconds: number): string {
   return formatIn(seconds, unitOf(seconds));
 }
 
-/** Formats a limit in the unit that people use, and in the unit that was typed: `24 hours (1440 minutes)`. */
+/** Formats a limit in the usual unit, and in the unit that was typed: `24 hours (1440 minutes)`. */
 function formatLimit(limit: number, typed: number): string {
   const spoken = UNITS.find(({ value }) => limit % Number(value) === 0 && limit > Number(value)) ?? SECONDS;
   const own = unitOf(typed);
@@ -99,10 +99,10 @@ function formatIn(seconds: number, { value, label, one }: Unit): string {
   return `${amount} ${amount === 1 ? one : label}`;
 }
 
-/** Problems by the field that shows them; undefined where there is none. */
+/** Errors by the field that shows them; undefined where there is none. */
 export type Found = Record<string, string | undefined>;
 
-// As the description has it of names (RFC 9110 tokens) and values of headers.
+// Names (RFC 9110 tokens) and values of headers, as in the API description.
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,256}$/;
 const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]{0,8192}$/;
 const BAD_VALUE = 'No line breaks, at most 8192 characters';
@@ -115,7 +115,7 @@ function isWithoutSecret({ kind, text }: SecretText): boolean {
   return kind === 'secret' && text === '';
 }
 
-/** Finds what is wrong with an http request: its headers, credentials, body and content type. */
+/** Finds the errors of an http request: its headers, credentials, body and content type. */
 export function judgeRequest({ headers, auth, body, contentType, traceparent }: RequestDraft): Found {
   const isThere = headers.some(({ name, kind }) => kind !== 'removed' && name.trim().toLowerCase() === 'traceparent');
   return {
@@ -128,7 +128,7 @@ export function judgeRequest({ headers, auth, body, contentType, traceparent }: 
   };
 }
 
-/** Finds headers without a name or value, and names that are there twice. */
+/** Finds headers without a name or value, and duplicate names. */
 export function judgeHeaders(headers: readonly HeaderDraft[], most = MAX_HEADERS): Found {
   const found: Found = {};
   const known = new Set<string>();
@@ -150,7 +150,7 @@ function judgeHeader({ name, value, kind }: HeaderDraft): string | undefined {
   return HEADER_VALUE.test(value) ? undefined : BAD_VALUE;
 }
 
-/** The field name of a header's row. */
+/** Returns the field name of a header's row. */
 export function headerField(index: number): string {
   return `headers[${index}]`;
 }
@@ -168,7 +168,7 @@ function judgeCredentials({ type, isKept, token, username }: Draft['request']['a
   };
 }
 
-/** Finds empty and impossible parts of assertions; those that are stored as they are may compare with nothing. */
+/** Finds empty and impossible parts of assertions; stored ones that are unchanged may compare with an empty value. */
 export function judgeAssertions(assertions: readonly AssertionDraft[], stored: Draft | null): Found {
   return Object.assign(
     {},
@@ -176,7 +176,7 @@ export function judgeAssertions(assertions: readonly AssertionDraft[], stored: D
   );
 }
 
-// An empty value is a mistake of the form's user; only the API can have meant it, to compare with.
+// An empty value in the form is a mistake, unless it was stored through the API, where it is valid to compare with.
 function judgeAssertion(assertion: AssertionDraft, { field, stored }: { field: string; stored: Draft | null }): Found {
   const { source, op, path, name } = assertion;
   const isComparison = op === 'equals' || op === 'not_equals';
@@ -201,12 +201,12 @@ function judgeValue({ source, op, value }: AssertionDraft): string | undefined {
   return judgeLength(value, 8192);
 }
 
-/** The field name of an assertion's row. */
+/** Returns the field name of an assertion's row. */
 export function assertionField(index: number): string {
   return `check_spec.assertions[${index}]`;
 }
 
-/** Finds rules without records, and records that are none of their type. */
+/** Finds rules without records, and records that are invalid for their type. */
 export function judgeRecords(records: readonly DnsRecordDraft[]): Found {
   return Object.assign({}, ...records.map((record, index) => judgeRecord(record, recordField(index))));
 }
@@ -226,12 +226,12 @@ function judgeRecord({ type, mode, expected }: DnsRecordDraft, field: string): F
   );
 }
 
-/** The field name of a rule's row. */
+/** Returns the field name of a rule's row. */
 export function recordField(index: number): string {
   return `check_spec.dns.records[${index}]`;
 }
 
-/** Finds what is wrong with a payload and the expected reply. */
+/** Finds the errors of a payload and the expected reply. */
 export function judgeTransport({ payload, encoding, expect, expectMode }: Draft['transport']): Found {
   const isHex = encoding === 'hex';
   return {

@@ -22,12 +22,12 @@ import {
 } from './judge-spec.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './problems.ts';
 
-/** The draft, what the account allows, and the monitor as it is stored (null for a new one). */
+/** The draft, the limits of the account, and the monitor as it is stored (null for a new one). */
 type Judged = { draft: Draft; surroundings: Surroundings; stored: Draft | null };
 
 /**
- * Finds everything that is wrong with a draft before it is sent, by field and in the units of the form. What only the
- * service knows, such as the vendors' components, is left to it.
+ * Finds all errors of a draft before it is sent, by field and in the units of the form. Errors that only the service
+ * can find, such as those of the vendors' components, are left to it.
  */
 export function judgeDraft(judged: Judged): Record<string, string> {
   const { draft } = judged;
@@ -48,7 +48,10 @@ export function judgeDraft(judged: Judged): Record<string, string> {
   );
 }
 
-/** Only a new monitor is given locations; without any in a change it keeps those that it has. */
+/**
+ * Judges the locations. Only a new monitor may have none, which the service then chooses; a stored one would keep its
+ * old ones.
+ */
 function judgeSources({ draft, stored }: Judged): string | undefined {
   const isEmptied = draft.sources.length === 0 && (stored?.sources.length ?? 0) > 0;
   return isEmptied ? 'Choose at least one location' : undefined;
@@ -65,7 +68,7 @@ const FORMS = {
   heartbeat: { missing: '', wrong: '' },
 } as const satisfies Record<MonitorType, { missing: string; wrong: string }>;
 
-/** A new monitor without a target is a draft, if it has a name; a stored target cannot become empty. */
+/** Judges the target. A new monitor without one is a draft, if it has a name; a stored target cannot become empty. */
 function judgeTarget({ draft: { type, name, target: written }, stored }: Judged): string | undefined {
   if (type === 'heartbeat') return undefined;
   const target = written.trim();
@@ -118,12 +121,12 @@ const OF_TYPE = {
   }),
 } as const satisfies Record<MonitorType, (judged: Judged) => Found>;
 
-/** A new monitor gets the name of its target, where it has one. */
+/** Judges the name. A new monitor gets that of its target, if it has one. */
 function judgeName({ draft: { type, name }, stored }: Judged): string | undefined {
   return name.trim() === '' && (stored !== null || type === 'heartbeat') ? 'Enter a name' : undefined;
 }
 
-/** An interval that a former plan allowed can stay. */
+/** Judges the interval. One that a former plan allowed can stay. */
 function judgeInterval({ draft: { interval }, surroundings: { minInterval }, stored }: Judged): string | undefined {
   if (stored?.interval === interval) return undefined;
   const { max } = LIMITS.interval_seconds;
@@ -152,7 +155,7 @@ function judgeSlaTarget(text: string): string | undefined {
   return target > 0 && target <= 100 ? undefined : 'Between 0 and 100';
 }
 
-/** A target needs hours, and hours need a target. */
+/** Judges service hours: a target needs hours, and hours need a target. */
 function judgeServiceHours({ target, hours }: ServiceHoursDraft): Found {
   if (target.trim() === '' && hours.trim() === '') return {};
   return {
@@ -174,7 +177,7 @@ function judgeStatus(text: string): string | undefined {
   return isLong ?? (parseExpectedStatus(text).ok ? undefined : 'Use codes like 200, 2xx or 200,301');
 }
 
-/** Describes when the monitor is down, as the draft says; null for impossible values. */
+/** Describes when the draft counts the monitor as down; null for impossible values. */
 export function describeDown(draft: Draft, surroundings: Surroundings): string | null {
   const { failures } = numbersOf(draft, surroundings);
   if (failures === null) return null;
@@ -190,7 +193,7 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   return `Down when ${quorum} of ${locations} locations agree, each after ${inRow}.`;
 }
 
-/** Describes when a check gives up, and whether the draft says so; null for a heartbeat and for impossible values. */
+/** Describes when a check gives up, and whether the draft sets that; null for a heartbeat and for impossible values. */
 export function describeTimeout(draft: Draft, surroundings: Surroundings): string | null {
   const { timeout } = numbersOf(draft, surroundings);
   if (draft.type === 'heartbeat' || timeout === null) return null;
@@ -199,8 +202,8 @@ export function describeTimeout(draft: Draft, surroundings: Surroundings): strin
 }
 
 /**
- * The longest time until an outage is reported, in seconds; null if it cannot be computed. With a schedule it counts
- * from the run.
+ * Returns the longest time until an outage is reported, in seconds; null if it cannot be computed. With a schedule it
+ * counts from the run.
  */
 export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
@@ -244,7 +247,7 @@ function numbersOf(draft: Draft, surroundings: Surroundings) {
   };
 }
 
-/** Suggests a name for a monitor from its target; empty if the target says nothing. */
+/** Suggests a name for a monitor from its target; empty if the target does not suggest one. */
 export function suggestName(
   { type, target }: Pick<Draft, 'type' | 'target'>,
   vendors: readonly Schemas['Vendor'][],

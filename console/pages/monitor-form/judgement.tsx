@@ -6,7 +6,7 @@ import { clock, formatAgo } from '../../parts/time.tsx';
 import { Collapsible, FieldProblem, NumberField } from './fields.tsx';
 import { countLocations, type FormState } from './problems.ts';
 
-/** The silence after which an agent gets a warning, in seconds. */
+/** Silence after which an agent gets a warning, in seconds. */
 const QUIET_SECONDS = 180;
 
 const UNABLE = {
@@ -108,7 +108,7 @@ const STREAKS = ['1', '2', '3', '4', '5'].map((value) => ({ value, label: value 
 /** The thresholds, the timeout and the uptime target. */
 export function Judgement({ form: { draft, change, defaults, problem } }: { form: FormState }) {
   const hasThresholds = draft.type !== 'heartbeat';
-  // A domain's date was looked up: one bad result decides (D-446).
+  // A second check would read the same registry date, so one bad result decides (D-446).
   const isLookup = draft.type === 'domain';
   const failures = isLookup ? '1' : draft.failures === '' ? String(defaults.failures) : draft.failures;
   const successes = draft.successes === '' ? String(defaults.successes) : draft.successes;

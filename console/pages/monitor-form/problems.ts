@@ -16,7 +16,7 @@ export type Problems = { byField: Readonly<Record<string, string>>; rest: readon
 
 export const NO_PROBLEMS: Problems = { byField: {}, rest: [] };
 
-/** The API's fields that the form shows, without list items. */
+/** Fields of the API that the form shows, without list items. */
 const FIELDS = [
   'name',
   'target',
@@ -66,7 +66,7 @@ const FIELDS = [
   'check_spec.dns.crossCheck',
 ] as const;
 
-/** The words with which a sentence about a field begins. */
+/** Words with which a sentence about a field begins. */
 const ROOTS: ReadonlySet<string> = new Set([...FIELDS.map((name) => name.split('.')[0] ?? ''), 'type', 'check_spec']);
 
 /** Fields whose errors are shown at another field. */
@@ -80,8 +80,8 @@ const SHOWN_AT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Splits an error of the API by field, in words without its field names. Its sentences are divided by `; `; one that
- * begins with no field continues the one before.
+ * Splits an error of the API by field, in words without its field names. Its sentences are separated by `; `; one that
+ * begins with no field continues the previous one.
  */
 export function problemsOf(error: unknown, draft: Draft): Problems {
   if (error === null || error === undefined) return NO_PROBLEMS;
@@ -98,7 +98,7 @@ export function problemsOf(error: unknown, draft: Draft): Problems {
 
 type Sentence = { subject: string | null; said: string };
 
-/** The sentences of an error, each with the field that it begins with; null where it begins with none. */
+/** Returns the sentences of an error, each with the field that it begins with; null if it begins with none. */
 function sentencesOf(message: string): Sentence[] {
   const sentences: Sentence[] = [];
   for (const piece of message.split('; ')) {
@@ -110,15 +110,15 @@ function sentencesOf(message: string): Sentence[] {
   return sentences;
 }
 
-/** The field that a sentence begins with; null if it continues the one before. */
+/** Returns the field that a sentence begins with; null if it continues the previous one. */
 function subjectOf(piece: string): string | null {
   const subject = /^[a-z_]+(?=[.[\s])\S*/.exec(piece)?.[0] ?? '';
   return ROOTS.has(/^[a-z_]*/.exec(subject)?.[0] ?? '') ? subject : null;
 }
 
 /**
- * The field that shows an error. A header's row is found by the header's name, and a record's by its place among those
- * that are filled in, which are sent.
+ * Returns the field that shows an error. A header's row is found by the header's name, and a record's by its index
+ * among the filled-in ones, which are sent.
  */
 function fieldOf(subject: string, { request, dns }: Draft): string | null {
   const header = /^check_spec\.request\.(?:headers|secretHeaders)\.(.+)$/.exec(subject)?.[1];
@@ -144,7 +144,7 @@ function isPartOf(subject: string, name: string): boolean {
   return subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`);
 }
 
-/** What people read for sentences that only programs understand. */
+/** Replacements for sentences that only programs understand. */
 const REWORDED: readonly [said: RegExp, shown: string][] = [
   [/^must be sent again in full.*$/, 'Enter it again: the scheme, host or port has changed'],
   [/^must be ids of your agents.*$/, 'A selected location no longer exists: reload the page'],
@@ -155,11 +155,11 @@ const REWORDED: readonly [said: RegExp, shown: string][] = [
   [/^must be the id of a vendor[^;]*?(; did you mean .*)?$/, 'Unknown vendor: enter the URL of its status page$1'],
 ];
 
-/** A name of the API: `interval_seconds`, `check_spec.ping`, `payloadSecret`. */
+/** Pattern of a name of the API: `interval_seconds`, `check_spec.ping`, `payloadSecret`. */
 const API_NAME = /\b[a-z]+_[a-z]|\b(?:body|content|expect|loss|max|payload|preserve|rtt|secret|warn)[A-Z]/;
 const QUOTED = /"(?:[^"\\]|\\.)*"(?:\.\.\.)?/g;
 
-/** A sentence of the API without its field and what came: the form shows both already. */
+/** Rewords a sentence of the API without its field and the received value: the form shows both already. */
 function reword(said: string): string {
   const known = REWORDED.find(([pattern]) => pattern.test(said));
   if (known !== undefined) return said.replace(...known);
@@ -172,7 +172,7 @@ function withRequest(error: unknown): string {
   return id === null ? sentenceOf(error) : `${sentenceOf(error)} (request ${id})`;
 }
 
-/** The values that the service chooses for empty fields. */
+/** Values that the service chooses for empty fields. */
 type Defaults = {
   interval: number;
   timeout: number;
@@ -189,7 +189,7 @@ type Defaults = {
 /** The plan's shortest interval in seconds, and the number of shared locations. */
 export type Surroundings = { minInterval: number; sharedLocations: number };
 
-/** The defaults of a draft's empty fields. Some depend on others: a shorter interval has a shorter timeout. */
+/** Returns the defaults of a draft's empty fields. Some depend on others: a shorter interval has a shorter timeout. */
 export function defaultsOf(draft: Draft, { minInterval, sharedLocations }: Surroundings): Defaults {
   const { type } = draft;
   const ofType = defaultsOfType(type, minInterval);
@@ -207,7 +207,7 @@ export function defaultsOf(draft: Draft, { minInterval, sharedLocations }: Surro
   };
 }
 
-/** The number of locations that check: the chosen ones, or the shared ones that the service chooses. */
+/** Returns the number of locations that check: the chosen ones, or the shared ones that the service chooses. */
 export function countLocations({ sources }: Pick<Draft, 'sources'>, sharedLocations: number): number {
   return sources.length === 0 ? Math.min(DEFAULT_SOURCES, sharedLocations) : sources.length;
 }
@@ -230,13 +230,13 @@ export function withFollowing(draft: Draft, surroundings: Surroundings): Draft {
   };
 }
 
-/** The state that the parts of the form share: the draft, the defaults of its empty fields, and the errors. */
+/** State that the parts of the form share: the draft, the defaults of its empty fields, and the errors. */
 export type FormState = {
   draft: Draft;
   change: (part: Partial<Draft>) => void;
   defaults: Defaults;
   surroundings: Surroundings;
-  /** The error of a field, by the field's name in the API. */
+  /** Returns the error of a field, by the field's name in the API. */
   problem: (field: string) => string | undefined;
   problems: Problems;
   agents: readonly Schemas['Agent'][];
@@ -244,7 +244,7 @@ export type FormState = {
   vendors: readonly Schemas['Vendor'][];
   /** The channels of the account. */
   channels: readonly Schemas['Channel'][];
-  /** Everything that is wrong with the draft, by field. */
+  /** Returns all errors of the draft, by field. */
   judge: () => Readonly<Record<string, string>>;
   /** The monitor as it was loaded; null for a new one. */
   monitor: Schemas['MonitorDetail'] | null;

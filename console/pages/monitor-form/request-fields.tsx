@@ -108,7 +108,7 @@ type HeaderListProps = {
   onHeaders: (headers: readonly HeaderDraft[]) => void;
   /** The kinds of headers that can be added. */
   kinds: readonly ('plain' | 'secret')[];
-  /** The error of a row (`headerField`), or of the list as a whole. */
+  /** Returns the error of a row (`headerField`), or of the list as a whole. */
   problem: (field: string) => string | undefined;
 };
 

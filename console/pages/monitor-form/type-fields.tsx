@@ -172,7 +172,7 @@ function HeartbeatFields({ form: { draft, change, problem, monitor } }: Props) {
   );
 }
 
-/** How heartbeats come about without this form, for who has many jobs. */
+/** How to create heartbeats without this form, for users with many jobs. */
 function ByFirstPing() {
   const { value: answer } = usePingKey().value;
   const key = answer?.ping_key?.key;
@@ -267,7 +267,7 @@ function RecordRow({
   index: number;
   onChange: (part: Partial<DnsRecordDraft>) => void;
   onRemove: () => void;
-  /** The error of an expected record, by its place. */
+  /** Error of an expected record, by its index. */
   problem: (item: number) => string | undefined;
 }) {
   return (

@@ -11,22 +11,25 @@ import { withFollowing, type Surroundings } from './problems.ts';
 import { FIELD_LABELS } from './words.ts';
 
 type Monitor = Schemas['MonitorDetail'];
-/** The settings that the draft was made from, and their version; null for a new monitor. */
+/** Settings that the draft was made from, and their version; null for a new monitor. */
 type Base = { draft: Draft; version: string | null; updatedAt: number | null };
 
-/** The input of the form, and what it was made from. */
+/** Input of the form, and the settings that it was made from. */
 export type MonitorDraft = {
   draft: Signal<Draft>;
   base: ReadonlySignal<Base>;
-  /** What another person has changed since the form was opened; null if nothing. */
+  /** Changes by another person since the form was opened; null if there are none. */
   elsewhere: ReadonlySignal<Rebased<Draft> | null>;
-  /** Saves by `send`. False if another person was faster: then their changes are in the draft, to be looked at. */
+  /**
+   * Saves by `send`. Resolves to false if another person saved first: then the draft contains their changes, for
+   * review.
+   */
   save: (send: () => Promise<void>) => Promise<boolean>;
 };
 
 type Options = { original: Draft; monitor: Monitor | null; surroundings: Surroundings };
 
-/** The draft of a monitor. It outlives the session, and takes in what others save meanwhile. */
+/** Returns the draft of a monitor. It outlives the session, and merges other people's saved changes. */
 export function useMonitorDraft({ original, monitor, surroundings }: Options): MonitorDraft {
   const first = useMemo(() => baseOf(original, monitor), []);
   const base = useSignal<Base>(first);
@@ -43,7 +46,7 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
   const adopt = async (id: string): Promise<void> => {
     const current = await api.get('/monitors/{id}', { path: { id } });
     const { draft: from } = base.peek();
-    // What a monitor's channels are is stored with them, and no part of its settings.
+    // The channels of a monitor are stored with the channels, and are not part of its settings.
     const to = { ...withFollowing(draftOf(current), surroundings), channels: from.channels };
     const rebased = rebase(draft.peek(), { from, to });
     base.value = baseOf(to, current);
@@ -51,10 +54,10 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
   };
   useEffect(() => {
     if (monitor === null) return undefined;
-    // A save of this form is reported as well; without a stream the next save finds out.
+    // This form's own save is reported as well; without a stream the next save finds other people's changes.
     return onChange((kind, row) => {
       if (kind !== 'monitor' || row.id !== monitor.id || row.deleted === true || isSaving.current) return;
-      // Most changes are of the status.
+      // Most changes are of the status alone.
       if ((row as Schemas['Monitor']).updated_at !== base.peek().updatedAt) void adopt(row.id).catch(() => undefined);
     });
   }, []);
@@ -66,9 +69,9 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
     } catch (failure) {
       if (monitor === null || !(failure instanceof Failure) || failure.status !== 409) throw failure;
       await adopt(monitor.id);
-      // The event of their change may have been faster than the refusal.
+      // The event of their change may have arrived before the refusal.
       if (rebase(from, { from, to: base.peek().draft }).changed.length > 0) return false;
-      // They changed what is no part of the form, such as a secret.
+      // They changed something outside the form, such as a secret.
       await send();
     } finally {
       isSaving.current = false;
@@ -82,7 +85,7 @@ function baseOf(draft: Draft, monitor: Monitor | null): Base {
   return { draft, version: monitor?.settings_version ?? null, updatedAt: monitor?.updated_at ?? null };
 }
 
-/** Of several changes by others all fields are named. */
+/** Joins the changes by other people into one notice. */
 function joined(before: Rebased<Draft> | null, { draft, changed, kept }: Rebased<Draft>): Rebased<Draft> {
   return {
     draft,
@@ -91,7 +94,7 @@ function joined(before: Rebased<Draft> | null, { draft, changed, kept }: Rebased
   };
 }
 
-/** A notice of what another person has changed while the form was open. */
+/** A notice of changes by another person while the form was open. */
 export function ChangedElsewhere({ elsewhere }: { elsewhere: Rebased<Draft> | null }) {
   if (elsewhere === null) return null;
   const { changed, kept } = elsewhere;

@@ -102,7 +102,7 @@ export const OP_WORDS = {
   exists: 'exists',
 } as const satisfies Record<AssertionOp, string>;
 
-/** The comparisons of a subject, the usual one first. */
+/** Returns the comparisons of a subject, the usual one first. */
 export function opsOf(source: AssertionSource): readonly AssertionOp[] {
   const { usualOp } = SOURCES[source];
   const known: readonly AssertionOp[] = OPS_BY_SOURCE[source];
@@ -133,7 +133,7 @@ export const MODE_WORDS: Readonly<Record<DnsMode, string>> = {
   absent: 'don’t exist',
 };
 
-/** What people call the parts of a draft. */
+/** Everyday names of the parts of a draft. */
 export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
   type: 'type',
   name: 'name',

@@ -19,7 +19,7 @@ import { isNotified, namesUnheld, type Channel } from '../channels/words.tsx';
 type Monitor = Schemas['Monitor'];
 
 type Action = 'check' | 'toggle' | 'mute' | 'delete';
-/** `onRequested` is called when a check was requested and results are on their way. */
+/** Properties of the buttons. `onRequested` is called when a check was requested and results are on their way. */
 type ActionsProps = { monitor: Monitor; channels: readonly Channel[]; onRequested: () => void };
 
 /** The buttons of a monitor, for roles that may use them. */
@@ -88,7 +88,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
   };
   const edit = `/monitors/${id}/edit`;
   useShortcut('c', 'Check now', canCheck ? () => void check() : null);
-  // A stray key must not end the monitoring.
+  // An accidental key press must not end the monitoring.
   const toggleByKey = async () => {
     const text = 'No checks run and no alerts are sent until you resume it.';
     if (isPaused || (await confirm({ title: `Pause ${name}?`, text, action: 'Pause monitor' }))) await toggle();
@@ -195,7 +195,7 @@ function MaintenanceDialog({ monitor: { id, name }, unheld, onClose }: Maintenan
   );
 }
 
-/** Describes how many locations check at once and how many later; the service's own checks name none. */
+/** Describes how many locations check at once and how many later; checks by the service itself have no locations. */
 function describeRequested(states: readonly ('asked' | 'waits' | 'unable')[]): string {
   const requested = states.filter((state) => state === 'asked').length;
   const waiting = states.filter((state) => state === 'waits').length;

@@ -135,7 +135,7 @@ function Evidence({ check, monitorId }: { check: Check; monitorId: string }) {
   );
 }
 
-/** The evidence of the incident that a failure belongs to, however old it is; empty if it opened none. */
+/** Returns the evidence of the incident that a failure belongs to, however old it is; empty if it opened none. */
 async function findEvidence(
   monitorId: string,
   { at }: Check,

@@ -7,10 +7,10 @@ import { timeZone } from '../../parts/time.tsx';
 import { fromWallTime, toWallTime } from '../../parts/wall-time.ts';
 import { setQuery } from '../../shell/router.ts';
 
-/** The latest moment that the API takes, in Unix seconds; a span without an end reaches to it. */
+/** Latest moment that the API takes, in Unix seconds; the end of an open span. */
 const LATEST = 99_999_999_999;
 
-/** The time filter as the address stores it: `since` and `until` in Unix seconds, both optional; null = all. */
+/** Reads the time filter from the address: `since` and `until` in Unix seconds, both optional; null = all. */
 export function readTimes({ since = '', until = '' }: Readonly<Record<string, string>>): CheckChoice['span'] {
   const [from, to] = [readSecond(since), readSecond(until)];
   return from === null && to === null ? null : { from: from ?? 0, to: to ?? LATEST };
@@ -85,10 +85,10 @@ function textOf(second: number | null): string {
 type Check = Schemas['Check'];
 type Vote = Schemas['Vote'];
 
-/** The filter of the list; empty strings do not filter, and `span` is a picked moment or null. */
+/** Filter of the list; empty strings do not filter, and `span` is a picked moment or null. */
 export type CheckChoice = { verdict: string; source: string; span: { from: number; to: number } | null };
 
-/** The loaded checks that match, the newest first; null until they are loaded. */
+/** Loaded checks that match, the newest first; null until they are loaded. */
 export type CheckList = {
   checks: ReadonlySignal<readonly Check[] | null>;
   error: ReadonlySignal<unknown>;
@@ -99,7 +99,7 @@ export type CheckList = {
   loadOlder: () => Promise<void>;
 };
 
-/** The number of checks per request, and the most that the page holds. */
+/** Number of checks per request, and the most that the page holds. */
 const PAGE = 20;
 const MOST = 1000;
 
@@ -131,7 +131,7 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     isBusy.value = true;
     try {
       const { answer, next } = await ask(cursor);
-      // Drop the response to an earlier choice.
+      // Discards the response to an earlier choice.
       if (current.current !== choice) return;
       const merged = merge(checks.peek() ?? [], answer.checks);
       if (cursor !== null) wentBack.current = true;
@@ -163,12 +163,12 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   return { checks, error, hasOlder, isBusy, refresh, loadOlder: () => run(older.current) };
 }
 
-/** The key of a check. */
+/** Returns the key of a check. */
 export function keyOf({ at, source, ping }: Check): string {
   return `${at} ${source.id} ${ping ?? ''}`;
 }
 
-/** Whether a page of the newest checks reaches the known ones; otherwise there may be others in between. */
+/** Reports whether a page of the newest checks reaches the known ones; otherwise others may be missing in between. */
 function isJoined(before: readonly Check[], page: readonly Check[]): boolean {
   const known = new Set(before.map(keyOf));
   return page.length < PAGE || page.some((check) => known.has(keyOf(check)));

@@ -73,7 +73,7 @@ function CheckRow({ check, monitor, isOpen, onToggle }: RowProps) {
   );
 }
 
-/** Summarizes a check in a few words; a ping shows what the job wrote. */
+/** Summarizes a check in a few words; a ping shows the text that the job wrote. */
 function summarize(check: Check): string {
   const { ping = null, exit_status: exitStatus = null } = check;
   if (ping !== null) {

@@ -18,10 +18,10 @@ type Drill = Schemas['Drill'];
 type Drills = Schemas['DrillList'];
 type Delivery = Schemas['DrillDelivery'];
 
-/** How often a drill in progress is read, and one whose deliveries are on their way, in milliseconds. */
+/** Interval of polling a drill in progress, or one whose deliveries are under way, in milliseconds. */
 const DRILL_POLL_MS = 1000;
 
-/** What a drill does. */
+/** Explanation of a drill. */
 const DRILL_TEXT =
   'Each location simulates a failure, and the monitor’s channels get an alert marked as a drill. It ends after 30 ' +
   'seconds, and doesn’t count toward uptime.';
@@ -91,7 +91,7 @@ function StartButton({ id, load }: { id: string; load: Load<Drills> }) {
   );
 }
 
-/** Whether a drill goes on, or its messages do. */
+/** Reports whether a drill or its deliveries are in progress. */
 function isUnderWay(drill: Drill | undefined): boolean {
   return (
     drill !== undefined && (drill.ended_at === null || drill.deliveries.some(({ outcome }) => outcome === 'pending'))
@@ -148,12 +148,12 @@ const EARLIER: readonly Column<Drill>[] = [
   { head: 'Slowest alert', align: 'right', cell: (drill) => timeOf(slowestOf(drill)) },
 ];
 
-/** A time of the stopwatch; null is what has not happened. */
+/** Formats a time of the stopwatch; null has not happened. */
 function timeOf(ms: number | null): string {
   return ms === null ? '–' : formatLatency(ms);
 }
 
-/** Of the alerts that arrived; null where none did. */
+/** Returns the slowest alert that arrived; null if none did. */
 function slowestOf({ deliveries }: Drill): number | null {
   const arrived = deliveries.flatMap(({ event, delivered_ms: ms }) =>
     event === 'monitor.down' && ms !== null ? [ms] : [],
@@ -163,7 +163,7 @@ function slowestOf({ deliveries }: Drill): number | null {
 
 type ChannelDrillList = Schemas['ChannelDrillList'];
 
-/** One message of a drill to the channel, or that there was none. */
+/** One message of a drill to the channel, or its absence. */
 type Row = {
   drill: Drill;
   event: 'monitor.down' | 'monitor.up';

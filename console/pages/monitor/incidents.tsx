@@ -50,7 +50,7 @@ export function Incidents({
   );
 }
 
-/** An incident without the service itself as a location, and with dates as they are written everywhere. */
+/** Returns an incident without the service itself as a location, and with dates in the usual format. */
 function shownOf(incident: Incident, monitor: Pick<Schemas['Monitor'], 'type'>): Incident {
   if (hasLocations(monitor)) return incident;
   const reason = monitor.type === 'domain' ? withDates(incident.reason) : incident.reason;

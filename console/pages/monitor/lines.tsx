@@ -11,7 +11,7 @@ import { setQuery } from '../../shell/router.ts';
 type Stats = Schemas['MonitorStats'];
 
 /**
- * What the plot shows: percentiles or mean timings, of all locations or of `sourceId`; or the median of each location.
+ * Content of the plot: percentiles or mean timings, of all locations or of `sourceId`; or the median of each location.
  */
 export type View = { name: 'percentiles' | 'phases' | 'locations'; sourceId: string | null };
 
@@ -21,19 +21,19 @@ export function readView(query: Readonly<Record<string, string>>): View {
   return { name: view === 'locations' || view === 'phases' ? view : 'percentiles', sourceId: source ?? null };
 }
 
-/** The length of a step by resolution, in seconds. */
+/** Length of a step by resolution, in seconds. */
 export const STEP_SECONDS = { minute: 60, five_minutes: 300, hour: 3600, day: 86_400 } as const satisfies Record<
   Stats['resolution'],
   number
 >;
 
-/** The time at which each step is plotted: its middle, since its value is that of the whole step. */
+/** Returns the time at which each step is plotted: its middle, since its value is that of the whole step. */
 export function momentsOf({ series, from, to, resolution }: Stats): number[] {
   const half = STEP_SECONDS[resolution] / 2;
   return series.map(({ at }) => (Math.max(from, at) + Math.min(to, at + 2 * half)) / 2);
 }
 
-/** The lines of a view, in painting order. */
+/** Returns the lines of a view, in painting order. */
 export function linesOf({ series, sources }: Stats, { name, sourceId }: View): Line[] {
   if (name === 'locations') {
     return sources.map((source, index) => ({
@@ -61,7 +61,7 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
   ];
 }
 
-/** The median of the period before at the moments of the present one; `before` ends where `present` begins. */
+/** Returns the previous period's median at the moments of the present one; `before` ends where `present` begins. */
 export function lineBefore({ series, from, to }: Stats, before: Stats): Line {
   const step = STEP_SECONDS[before.resolution];
   const byStep = new Map(before.series.map((point) => [point.at, point.response_ms.p50]));
@@ -74,10 +74,10 @@ export function lineBefore({ series, from, to }: Stats, before: Stats): Line {
   };
 }
 
-/** The name of the line of the period before. */
+/** Name of the previous period's line. */
 const BEFORE = 'p50, previous period';
 
-/** The figures of the whole window, by the names of the lines. */
+/** Returns the figures of the whole window, by the names of the lines. */
 function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
   if (name === 'locations')
     return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
@@ -93,14 +93,14 @@ function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly
   return { p50, p95, p99 };
 }
 
-/** The name of a location; agents that were deleted have none. */
+/** Returns the name of a location; deleted agents have none. */
 export function nameOf({ name }: { name: string | null }): string {
   return name ?? 'deleted agent';
 }
 
 type LegendProps = {
   answer: Schemas['MonitorStats'];
-  /** The statistics of the period before; null unless they are compared. */
+  /** Statistics of the previous period; null unless they are compared. */
   before: Schemas['MonitorStats'] | null;
   view: View;
   all: readonly Line[];
@@ -211,7 +211,7 @@ type TimingBreakdownProps = {
   picked: Span | null;
 };
 
-/** Successful checks store their timings once in this many seconds. */
+/** Interval at which successful checks store their timings, in seconds. */
 export const KEPT_EVERY = 600;
 
 /** The mean duration of each step of a request, in the window and at the picked moment. */
@@ -277,7 +277,7 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
   );
 }
 
-/** The picked moment, widened to ten minutes if it is shorter. */
+/** Returns the picked moment, widened to ten minutes if it is shorter. */
 function aroundOf({ from, to }: Span): Span {
   if (to - from >= KEPT_EVERY) return { from, to };
   const start = Math.floor(from / KEPT_EVERY) * KEPT_EVERY;

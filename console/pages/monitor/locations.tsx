@@ -22,7 +22,7 @@ const UNABLE: Readonly<Record<string, string>> = {
 
 type LocationsProps = {
   detail: Schemas['MonitorDetail'];
-  /** The locations as they are now. */
+  /** Present state of the locations. */
   load: Load<Schemas['MonitorLocations']>;
   checks: readonly Check[];
   sources: readonly Source[];

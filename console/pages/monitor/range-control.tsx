@@ -13,7 +13,7 @@ import { DEFAULT_RANGE, findRangeProblem, RANGES, spanOf, type RangeName, type S
 const NAMES = Object.keys(RANGES) as RangeName[];
 const CHOICES = NAMES.map((value) => ({ value, label: RANGES[value].label }));
 
-/** Chooses the time range; the address stores it. */
+/** Chooses the time range, which is part of the address. */
 export function RangeControl({ shown }: { shown: Shown }) {
   useShortcut('[', 'Shorter range', () => stepRange(shown, -1));
   useShortcut(']', 'Longer range', () => stepRange(shown, 1));
@@ -43,7 +43,7 @@ export function RangeControl({ shown }: { shown: Shown }) {
   );
 }
 
-/** Goes to a range, and drops the zoom and the picked moment of the previous one. */
+/** Goes to a range, and clears the zoom and the picked moment of the previous one. */
 export function choose(name: RangeName): void {
   setQuery({ range: name === DEFAULT_RANGE ? '' : name, from: '', to: '', at: '' });
 }

@@ -3,7 +3,7 @@ import type { Span } from '../../plots/series.ts';
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** The time ranges by their name in the address; all end now. Short ones are reloaded more often. */
+/** Time ranges by their name in the address; all end now. Short ones are reloaded more often. */
 export const RANGES = {
   '1h': { label: '1 h', words: 'the last hour', seconds: HOUR, refreshSeconds: 20 },
   '24h': { label: '24 h', words: 'the last 24 hours', seconds: DAY, refreshSeconds: 60 },
@@ -21,7 +21,7 @@ export const DEFAULT_RANGE: RangeName = '24h';
 export const SHORTEST_SECONDS = 600;
 const LONGEST_SECONDS = 400 * DAY;
 
-/** The shown time range: one that ends now, or a span of the user's own (`zoom`); perhaps beside the one before it. */
+/** The shown time range: one that ends now, or a custom span (`zoom`); possibly compared with the previous period. */
 export type Shown = { range: RangeName; zoom: Span | null; isCompared: boolean };
 
 /** Reads the range from an address; invalid values are ignored. */
@@ -38,12 +38,12 @@ export function readShown(query: Readonly<Record<string, string>>): Shown {
   return { range, zoom: isGood ? zoom : null, isCompared: query['compare'] === '1' };
 }
 
-/** The range as Unix seconds. */
+/** Returns the range as Unix seconds. */
 export function spanOf({ range, zoom }: Pick<Shown, 'range' | 'zoom'>, now: number): Span {
   return zoom ?? { from: now - RANGES[range].seconds, to: now };
 }
 
-/** The range without the time before the monitor was created, which has nothing to show. */
+/** Returns the range without the time before the monitor was created, which has nothing to show. */
 export function sinceCreation({ from, to }: Span, createdAt: number): Span {
   return { from: Math.max(from, Math.min(createdAt, to - SHORTEST_SECONDS)), to };
 }
@@ -56,7 +56,7 @@ export function fitZoom({ from, to }: Span, now: number): Span {
   return { from: Math.max(0, end - Math.ceil((2 * half) / 60) * 60), to: end };
 }
 
-/** The range in words, for headings and sentences. One that ends at `now` begins with a younger monitor's creation. */
+/** Describes the range for headings and sentences. One that ends at `now` begins with a younger monitor's creation. */
 export function wordsOf(
   { range, zoom }: Pick<Shown, 'range' | 'zoom'>,
   { now, createdAt }: { now: number; createdAt: number },
@@ -68,7 +68,7 @@ export function wordsOf(
   return age <= SHORTEST_SECONDS ? 'the last 10 minutes' : `the ${format.duration(age)} since it was created`;
 }
 
-/** Finds what is wrong with a custom range, as a sentence; null where nothing is. */
+/** Returns the error of a custom range, as a sentence; null if there is none. */
 export function findRangeProblem(from: number | null, to: number | null, now: number): string | null {
   if (from === null || to === null) return 'Enter a start and an end.';
   if (from >= now) return 'The start must be in the past.';

@@ -27,12 +27,12 @@ import { MAX_INCIDENTS, type ShownStats } from './use-monitor.ts';
 type ResponseProps = {
   monitor: Schemas['Monitor'];
   stats: Load<ShownStats | null>;
-  /** The statistics of the period before; null unless they are compared. */
+  /** Statistics of the previous period; null unless they are compared. */
   before: Load<Schemas['MonitorStats'] | null>;
   incidents: readonly Schemas['Incident'][];
   shown: Shown;
   view: View;
-  /** The start of the picked step; null if none is picked. */
+  /** Start of the picked step; null if none is picked. */
   picked: number | null;
 };
 
@@ -136,7 +136,7 @@ function Plots({
     { moment: formatShort, duration: formatDuration },
   );
   const isOf = JSON.stringify(answer.shown);
-  // In another range the same position means another moment.
+  // In another range the same index is another moment.
   useLayoutEffect(() => {
     hovered.value = null;
   }, [isOf]);

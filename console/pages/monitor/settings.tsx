@@ -123,12 +123,12 @@ function describeSla({ target, exclude_maintenance: excludes = true, ...counted 
   return `${target}% of ${describeHours(counted)}, maintenance ${excludes ? 'left out' : 'counted'}`;
 }
 
-/** The cron expression and the zone of a heartbeat's schedule. */
+/** Formats the cron expression and the zone of a heartbeat's schedule. */
 function formatSchedule({ cron, timezone = 'UTC' }: Schemas['HeartbeatSchedule']): string {
   return `${cron}, ${timezone.replaceAll('_', ' ')}`;
 }
 
-/** Each leads to the monitors that have it. */
+/** The tags of a monitor; each links to the monitors that have it. */
 function Tags({ tags }: { tags: readonly string[] }) {
   return (
     <span class="flex flex-wrap gap-x-2 gap-y-1">
@@ -156,7 +156,7 @@ function Dependencies({ ids, names }: { ids: readonly string[]; names: ReadonlyM
   );
 }
 
-/** The rule as it is set; how many locations count now is said above. */
+/** Describes the rule as configured; the number of locations that count now is shown above. */
 function alertAfter({
   down_min_sources: quorum,
   agent_sources: sources,
@@ -165,7 +165,7 @@ function alertAfter({
   type,
 }: Detail): string {
   const locations = sources.length <= 1 ? '' : ` from ${quorum} of ${sources.length} locations`;
-  // A domain's date was looked up: one bad result decides (D-446).
+  // A second check would read the same registry date, so one bad result decides (D-446).
   const needed = type === 'domain' ? 1 : failures;
   return `${count(needed, 'failed check')}${locations}; resolved after ${count(successes, 'successful check')}`;
 }

@@ -140,7 +140,7 @@ function Expiry({ detail, checks }: Props) {
   const isDomain = type === 'domain';
   const hasExpiry = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
   const newest = isDomain ? checks?.[0] : undefined;
-  // A domain's facts come with its check; a certificate's change with the monitor.
+  // A domain's facts change with its check, a certificate's with the monitor.
   const load = useLoad(
     async (signal) => (hasExpiry ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
     [id, version, hasExpiry, newest?.at, checks === null],
@@ -207,7 +207,7 @@ function Warning({
   );
 }
 
-/** Whether the list of facts says when the domain expires. */
+/** Reports whether the list of facts contains the expiry of the domain. */
 function hasDate(facts: Facts | null): boolean {
   return facts?.domain?.registered === true && facts.domain.expires_at !== null;
 }

@@ -9,12 +9,12 @@ type Location = Schemas['MonitorLocations']['locations'][number];
 /** Types that the service itself checks, without agents. */
 const WITHOUT_LOCATIONS: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
 
-/** Whether agents in several locations check this type. */
+/** Reports whether agents in several locations check this type. */
 export function hasLocations({ type }: Pick<Monitor, 'type'>): boolean {
   return !WITHOUT_LOCATIONS.has(type);
 }
 
-/** The headline of a monitor's page. */
+/** Returns the headline of a monitor's page. */
 export function headline(
   { name, type, target, status }: Monitor,
   { isChecked, isOverdue }: { isChecked: boolean; isOverdue: boolean },
@@ -48,12 +48,12 @@ export function explain(
     : `${reason}There are not enough recent results.`;
 }
 
-/** Whether any ping of a heartbeat is among its newest results: a deadline that passed is none. */
+/** Returns the newest ping among a heartbeat's results; a missed deadline is not a ping. */
 export function lastPing(checks: readonly Check[]): Check | undefined {
   return checks.find(({ ping }) => ping !== undefined && ping !== null);
 }
 
-/** The newest check of each location, by the location's name. */
+/** Returns the newest check of each location, by the location's name. */
 export function newestByLocation(checks: readonly Check[]): ReadonlyMap<string, Check> {
   const newest = new Map<string, Check>();
   for (const check of checks)
@@ -62,7 +62,7 @@ export function newestByLocation(checks: readonly Check[]): ReadonlyMap<string, 
 }
 
 /**
- * Says from which locations the target fails and from which it does not, by the newest checks of those that count.
+ * Describes from which locations the target fails and from which it does not, by the newest checks of those that count.
  * Without checks the incident's first locations count; null if there is nothing to compare.
  */
 export function whoSees(
@@ -84,7 +84,7 @@ export function whoSees(
     : failing;
 }
 
-/** Why each status of a location does not count. */
+/** Reasons why each status of a location does not count. */
 export const NOT_COUNTED: Readonly<Record<Exclude<Location['status'], 'counted'>, string>> = {
   offline: 'offline',
   silent: 'no recent result',
@@ -92,14 +92,14 @@ export const NOT_COUNTED: Readonly<Record<Exclude<Location['status'], 'counted'>
   unable: 'cannot run the check',
 };
 
-/** Removes the number of locations from a reason, for where the locations are named. */
+/** Removes the number of locations from a reason, for use where the locations are named. */
 export function withoutCount(reason: string): string {
   return reason.replace(/ \(seen from \d+ of \d+ (?:location|place)s\)/, '');
 }
 
 /**
- * Writes the dates in a domain's reason as all days are written. The days that were left when it was stored go: some of
- * them have passed since.
+ * Formats the dates in a domain's reason in the usual way, and removes the number of days left. Some of those have
+ * passed since the reason was stored.
  */
 export function withDates(reason: string): string {
   return reason
@@ -107,13 +107,16 @@ export function withDates(reason: string): string {
     .replaceAll(/\d{4}-\d{2}-\d{2}/g, (date) => formatDay(Date.parse(date) / 1000));
 }
 
-/** The reason of a check as a sentence; null if it has none. What a job wrote with its ping stays as it is. */
+/** Returns the reason of a check as a sentence; null if it has none. The text of a job's ping stays unchanged. */
 export function reasonOf({ cause, reason, ping = null }: Check): string | null {
   if (reason === null || ping !== null) return reason;
   return sentence(cause?.startsWith('domain_') === true ? withDates(reason) : reason);
 }
 
-/** Ends a text with a full stop if it has none, also in quotes. Its first letter stays: it may be that of a domain. */
+/**
+ * Ends a text with a full stop if it has none, also in quotes. Its first letter is unchanged: it may be that of a
+ * domain.
+ */
 export function sentence(text: string): string {
   return /[.!?]"?$/.test(text) ? text : `${text}.`;
 }

@@ -35,12 +35,12 @@ type MonitorStatusProps = {
   before: Incident | null | undefined;
   /** The newest checks; null until they are loaded. */
   checks: readonly Check[] | null;
-  /** The locations as they are now; null until they are loaded. */
+  /** Present state of the locations; null until they are loaded. */
   locations: readonly Location[] | null;
   /** Whether its last check is overdue. */
   isOverdue: boolean;
   onAcknowledged: () => void;
-  /** What else to know of it, such as that it is muted. */
+  /** Further notices, such as that the monitor is muted. */
   children: ComponentChildren;
 };
 
@@ -72,7 +72,7 @@ export function MonitorStatus(props: MonitorStatusProps) {
           >
             {title}
           </h1>
-          {/* Without the durations below it, which are others every few seconds. */}
+          {/* Without the durations below it, which change every few seconds. */}
           <p class="sr-only" role="status">
             {title}
             {isBad && incident !== null && `: ${sentence(causeOf(monitor, incident, observers !== null))}`}
@@ -113,18 +113,18 @@ export function MonitorStatus(props: MonitorStatusProps) {
   );
 }
 
-/** The reason of an open incident, as far as the lines around it do not say it. */
+/** Returns the reason of an open incident, without parts that the surrounding lines repeat. */
 function causeOf({ type }: Monitor, { reason }: Incident, namesLocations: boolean): string {
   if (type === 'domain') return withDates(reason);
   return namesLocations ? withoutCount(reason) : reason;
 }
 
-/** Whether the start of the status is worth showing: not for up, nor before the first check. */
+/** Reports whether the start of the status is worth showing: not for up, nor before the first check. */
 function isKnownSince({ status }: Monitor, isChecked: boolean): boolean {
   return status !== 'up' && (status !== 'pending' || isChecked);
 }
 
-/** How long there was no incident. */
+/** The time since the last incident. */
 function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null | undefined }) {
   if (before === undefined) return <span>&nbsp;</span>;
   if (before === null) {
@@ -147,10 +147,10 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   );
 }
 
-/** Results that are this many intervals old are not of the last round of checks any more. */
+/** Number of intervals after which a result no longer belongs to the last round of checks. */
 const ROUND_INTERVALS = 2;
 
-/** When the last check ran, and from how many locations the last round of checks came. */
+/** The time of the last check, and the number of locations in the last round of checks. */
 function Freshness({
   monitor,
   checks,
@@ -184,7 +184,7 @@ function Freshness({
   );
 }
 
-/** Names the locations that had joined in before and do not count now. */
+/** Names the locations that counted before and do not count now. */
 function Missing({ locations }: { locations: readonly Location[] }) {
   const missing = locations.filter(({ status }) => status === 'offline' || status === 'unable');
   return (
@@ -240,9 +240,7 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
 
 type Related = Schemas['RelatedMonitor'];
 
-/**
- * The parents and children of a monitor; nothing where there are none. `version` changes with its settings and status.
- */
+/** The parents and children of a monitor; nothing if there are none. `version` changes with its settings and status. */
 export function Dependencies({ id, version }: { id: string; version: string }) {
   const load = useLoad((signal) => api.get('/monitors/{id}/dependencies', { path: { id }, signal }), [id, version]);
   const { value } = load.value;

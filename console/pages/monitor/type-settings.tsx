@@ -11,7 +11,7 @@ export type Setting = [label: string, value: ComponentChildren];
 
 const SECRET = <Badge>secret</Badge>;
 
-/** The settings of an http monitor. */
+/** Lists the settings of an http monitor. */
 export function httpSettings({
   method,
   expected_status: expected,
@@ -59,7 +59,7 @@ export function httpSettings({
   ];
 }
 
-/** The settings of a tcp or udp monitor. */
+/** Lists the settings of a tcp or udp monitor. */
 export function transportSettings({ type, check_spec: { transport } }: Detail): Setting[] {
   const {
     payload,
@@ -99,7 +99,7 @@ export function transportSettings({ type, check_spec: { transport } }: Detail): 
   ];
 }
 
-/** The settings of an icmp monitor. */
+/** Lists the settings of an icmp monitor. */
 export function pingSettings({ check_spec: { ping } }: Detail): Setting[] {
   const { count: echoes = 4, lossDegradedPct: loss, rttDegradedMs: slow } = ping ?? {};
   const limits = [
@@ -120,7 +120,7 @@ const DNS_MODES: Readonly<Record<string, string>> = {
   absent: 'does not exist',
 };
 
-/** The settings of a dns monitor. */
+/** Lists the settings of a dns monitor. */
 export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
   const records = (dns?.records ?? []).map(({ type, mode, expected = [] }) => (
     <span key={`${type}${mode}`}>
@@ -133,12 +133,12 @@ export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
   ];
 }
 
-/** The settings of a domain monitor. */
+/** Lists the settings of a domain monitor. */
 export function domainSettings({ check_spec: { domain } }: Detail): Setting[] {
   return [['Expiry alert', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
 }
 
-/** `2026-11-28 02:00 Europe/Berlin (2026-11-28 01:00 UTC)`. */
+/** Formats a moment in its zone and in UTC: `2026-11-28 02:00 Europe/Berlin (2026-11-28 01:00 UTC)`. */
 export function formatZoned({ utc, local, timezone }: Schemas['ZonedMoment']): string {
   const minutes = (text: string) => text.slice(0, 16).replace('T', ' ');
   return timezone === 'UTC'
@@ -146,7 +146,7 @@ export function formatZoned({ utc, local, timezone }: Schemas['ZonedMoment']): s
     : `${minutes(local)} ${timezone.replaceAll('_', ' ')} (${minutes(utc)} UTC)`;
 }
 
-/** The settings of a heartbeat monitor. */
+/** Lists the settings of a heartbeat monitor. */
 export function heartbeatSettings({
   heartbeat_grace_seconds: grace,
   next_expected: next = null,
@@ -165,7 +165,7 @@ export function heartbeatSettings({
   ];
 }
 
-/** The settings of a vendor monitor. */
+/** Lists the settings of a vendor monitor. */
 export function vendorSettings({ check_spec: { vendor } }: Detail): Setting[] {
   const components = vendor?.components ?? [];
   return [['Components', components.length === 0 ? 'All' : joinWords(components)]];

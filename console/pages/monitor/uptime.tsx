@@ -26,7 +26,7 @@ const WINDOWS = [
   [90, '90 days'],
 ] as const;
 
-/** Uptime by day, and the uptime target in a window of its own. */
+/** Uptime by day, and the uptime target in its own window. */
 export function Uptime({ monitor, uptime }: { monitor: Schemas['Monitor']; uptime: Load<Day[]> }) {
   return (
     <Section title="Uptime">
@@ -62,7 +62,7 @@ function Window({ label, days }: { label: string; days: readonly Day[] }) {
   );
 }
 
-/** The last 90 days, each described at the pointer or with the arrow keys; a click or Enter leads to its incidents. */
+/** The last 90 days, each described at the pointer or with the arrow keys; a click or Enter opens its incidents. */
 function Strip({ id, days }: { id: string; days: readonly Day[] }) {
   const pointed = useSignal<number | null>(null);
   const last = days.length - 1;
@@ -143,7 +143,7 @@ function dayOf({ date }: Day): number {
   return Date.parse(date) / 1000;
 }
 
-/** The windows of the uptime target, in days, as the address names them. */
+/** Windows of the uptime target, in days, as named in the address. */
 const SLO_WINDOWS = [
   { value: '7', label: '7 days' },
   { value: '', label: '30 days' },
@@ -154,7 +154,7 @@ const DEFAULT_SLO_DAYS = 30;
 /** The interval at which the uptime target is judged again, in milliseconds. */
 const SLO_EVERY_MS = 300_000;
 
-/** The uptime targets (SLOs) in a window of their own, or how to get one. */
+/** The uptime targets (SLOs) in their own window, or how to set one. */
 function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
   return monitor.sla_target === null && monitor.sla === null ? (
     <p class="mt-4 border-t border-line pt-3 text-sm text-soft">
@@ -165,7 +165,7 @@ function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
   );
 }
 
-/** The uptime targets in a window that the address chooses, apart from the range of the plot. */
+/** The uptime targets in a window that the address chooses, independent of the range of the plot. */
 function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor: Schemas['Monitor'] }) {
   const { slo = '' } = route.value.query;
   const chosen = SLO_WINDOWS.find(({ value }) => value === slo)?.value ?? '';
@@ -224,7 +224,7 @@ function SloFigures({ totals }: { totals: Schemas['MonitorStats']['totals'] }) {
   );
 }
 
-/** The same of the service hours, which their own target is about. */
+/** The same figures for the service hours, which have their own target. */
 function ServiceFigures({ service }: { service: Schemas['ServiceFigures'] }) {
   const { target, met, budget, uptime_percent: percent, seconds, exclude_maintenance: excludes } = service;
   return (
@@ -285,10 +285,10 @@ function Burn({ label, rate }: { label: string; rate: number | null }) {
   );
 }
 
-/** From this share of the error budget on, a target is at risk. */
+/** Share of the error budget from which a target is at risk. */
 const AT_RISK = 0.75;
 
-/** The used share of the error budget as a bar, and in words what its color means. */
+/** The used share of the error budget as a bar, and the meaning of its color in words. */
 function Budget({ used, total }: { used: number; total: number }) {
   const share = total === 0 ? (used > 0 ? 1 : 0) : used / total;
   const isSpent = share >= 1;

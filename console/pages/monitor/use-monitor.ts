@@ -5,13 +5,16 @@ import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 
-/** The most incidents that are requested. */
+/** Most incidents that are requested. */
 export const MAX_INCIDENTS = 200;
 
-/** An uptime grows or falls while nothing else changes; in milliseconds. */
+/** Interval of reloading uptimes, which change without an event, in milliseconds. */
 const UPTIME_EVERY_MS = 15_000;
 
-/** What makes a location count or not is mostly time, which no event announces; in milliseconds. */
+/**
+ * Interval of reloading locations, in milliseconds: whether they count depends mostly on time, which no event
+ * announces.
+ */
 const LOCATIONS_EVERY_MS = 15_000;
 
 /** Statistics with their range, since old ones stay while new ones load. */
@@ -22,17 +25,17 @@ export type MonitorLoads = {
   detail: Load<Schemas['MonitorDetail']>;
   incidents: Load<Schemas['Incident'][]>;
   stats: Load<ShownStats | null>;
-  /** The statistics of the period before, as long as the shown one; null unless they are compared. */
+  /** Statistics of the previous period, as long as the shown one; null unless they are compared. */
   before: Load<Schemas['MonitorStats'] | null>;
   uptime: Load<Schemas['UptimeDay'][]>;
   agents: Load<Schemas['Agent'][]>;
   locations: Load<Schemas['MonitorLocations']>;
-  /** The newest row, from the stream if there is one; null until it is known and after deletion. */
+  /** Newest row, from the stream if there is one; null until it is loaded and after deletion. */
   row: Monitor | null;
   isDeleted: boolean;
 };
 
-/** Loads all parts of a monitor, and again when it changes or time goes by. */
+/** Loads all parts of a monitor, and reloads them when it changes or time passes. */
 export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimings: boolean }): MonitorLoads {
   const path = { id };
   const { range, zoom, isCompared } = shown;
@@ -56,7 +59,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
       if (createdAt === null) return null;
       const now = serviceSeconds();
       const { from } = zoom ?? sinceCreation(spanOf({ range, zoom }, now), createdAt);
-      // Left out, the end is the service's own now.
+      // Without an end the service uses its own now.
       const query = {
         ...(zoom ?? { from }),
         by_source: '1',
@@ -76,7 +79,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
     },
     [id, isCompared, isCompared ? present?.from : null, isCompared ? present?.to : null],
   );
-  // A new monitor may not be listed yet; one that was listed and is no longer was deleted.
+  // A new monitor may not be listed yet; a missing one that was listed before has been deleted.
   const wasListed = useRef(false);
   wasListed.current ||= listed !== null;
   const row = listed ?? whole;
@@ -111,7 +114,9 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   };
 }
 
-/** What changes with the status and the settings; an outage that has ended meanwhile leaves its time. */
+/**
+ * Returns a text that changes with the status and the settings; `state_since` covers an outage that has already ended.
+ */
 function versionOf({ status, state_since: since, updated_at: updatedAt, enabled }: Monitor): string {
   return [status, since, updatedAt, enabled].join();
 }
