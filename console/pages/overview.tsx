@@ -89,7 +89,7 @@ function NoMonitors() {
 
 const LABEL = <span class="sr-only lg:not-sr-only">Wallboard</span>;
 
-/** Leads to the wallboard: owners make a link for a screen without a sign-in, others open it with their session. */
+/** Opens the wallboard: owners create a link for a screen without a sign-in, others open it with their session. */
 export function WallButton() {
   const isMaking = useDraft('wallboard', false);
   if (signedIn().user.role !== 'owner')
@@ -150,7 +150,7 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
       >
         <div class="grid grid-cols-1 gap-3 text-sm">
           <p>Anyone with this link sees the names and statuses of your monitors, and nothing else.</p>
-          {/* After the #: browsers send it to no server, so that it is in no log. */}
+          {/* After the #: browsers never send that part, so that no log contains the token. */}
           <CopyText text={`${INSTALLATION_URL}${PATHS.wall}#${created.value}`} label="Wallboard link" />
           <LoopbackHint url={INSTALLATION_URL}>
             Others can’t open this link: it leads to their own computer. Replace {window.location.host} with an address

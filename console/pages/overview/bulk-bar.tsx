@@ -11,18 +11,18 @@ import { DeleteDialog, FailuresDialog, TagDialog } from './bulk-dialogs.tsx';
 import { UNDO_MS, bulk, type Run } from './bulk-run.ts';
 import { affected, clearPicked, pick, pickOnly, picked, stepsFor, type BulkAction, type Step } from './bulk-steps.ts';
 
-/** True while monitors are selected or the last bulk change is shown, to those who may change monitors. */
+/** Reports whether monitors are selected or the last bulk change is shown, to users who may change monitors. */
 export function hasBulkBar(): boolean {
   return canWrite() && (picked.value.size > 0 || bulk.run !== null);
 }
 
 type BulkBarProps = {
   monitors: readonly Monitor[];
-  /** The monitors that match the search and filters. */
+  /** Monitors that match the search and filters. */
   shown: readonly Monitor[];
 };
 
-/** The selection with what can be done with it, and the action that is under way or was done last. */
+/** The selection with its possible actions, and the action that is under way or was done last. */
 export function BulkBar({ monitors, shown }: BulkBarProps) {
   return (
     <>
@@ -34,7 +34,7 @@ export function BulkBar({ monitors, shown }: BulkBarProps) {
 
 const STRIP = 'rounded-lg border border-line-strong/60 bg-raised text-sm shadow-lg print:hidden';
 
-/** An action that is under way, with its progress, or what it came to, with the way back. */
+/** An action that is under way with its progress, or its outcome with a button to undo it. */
 function RunStrip({ run }: { run: Run }) {
   const { total, done, refusals, error, endedAtMs } = run;
   const box = useRef<HTMLDivElement>(null);
@@ -42,7 +42,7 @@ function RunStrip({ run }: { run: Run }) {
   const canUndo = useUndoWindow(run, () => isHeld(box.current) || isListing.peek()) && run.undo.length > 0;
   useFocusBack(box);
   useLayoutEffect(() => {
-    // The button that was pressed is gone.
+    // The pressed button is gone.
     if (document.activeElement?.matches('body, main') === true) box.current?.focus({ preventScroll: true });
   }, [endedAtMs]);
   useShortcut('z', 'Undo', canUndo ? () => bulk.undo() : null);
@@ -110,8 +110,8 @@ function Progress({ done, total }: { done: number; total: number }) {
 }
 
 /**
- * Whether an action can still be undone: for ten seconds after its end, and longer while someone is about to. After
- * that it is dismissed, unless something failed.
+ * Reports whether an action can still be undone: for ten seconds after its end, and longer while a button of it is in
+ * use. After that it is dismissed, unless something failed.
  */
 function useUndoWindow({ endedAtMs, error, refusals }: Run, isBusy: () => boolean): boolean {
   const isPast = useMemo(() => signal(false), [endedAtMs]);
@@ -128,12 +128,12 @@ function useUndoWindow({ endedAtMs, error, refusals }: Run, isBusy: () => boolea
   return endedAtMs !== null && !isPast.value;
 }
 
-/** Whether the pointer or the keyboard is at one of its buttons. */
+/** Reports whether the pointer or the keyboard focus is on one of its buttons. */
 function isHeld(box: HTMLElement | null): boolean {
   return (box?.querySelector('button:hover, button:focus') ?? null) !== null;
 }
 
-/** Gives the focus back to the page when what has it goes. */
+/** Returns the focus to the page when the focused element is removed. */
 function useFocusBack(box: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const { current } = box;
@@ -146,7 +146,7 @@ function useFocusBack(box: RefObject<HTMLElement | null>): void {
 
 type Dialog = 'tag' | 'untag' | 'delete';
 
-/** How many monitors are selected, and what can be done with them. */
+/** The number of selected monitors, and their possible actions. */
 function SelectionBar({ monitors, shown }: BulkBarProps) {
   const { value: ids } = picked;
   const box = useRef<HTMLElement>(null);
@@ -156,7 +156,7 @@ function SelectionBar({ monitors, shown }: BulkBarProps) {
   const hidden = chosen.filter(({ id }) => !matching.has(id)).length;
   const isAll = chosen.length - hidden === shown.length;
   useEffect(() => {
-    // Deleted ones are gone from the selection, too.
+    // Also removes deleted monitors from the selection.
     if (chosen.length < ids.size) pickOnly(chosen.map(({ id }) => id));
   }, [chosen, ids]);
   useFocusBack(box);
@@ -224,17 +224,17 @@ function SelectionBar({ monitors, shown }: BulkBarProps) {
 type ActProps = {
   icon: IconName;
   label: string;
-  /** How many monitors it changes, and how many are selected. */
+  /** Number of monitors that it changes, and number of selected ones. */
   of: number;
   chosen: number;
-  /** Words of the whole label: `Add tags to 2 monitors`, `Check 2 monitors now`. */
+  /** Further words of the whole label: `Add tags to 2 monitors`, `Check 2 monitors now`. */
   to?: string;
   after?: string;
   tone?: 'plain' | 'danger';
   onPress: () => void;
 };
 
-/** A button that names the number of monitors before it acts on them. */
+/** A button that names the number of monitors that it changes. */
 function Act({ icon, label, of: number, chosen, to = '', after = '', tone = 'plain', onPress }: ActProps) {
   const whole = `${label}${to} ${count(number, 'monitor')}${after}`;
   return (
@@ -257,7 +257,7 @@ function Act({ icon, label, of: number, chosen, to = '', after = '', tone = 'pla
 
 type Described = Pick<Step, 'action' | 'tags'>;
 
-/** What happens while an action is under way: `Pausing 37 monitors`. */
+/** Describes an action that is under way: `Pausing 37 monitors`. */
 function describeRunning({ action, tags }: Described, total: number): string {
   const monitors = count(total, 'monitor');
   switch (action) {
@@ -276,7 +276,7 @@ function describeRunning({ action, tags }: Described, total: number): string {
   }
 }
 
-/** What an action came to: `37 monitors paused`, or `34 of 37 monitors paused`. */
+/** Describes the outcome of an action: `37 monitors paused`, or `34 of 37 monitors paused`. */
 function describeDone({ action, tags }: Described, total: number, failed: number): string {
   const monitors = failed === 0 ? count(total, 'monitor') : `${total - failed} of ${count(total, 'monitor')}`;
   switch (action) {

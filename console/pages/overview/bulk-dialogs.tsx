@@ -13,7 +13,7 @@ import { judgeTags } from '../../parts/monitors.ts';
 import type { Refusal } from './bulk-run.ts';
 import { affected, bodyOf, pickOnly, stepsFor, type BulkAction } from './bulk-steps.ts';
 
-/** The most tags that are offered as buttons, the most used first. */
+/** Most tags that are offered as buttons, the most used first. */
 const MAX_OFFERED = 12;
 
 type TagDialogProps = {
@@ -23,7 +23,7 @@ type TagDialogProps = {
   onClose: () => void;
 };
 
-/** Adds tags to the selected monitors, or removes them; tags that are in use are offered. */
+/** Adds tags to the selected monitors, or removes them; offers tags that are in use. */
 export function TagDialog({ action, monitors, onTags, onClose }: TagDialogProps) {
   const text = useSignal('');
   const problem = useSignal<string | null>(null);
@@ -102,19 +102,19 @@ function mostUsed(monitors: readonly Monitor[]): string[] {
   return byUse.slice(0, MAX_OFFERED).map(([tag]) => tag);
 }
 
-/** The most names in the question, and the number of monitors from which it has to be typed. */
+/** Most names in the question, and the number of monitors from which that number has to be typed. */
 const MAX_NAMED = 5;
 const MANY = 10;
 
 type DeleteDialogProps = {
   monitors: readonly Monitor[];
-  /** How many of them the filters hide. */
+  /** Number of them that the filters hide. */
   hidden: number;
   onDelete: () => void;
   onClose: () => void;
 };
 
-/** Asks before monitors are deleted, which cannot be undone (D-488). Many are deleted only by typing how many. */
+/** Asks before monitors are deleted, which cannot be undone (D-488). To delete many, their number has to be typed. */
 export function DeleteDialog({ monitors, hidden, onDelete, onClose }: DeleteDialogProps) {
   const typed = useSignal('');
   const problem = useSignal<string | null>(null);
@@ -173,7 +173,7 @@ export function DeleteDialog({ monitors, hidden, onDelete, onClose }: DeleteDial
   );
 }
 
-/** The most monitors whose ids a shell takes in one command. */
+/** Most monitors whose ids a shell takes in one command. */
 const MAX_IN_COMMAND = 1000;
 
 function BulkCurl({ action, monitors, tags }: { action: BulkAction; monitors: readonly Monitor[]; tags: string[] }) {
@@ -187,10 +187,10 @@ function BulkCurl({ action, monitors, tags }: { action: BulkAction; monitors: re
   );
 }
 
-/** How many failures are listed at first, and by each press of the button. */
+/** Number of failures listed at first, and by each press of the button. */
 const FAILURES = 100;
 
-/** Every monitor that could not be changed, and why. */
+/** Every monitor that could not be changed, with the reason. */
 export function FailuresDialog({ refusals, onClose }: { refusals: readonly Refusal[]; onClose: () => void }) {
   const most = useSignal(FAILURES);
   const left = refusals.length - most.value;

@@ -7,10 +7,10 @@ import { loadAll, onChange } from '../../client/live.ts';
 import { session, signedIn } from '../../client/session-state.ts';
 import { bodyOf, without, type BulkAction, type Step } from './bulk-steps.ts';
 
-/** A monitor that could not be changed, and why. */
+/** A monitor that could not be changed, with the reason. */
 export type Refusal = { id: string; name: string; reason: string };
 
-/** One action on many monitors: while it is under way, and what it came to. */
+/** One action on many monitors: its progress, and its outcome. */
 export type Run = {
   userId: string;
   action: BulkAction;
@@ -18,16 +18,16 @@ export type Run = {
   isUndo: boolean;
   total: number;
   done: number;
-  /** The monitors of the steps before the present one. */
+  /** Number of monitors in the steps before the present one. */
   doneBefore: number;
   /** Requests that are not finished; the first one is under way. */
   steps: readonly Step[];
-  /** The key and time of the request that is under way, and the job that it became. */
+  /** Key and time of the request that is under way, and the job that it started. */
   key: string;
   sentAtMs: number;
   jobId: string | null;
   refusals: readonly Refusal[];
-  /** What reverts all that really changed. */
+  /** Steps that revert all real changes. */
   undo: readonly Step[];
   endedAtMs: number | null;
   /** Why the rest was not done; null if nothing is left. */
@@ -36,46 +36,48 @@ export type Run = {
 
 type Progress = Pick<Schemas['BulkChange'], 'status' | 'done' | 'failed'>;
 
-/** How long an action can be undone after its end, in milliseconds. */
+/** Time in which an action can be undone after its end, in milliseconds. */
 export const UNDO_MS = 10_000;
-/** The intervals at which a job is read while there is no stream, and beside a stream that says nothing of it. */
+/** Intervals of polling a job without a stream, and beside a stream that does not report it. */
 const POLL_MS = 2000;
 const SILENT_MS = 10_000;
-/** How long a request that may have been lost is sent again, in milliseconds: with its key, it is carried out once. */
+/**
+ * Time for which a request that may have been lost is resent, in milliseconds: with its key, it is carried out once.
+ */
 const RETRY_MS = 60_000;
-/** The most results in a page. */
+/** Most results in a page. */
 const PAGE = 500;
 
-/** The key in session storage: after a reload the page goes on with what the tab was doing. */
+/** Key in session storage: after a reload the page continues the tab's action. */
 const KEY = 'bulk';
 
 /** Carries out one action on many monitors at a time, and follows it (D-489). Its progress is a signal. */
 class BulkRunner {
   readonly #run = signal<Run | null>(null);
 
-  /** What is under way, or was done last; null if that was dismissed, and for any other person. */
+  /** Action that is under way, or was done last; null if it was dismissed, and for any other person. */
   get run(): Run | null {
     const { value } = this.#run;
     return value !== null && value.userId === signedIn().user.id ? value : null;
   }
 
-  /** Starts an action; nothing while another one is under way. */
+  /** Starts an action; does nothing while another one is under way. */
   start(steps: readonly Step[]): void {
     this.#start(steps, false);
   }
 
-  /** Reverts what the last action changed. */
+  /** Reverts the changes of the last action. */
   undo(): void {
     const { run } = this;
     if (run !== null && run.endedAtMs !== null) this.#start(run.undo, true);
   }
 
-  /** Drops what the last action came to. */
+  /** Discards the outcome of the last action. */
   dismiss(): void {
     if (this.#run.peek()?.endedAtMs !== null) this.#set(null);
   }
 
-  /** Goes on with what the tab was doing before it was reloaded. */
+  /** Continues the tab's action after a reload. */
   restore(): void {
     if (this.#run.peek() !== null) return;
     const run = stored();
@@ -118,7 +120,7 @@ class BulkRunner {
       }
     } catch (failure) {
       if (session.peek() === null) {
-        // It stays stored: after the next sign-in the same person goes on with it.
+        // The run stays stored: after the next sign-in the same person continues it.
         this.#run.value = null;
         return;
       }
@@ -126,12 +128,12 @@ class BulkRunner {
     }
     const run = this.#run.peek();
     if (run === null) return;
-    // An undo that was refused can be tried again.
+    // A refused undo can be tried again.
     this.#set({ ...run, endedAtMs: Date.now(), error, undo: run.isUndo ? run.steps : run.undo });
     if (liveState.peek() !== 'live') void loadAll();
   }
 
-  /** Carries out the first step, and takes it off the list. */
+  /** Carries out the first step, and removes it from the list. */
   async #finish(run: Run, step: Step): Promise<void> {
     const refusals = run.jobId === null ? await this.#send(run, step) : await this.#follow(run.jobId);
     const after = this.#run.peek() ?? run;
@@ -150,7 +152,7 @@ class BulkRunner {
     });
   }
 
-  /** Sends a step, again where the response was lost, and returns what was refused. */
+  /** Sends a step, again if the response was lost, and returns the refusals. */
   async #send({ key, sentAtMs }: Run, step: Step): Promise<readonly Refusal[]> {
     for (;;) {
       try {
@@ -159,7 +161,7 @@ class BulkRunner {
         this.#change({ jobId: change.id });
         return await this.#follow(change.id);
       } catch (error) {
-        // 409: the first one is still under way.
+        // 409: the first request is still under way.
         const isLost = error instanceof Failure && (error.status === 0 || error.status === 409);
         if (!isLost || Date.now() - sentAtMs > RETRY_MS) throw error;
         await pause(POLL_MS);
@@ -167,7 +169,7 @@ class BulkRunner {
     }
   }
 
-  /** Follows a job to its end, and returns what was refused. */
+  /** Follows a job to its end, and returns the refusals. */
   async #follow(id: string): Promise<readonly Refusal[]> {
     const { failed } = await this.#watch(id);
     if (failed === 0) return [];
@@ -220,7 +222,7 @@ class BulkRunner {
   #change(part: Partial<Run>): void {
     const run = this.#run.peek();
     if (run === null) return;
-    // Progress is not stored: after a reload the job says how far it is.
+    // Progress is not stored: after a reload the job reports it.
     if ('jobId' in part) this.#set({ ...run, ...part });
     else this.#run.value = { ...run, ...part };
   }
@@ -231,7 +233,7 @@ class BulkRunner {
       if (run === null) sessionStorage.removeItem(KEY);
       else sessionStorage.setItem(KEY, JSON.stringify(run));
     } catch {
-      // Without storage it lasts until the tab is reloaded.
+      // Without storage the run lasts until the tab is reloaded.
     }
   }
 }
@@ -239,7 +241,7 @@ class BulkRunner {
 /** The bulk change of this tab. */
 export const bulk = new BulkRunner();
 
-/** The stored action, unless it is of another person, over with nothing to say, or a request that was lost long ago. */
+/** Returns the stored action; null if it is another person's, finished without errors, or a request lost long ago. */
 function stored(): Run | null {
   try {
     const run = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Run | null;
@@ -258,7 +260,7 @@ function refusalsOf({ results }: Schemas['BulkChange']): Refusal[] {
   );
 }
 
-/** A random key. Pages without https have no `randomUUID`. */
+/** Returns a random key. Pages without https have no `randomUUID`. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -3,22 +3,22 @@ import type { Monitor } from '../../client/api.ts';
 import { isCheckable } from '../../parts/monitors.ts';
 import type { Line } from './folders.ts';
 
-/** The ids of the monitors that are selected for a bulk change. They stay while filters and pages change (D-487). */
+/** Ids of the monitors that are selected for a bulk change. They stay while filters and pages change (D-487). */
 export const picked = signal<ReadonlySet<string>>(new Set());
 
-/** The key of the row that a range begins at: the one that was selected or not last. */
+/** Key of the row that a range begins at: the last one that was selected or deselected. */
 let anchor: string | null = null;
 
-/** The person who selected them. */
+/** The person who made the selection. */
 let owner: string | null = null;
 
-/** Drops what another person selected in this tab. */
+/** Clears a selection that another person made in this tab. */
 export function keepPickedOf(userId: string): void {
   if (owner !== userId) clearPicked();
   owner = userId;
 }
 
-/** Selects monitors, or takes them out of the selection. */
+/** Selects or deselects monitors. */
 export function pick(ids: Iterable<string>, isOn: boolean): void {
   const next = new Set(picked.peek());
   for (const id of ids) {
@@ -28,7 +28,7 @@ export function pick(ids: Iterable<string>, isOn: boolean): void {
   picked.value = next;
 }
 
-/** Selects nothing. */
+/** Clears the selection. */
 export function clearPicked(): void {
   anchor = null;
   picked.value = new Set();
@@ -41,8 +41,8 @@ export function pickOnly(ids: readonly string[]): void {
 }
 
 /**
- * Selects a row, or takes it out. `isRange`: with all rows from the one before, as a click with Shift does. A folder
- * stands for all that is inside.
+ * Selects or deselects a row. `isRange`: with all rows from the previous one, as a click with Shift does. A folder
+ * represents all monitors inside.
  */
 export function pickLine(lines: readonly Line[], index: number, { isOn, isRange }: PickHow): void {
   const line = lines[index];
@@ -69,31 +69,31 @@ export function extendTo(lines: readonly Line[], from: number, to: number): void
   else if (from !== to) pick(ownIds(left), false);
 }
 
-/** Whether all monitors of a row are selected. */
+/** Reports whether all monitors of a row are selected. */
 export function isPicked(line: Line): boolean {
   return idsOfLine(line).every((id) => picked.peek().has(id));
 }
 
-/** The monitors of a row; for a folder all that are inside. */
+/** Returns the monitors of a row; for a folder all those inside. */
 function idsOfLine(line: Line): readonly string[] {
   return 'folder' in line ? line.folder.ids : [line.monitor.id];
 }
 
-/** The monitors of a row in a range: those of an open folder have rows of their own. */
+/** Returns the monitors of a row in a range: those of an open folder have rows of their own. */
 function ownIds(line: Line): readonly string[] {
   return 'folder' in line && line.folder.isOpen ? [] : idsOfLine(line);
 }
 
-/** What can be done with many monitors at once. */
+/** Actions on many monitors at once. */
 export type BulkAction = 'pause' | 'resume' | 'check' | 'tag' | 'untag' | 'delete';
 
-/** One request of the API; `tags` are what is added or removed. `undo` reverts exactly what it changes. */
+/** One request of the API; `tags` are added or removed. `undo` reverts exactly its changes. */
 export type Step = { action: BulkAction; ids: readonly string[]; tags: readonly string[]; undo: readonly Step[] };
 
-/** The most monitors that a request may name. */
+/** Most monitors that a request may name. */
 const MAX_IDS = 5000;
 
-/** The monitors among these that an action would change: those that are paused already are not paused again. */
+/** Returns those of the monitors that an action would change: paused ones are not paused again. */
 export function affected(action: BulkAction, monitors: readonly Monitor[], tags: readonly string[] = []): Monitor[] {
   return monitors.filter((monitor) => {
     switch (action) {
@@ -112,7 +112,7 @@ export function affected(action: BulkAction, monitors: readonly Monitor[], tags:
   });
 }
 
-/** The requests for an action, each with those that revert it; none where nothing would change. */
+/** Returns the requests for an action, each with those that revert it; empty if nothing would change. */
 export function stepsFor(action: BulkAction, monitors: readonly Monitor[], tags: readonly string[] = []): Step[] {
   const changed = affected(action, monitors, tags);
   const steps: Step[] = [];
@@ -123,12 +123,12 @@ export function stepsFor(action: BulkAction, monitors: readonly Monitor[], tags:
   return steps;
 }
 
-/** The body of a step's request. */
+/** Returns the body of a step's request. */
 export function bodyOf({ action, ids, tags }: Step) {
   return { select: { ids: [...ids] }, action, ...(tags.length > 0 && { patch: { tags: [...tags] } }) };
 }
 
-/** Takes monitors out of steps, as those that could not be changed. */
+/** Removes monitors from steps, such as those that could not be changed. */
 export function without(steps: readonly Step[], gone: ReadonlySet<string>): Step[] {
   return steps
     .map((step) => ({ ...step, ids: step.ids.filter((id) => !gone.has(id)) }))
@@ -141,12 +141,12 @@ function undoOf(action: BulkAction, monitors: readonly Monitor[], tags: readonly
   if (action === 'check' || action === 'delete') return [];
   const undo = OPPOSITES[action];
   if (action === 'pause' || action === 'resume') return [{ action: undo, ids: idsOf(monitors), tags: [], undo: [] }];
-  // Of several tags, some have one already and others another.
+  // Each monitor may already have some of the tags, so their undo steps differ.
   const groups = Map.groupBy(monitors, (monitor) => changedTags(action, monitor, tags).join(' '));
   return [...groups].map(([own, members]) => ({ action: undo, ids: idsOf(members), tags: own.split(' '), undo: [] }));
 }
 
-/** The tags that a monitor would get or lose. */
+/** Returns the tags that a monitor would get or lose. */
 function changedTags(action: 'tag' | 'untag', monitor: Monitor, tags: readonly string[]): readonly string[] {
   return tags.filter((tag) => monitor.tags.includes(tag) === (action === 'untag'));
 }

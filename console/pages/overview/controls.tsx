@@ -11,18 +11,18 @@ import { SORTS, STATUS_FILTERS, type Selection, type StatusFilter } from './sele
 
 type ControlsProps = {
   selection: Selection;
-  /** Of the monitors that match the search and the type. */
+  /** Counts of the monitors that match the search and the type. */
   counts: Readonly<Record<StatusFilter | 'all', number>>;
   types: readonly Monitor['type'][];
   tags: readonly string[];
   layout: ListLayout;
   search: RefObject<HTMLInputElement | null>;
   onChange: (change: Partial<Selection>) => void;
-  /** Enter in the search: opens the first match. */
+  /** Called for Enter in the search: opens the first match. */
   onOpenFirst: () => void;
-  /** Arrow down in the search: goes to the first match. */
+  /** Called for arrow down in the search: moves to the first match. */
   onEnterList: () => void;
-  /** More buttons beside the order. */
+  /** Further buttons beside the order. */
   children: ComponentChildren;
 };
 
@@ -30,8 +30,8 @@ const SORT_OPTIONS = Object.entries(SORTS).map(([value, { label }]) => ({ value,
 
 /** The filters of the overview: status with counts, search, type, order and density. */
 export function Controls({ selection, counts, types, tags, layout, onChange, children, ...search }: ControlsProps) {
-  // Which monitors are overdue comes after the list, which another line of filters would push down: where there is no
-  // room beside the others, the bar at the bottom leads to them.
+  // Overdue monitors are known only after the list is loaded, and another line of filters would push the list down.
+  // Without room for that filter, the bar at the bottom links to them.
   const isOffered = (filter: StatusFilter) => counts[filter] > 0 && (filter !== 'overdue' || layout !== 'narrow');
   const present = STATUS_FILTERS.filter((filter) => isOffered(filter) || selection.status === filter);
   const hasTypes = types.length > 1 && layout !== 'narrow';
@@ -89,7 +89,7 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
         {children}
         {layout !== 'narrow' && <DensityButton />}
       </div>
-      {/* What filters without a field here, as from a link, can be seen and removed. */}
+      {/* Filters without a field here, as from a link, must be visible and removable. */}
       <div class="flex flex-wrap gap-1 empty:hidden">
         {!hasTypes && selection.type !== '' && (
           <ActiveFilter name="type" value={selection.type} onRemove={() => onChange({ type: '' })} />
@@ -163,7 +163,7 @@ function Chip({ isOn, onPress, children }: { isOn: boolean; onPress: () => void;
   );
 }
 
-/** A filter that applies, with a button that removes it. */
+/** An active filter, with a button that removes it. */
 function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
   return (
     <span class="inline-flex min-w-0 items-center rounded-full border border-line-strong bg-surface pl-3 text-sm">
@@ -179,7 +179,7 @@ function Count({ of }: { of: number }) {
   return <span class="text-soft">{of}</span>;
 }
 
-/** Switches between two lines a row and one. */
+/** Switches between two lines per row and one. */
 function DensityButton() {
   const isDense = density.value === 'dense';
   return (
@@ -194,7 +194,7 @@ function DensityButton() {
 
 type ToggleButtonProps = { icon: IconName; label: string; isOn?: boolean; onPress: () => void };
 
-/** A button with an icon beside the filters; `isOn` undefined: it has no state. */
+/** A button with an icon beside the filters; without `isOn` it has no state. */
 export function ToggleButton({ icon, label, isOn, onPress }: ToggleButtonProps) {
   return (
     <button
@@ -213,35 +213,35 @@ export function ToggleButton({ icon, label, isOn, onPress }: ToggleButtonProps) 
   );
 }
 
-/** What a row has room for; `style.css` lays it out. */
+/** Layout of a row by the available width; `style.css` implements it. */
 type ListLayout = 'narrow' | 'medium' | 'wide' | 'widest';
 
-/** Two lines a row, or one. */
+/** Two lines per row, or one. */
 type Density = 'comfortable' | 'dense';
 
-/** From this width on in rem, the widest first. */
+/** Smallest width of each layout in rem, the widest first. */
 const LAYOUTS: readonly [from: number, layout: ListLayout][] = [
   [93.3, 'widest'],
   [57.3, 'wide'],
   [40, 'medium'],
 ];
 
-/** How many pixels a rem has: it grows with the letters that the browser is set to. */
+/** Pixels per rem, which depend on the browser's font size. */
 const remPx = signal(15);
 
-/** The height of a row in pixels; a narrow list has its strips below the names at any density. */
+/** Returns the height of a row in pixels; a narrow list has its strips below the names at any density. */
 export function rowHeightOf(layout: ListLayout, chosen: Density): number {
   const rem = chosen === 'dense' ? 2.27 : 3.6;
   return Math.round((layout === 'narrow' ? 4.93 : rem) * remPx.value);
 }
 
-/** The layout for the width of an element; follows changes. */
+/** Returns the layout for the width of an element; follows changes. */
 export function useListLayout(box: RefObject<HTMLElement | null>): ListLayout {
   const layout = useSignal(layoutFor(window.innerWidth));
   useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
-    // Its first call comes before the first paint, when the browser has measured everything.
+    // The observer's first call comes before the first paint, when the browser has measured everything.
     const observer = new ResizeObserver(() => {
       remPx.value = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
       layout.value = layoutFor(current.clientWidth);
@@ -256,10 +256,10 @@ function layoutFor(width: number): ListLayout {
   return LAYOUTS.find(([from]) => width >= from * remPx.peek())?.[1] ?? 'narrow';
 }
 
-/** The key in local storage: it is of the screen rather than of the person. */
+/** Key in local storage, because density depends on the screen rather than on the person. */
 const DENSITY_KEY = 'density';
 
-/** The density in force. */
+/** The present density. */
 export const density = signal<Density>(storedDensity());
 
 /** Applies a density, and stores it for this browser. */

@@ -11,15 +11,15 @@ import { UnnotifiedWarning, isActive, testAlert, useChannels, type Channel } fro
 
 const hidden = new Remembered('checklist-hidden');
 
-/** Channels whose record is looked at for a first alert. */
+/** Most channels whose record is searched for a first alert. */
 const MAX_LOOKED_AT = 5;
 
 type FirstRunProps = { monitors: readonly Monitor[]; box: RefObject<HTMLDivElement | null> };
 
 /**
  * The first steps of an account: a monitor, a channel and a test alert. Once they are done or closed, a warning while
- * no channel receives alerts; nothing for viewers, and until the channels are loaded. It stays at the lower edge, where
- * it moves nothing when it appears.
+ * no channel receives alerts; nothing for viewers, and until the channels are loaded. It stays at the lower edge, so
+ * that its appearance moves nothing.
  */
 export function FirstRun({ monitors, box }: FirstRunProps) {
   const channels = useChannels().value.value;
@@ -104,7 +104,7 @@ function Checklist({ hasMonitor, channels }: { hasMonitor: boolean; channels: re
 
 type StepProps = { isDone: boolean; isNext: boolean; title: string; note?: string; children: ComponentChildren };
 
-/** A step; a phone has room for the next one only. */
+/** A step; a phone shows only the next one. */
 function Step({ isDone, isNext, title, note, children }: StepProps) {
   return (
     <li class={`min-h-8 flex-wrap items-center gap-x-2.5 gap-y-1 ${isNext ? 'flex' : 'hidden md:flex'}`}>
@@ -126,7 +126,7 @@ function Step({ isDone, isNext, title, note, children }: StepProps) {
   );
 }
 
-/** Whether a test was sent from this browser, or the record has an alert that arrived. */
+/** Reports whether a test was sent from this browser, or the record contains an alert that arrived. */
 async function wasAnyDelivered(channels: readonly Channel[], abort: AbortSignal): Promise<boolean> {
   if (testAlert.holds) return true;
   for (const { id } of channels.slice(0, MAX_LOOKED_AT)) {

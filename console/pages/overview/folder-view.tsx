@@ -11,15 +11,15 @@ import { ToggleButton } from './controls.tsx';
 import { listPaths, type FolderLine, type Line } from './folders.ts';
 import type { Selection } from './selection.ts';
 
-/** What a person chose: whether monitors are listed in folders, and the paths of those that are closed. */
+/** Choice of a person: whether monitors are listed in folders, and the paths of the closed ones. */
 type Choice = { isOn: boolean; closed: readonly string[] };
 
 const DEFAULT: Choice = { isOn: false, closed: [] };
 
-/** The most closed folders that are stored. */
+/** Most closed folders that are stored. */
 const MAX_CLOSED = 2000;
 
-/** By the id of the person, whom a browser may be shared by. */
+/** Choices by the id of the person, because several people may share a browser. */
 const choices = new Map<string, Signal<Choice>>();
 
 function choice(): Signal<Choice> {
@@ -55,7 +55,7 @@ function keyOf(userId: string): string {
   return `spotcheck:folders:${userId}`;
 }
 
-/** The folders of the overview: whether they are shown, and which of them are open. */
+/** Folders of the overview: whether they are shown, and which of them are open. */
 type FolderView = {
   isOn: boolean;
   closed: ReadonlySet<string>;
@@ -64,8 +64,8 @@ type FolderView = {
 };
 
 /**
- * The folders as the person left them. A search or filter opens all that it finds something in; what is closed then is
- * closed for this search.
+ * Returns the folders as the person left them. A search or filter opens all folders with matches; folders closed then
+ * are closed for this search only.
  */
 export function useFolders({ status, type, tag, text }: Selection): FolderView {
   const filter = [status, type, tag, text].join('\n');
@@ -96,7 +96,7 @@ type FolderButtonsProps = {
   hasRoom: boolean;
 };
 
-/** Switches between a list and folders, and closes or opens all of these where there is room for it. */
+/** Switches between a list and folders, and closes or opens all of these if there is room for that button. */
 export function FolderButtons({ view, lines, monitors, hasRoom }: FolderButtonsProps) {
   const isAnyOpen = view.isOn && lines.some((line) => 'folder' in line && line.folder.isOpen);
   const [icon, label]: [IconName, string] = isAnyOpen
@@ -112,7 +112,7 @@ export function FolderButtons({ view, lines, monitors, hasRoom }: FolderButtonsP
   );
 }
 
-/** Says how folders are made, while there are none. */
+/** Explains how to create folders, while there are none. */
 export function FolderHint() {
   return (
     <p class="border-b border-line px-4 py-2.5 text-sm text-soft md:px-3">
@@ -122,14 +122,14 @@ export function FolderHint() {
   );
 }
 
-/** The key of the row that the keyboard has selected; it survives a visit to its monitor's page. */
+/** Key of the row that the keyboard has selected; it survives a visit to its monitor's page. */
 export const cursor = signal<string | null>(null);
 
 type RowEventsProps = {
   lines: readonly Line[];
   folders: FolderView;
   search: RefObject<HTMLInputElement | null>;
-  /** All monitors that match, which can be selected; null where none can. */
+  /** All matching monitors, which can be selected; null if nothing can be selected. */
   ids: readonly string[] | null;
 };
 
@@ -141,11 +141,11 @@ type RowEvents = {
 };
 
 /**
- * What keys and clicks do in the rows of the overview: they move the cursor, select, open monitors, and open and close
+ * Handles keys and clicks in the rows of the overview, which move the cursor, select, open monitors, and open and close
  * folders. One set of handlers serves all rows.
  */
 export function useRowEvents({ lines, folders, search, ids }: RowEventsProps): RowEvents {
-  // Rows that are drawn already step through the list as it is now.
+  // Rows that are already drawn must use the present list.
   const rows = useRef(lines);
   rows.current = lines;
   const indexOf = (key: string | null) => rows.current.findIndex((line) => line.key === key);
@@ -154,12 +154,12 @@ export function useRowEvents({ lines, folders, search, ids }: RowEventsProps): R
     if (next !== undefined) cursor.value = next.key;
   };
   const toggle = ({ folder }: FolderLine, isOpen = !folder.isOpen) => folders.setOpen(folder.path, isOpen);
-  /** Left closes a folder, or goes to the one around; right opens it. */
+  /** Left closes a folder, or moves to the surrounding one; right opens it. */
   const fold = (line: Line, isOpen: boolean) => {
     if ('folder' in line && line.folder.isOpen !== isOpen) toggle(line, isOpen);
     else if (!isOpen) cursor.value = parentOf(rows.current, line)?.key ?? cursor.value;
   };
-  /** Selects a row, or takes it out. */
+  /** Selects or deselects a row. */
   const toggleLine = (line: Line, isRange = false) =>
     pickLine(rows.current, rows.current.indexOf(line), { isOn: !isPicked(line), isRange });
   const extend = (by: 1 | -1) => {
@@ -201,7 +201,7 @@ export function useRowEvents({ lines, folders, search, ids }: RowEventsProps): R
     onKeyDown(event) {
       const line = lineAt(event);
       const run = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[shortcutOf(event)];
-      // Buttons and checkboxes have a use for Space.
+      // Buttons and checkboxes handle Space themselves.
       if (line === undefined || run === undefined || (event.key === ' ' && !isIn(event, 'a'))) return;
       event.preventDefault();
       run(line);
@@ -216,7 +216,7 @@ export function useRowEvents({ lines, folders, search, ids }: RowEventsProps): R
   };
 }
 
-/** The folder around a row; undefined for one that is in none. */
+/** Returns the folder around a row; undefined if there is none. */
 function parentOf(rows: readonly Line[], line: Line): Line | undefined {
   const end = rows.indexOf(line);
   return rows.slice(0, Math.max(0, end)).findLast(({ depth }) => depth < line.depth);

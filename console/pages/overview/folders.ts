@@ -1,7 +1,7 @@
 import type { Monitor } from '../../client/api.ts';
 import { STATUS_FILTERS, compareTexts, filtersOf, orderText, type StatusFilter } from './selection.ts';
 
-/** How many monitors of a folder are listed under each status filter. */
+/** Number of a folder's monitors under each status filter. */
 type FolderCounts = Readonly<Record<StatusFilter, number>>;
 
 /** A folder of the overview. `path` is empty for the monitors that are in none; `ids` are the monitors inside. */
@@ -14,22 +14,22 @@ export type Folder = {
   worst: StatusFilter;
 };
 
-/** A row of the overview: a monitor, or a folder. `depth` is the number of folders that it is in. */
+/** A row of the overview: a monitor, or a folder. `depth` is the number of surrounding folders. */
 export type MonitorLine = { key: string; depth: number; monitor: Monitor };
 export type FolderLine = { key: string; depth: number; folder: Folder };
 export type Line = MonitorLine | FolderLine;
 
-/** The key of the tags that folders are made of: `group:shop/checkout` is the folder `checkout` in `shop`. */
+/** Prefix of the tags that form folders: `group:shop/checkout` is the folder `checkout` in `shop`. */
 const GROUP = 'group:';
 
-/** The name of the folder with the monitors that have no group. */
+/** Name of the folder with the monitors that have no group. */
 export const NO_GROUP = 'No group';
 
-/** A folder while it is filled. */
+/** A folder while it is being filled. */
 type Node = {
   path: string;
   name: string;
-  /** What its name is sorted by. */
+  /** Sort key of its name. */
   order: string;
   children: Map<string, Node>;
   monitors: Monitor[];
@@ -40,13 +40,13 @@ type Node = {
 type Arranging = {
   sort: string;
   overdue: ReadonlySet<string>;
-  /** Whether the folder of a path shows what is inside. */
+  /** Reports whether the folder of a path is open. */
   isOpen: (path: string) => boolean;
-  /** The lines before a change, of which those that stay the same are used again, so that nothing is redrawn. */
+  /** Lines before a change; unchanged ones are reused, so that they are not redrawn. */
   before?: readonly Line[];
 };
 
-/** The paths of the folders that a monitor is in, each once: `shop/checkout`. */
+/** Returns the paths of the folders that a monitor is in, each once: `shop/checkout`. */
 export function groupsOf(monitor: Monitor): readonly string[] {
   const known = groups.get(monitor);
   if (known !== undefined) return known;
@@ -61,7 +61,7 @@ export function groupsOf(monitor: Monitor): readonly string[] {
 
 const groups = new WeakMap<Monitor, readonly string[]>();
 
-/** One line for each monitor. A line of `before` is used again where it stands: it is not drawn anew. */
+/** Returns one line for each monitor. Unchanged lines of `before` at the same index are reused, and not redrawn. */
 export function listLines(monitors: readonly Monitor[], before: readonly Line[]): readonly Line[] {
   return monitors.map((monitor, index) => {
     const same = before[index];
@@ -71,9 +71,9 @@ export function listLines(monitors: readonly Monitor[], before: readonly Line[])
 }
 
 /**
- * Folders with the monitors inside, which keep their order; those without a group come last (D-486). Folders stand
- * before the monitors beside them, and are sorted by name where monitors are, by the worst status inside where monitors
- * are sorted by status, and else by their first monitor.
+ * Returns folders with the monitors inside, which keep their order; those without a group come last (D-486). Folders
+ * come before the monitors beside them. They are sorted by name if monitors are, by the worst status inside if monitors
+ * are sorted by status, and otherwise by their first monitor.
  */
 export function arrange(monitors: readonly Monitor[], { before = [], ...how }: Arranging): readonly Line[] {
   const root = newNode('', '');
@@ -89,7 +89,7 @@ export function arrange(monitors: readonly Monitor[], { before = [], ...how }: A
     for (const path of paths) {
       const chain = chains.get(path) ?? chainOf(root, path);
       chains.set(path, chain);
-      // Two folders inside count it once.
+      // A monitor in two folders inside is counted once.
       for (const node of chain) if (node.ids.at(-1) !== monitor.id) add(node, monitor, filters);
       chain.at(-1)?.monitors.push(monitor);
     }
@@ -102,7 +102,7 @@ export function arrange(monitors: readonly Monitor[], { before = [], ...how }: A
   return lines;
 }
 
-/** The paths of all folders of some monitors, those around others included. */
+/** Returns the paths of all folders of some monitors, including surrounding ones. */
 export function listPaths(monitors: readonly Monitor[]): ReadonlySet<string> {
   const paths = new Set<string>();
   for (const monitor of monitors) {
@@ -118,7 +118,7 @@ export function listPaths(monitors: readonly Monitor[]): ReadonlySet<string> {
 
 type Level = { depth: number; how: Arranging; known: ReadonlyMap<string, FolderLine> };
 
-/** Adds a folder, and what it shows while it is open. */
+/** Adds a folder, and its content if it is open. */
 function push(lines: Line[], { path, name, ids, counts, ...inside }: Node, { depth, how, known }: Level): void {
   const isOpen = how.isOpen(path);
   const worst = STATUS_FILTERS.find((filter) => counts[filter] > 0) ?? 'up';
@@ -142,7 +142,7 @@ function newNode(path: string, name: string): Node {
   };
 }
 
-/** The folders of a path, the outermost first; those that are missing are made. */
+/** Returns the folders of a path, the outermost first; creates missing ones. */
 function chainOf(root: Node, path: string): readonly Node[] {
   let node = root;
   return path.split('/').map((name) => {
@@ -172,14 +172,14 @@ function rankOf({ counts }: Node): number {
   return STATUS_FILTERS.findIndex((filter) => counts[filter] > 0);
 }
 
-/** The lines of a monitor by path, made once: an unchanged line is not drawn again. */
+/** Lines of a monitor by path, created once: an unchanged line is not redrawn. */
 const monitorLines = new WeakMap<Monitor, { path: string; line: MonitorLine }[]>();
 
 function lineOf(monitor: Monitor, path: string, depth: number): MonitorLine {
   const known = monitorLines.get(monitor);
   const same = known?.find((each) => each.path === path);
   if (same !== undefined) return same.line;
-  // One in no folder has the key that it has in a list.
+  // A monitor in no folder has the same key as in a list.
   const line = { key: path === '' ? monitor.id : `${monitor.id} ${path}`, depth, monitor };
   if (known === undefined) monitorLines.set(monitor, [{ path, line }]);
   else known.push({ path, line });

@@ -6,16 +6,16 @@ export type History = Schemas['OverviewHistory'];
 
 type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
-/** The age at which the history of a row that becomes visible is loaded again, in milliseconds. */
+/** Age at which the history of a row that becomes visible is reloaded, in milliseconds. */
 const FRESH_MS = 15_000;
-/** The delay that skips rows which are only scrolled past. */
+/** Delay that skips rows which are only scrolled past, in milliseconds. */
 const SETTLE_MS = 90;
-/** The most ids that the API takes at a time. */
+/** Most ids that the API takes at a time. */
 const BATCH = 50;
 
 /** The histories of visible monitors, loaded when they become visible and cached while the page is open. */
 export class Histories {
-  /** The last load of the visible rows: its failure, null once all of them are loaded. */
+  /** Last load of the visible rows: its failure, null once all of them are loaded. */
   readonly load = { error: signal<unknown>(null), isBusy: signal(false), reload: () => this.refresh() };
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -23,7 +23,7 @@ export class Histories {
   /** Loads under way. */
   #underWay = 0;
 
-  /** The history of a monitor; null until it is loaded. */
+  /** Returns the history of a monitor; null until it is loaded. */
   of(id: string): Signal<History | null> {
     return this.#entryOf(id).history;
   }
@@ -35,7 +35,7 @@ export class Histories {
     this.#timer = setTimeout(() => void this.#ask(), SETTLE_MS);
   }
 
-  /** Loads the histories of the visible rows again, however new they are. */
+  /** Reloads the histories of the visible rows, however new they are. */
   async refresh(): Promise<void> {
     await this.#ask(0);
   }
@@ -54,7 +54,7 @@ export class Histories {
       await this.#askFor(stale.slice(start, start + BATCH), nowMs);
     this.#underWay -= 1;
     this.load.isBusy.value = this.#underWay > 0;
-    // What failed here or before was loaded since, or is not visible any more.
+    // In this case the rows that failed have been loaded since, or are no longer visible.
     if (this.#wanted.every((id) => this.#entryOf(id).requestedAtMs > 0)) this.load.error.value = null;
   }
 
@@ -64,7 +64,7 @@ export class Histories {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
     } catch (error) {
-      // Rows keep what they have; it is requested again when they become visible, if it was not since.
+      // Rows keep their data; the history is requested again when they become visible, unless it was meanwhile.
       for (const entry of ids.map((id) => this.#entryOf(id)).filter(({ requestedAtMs }) => requestedAtMs === nowMs)) {
         entry.requestedAtMs = 0;
         this.load.error.value = error;

@@ -26,7 +26,7 @@ import { FolderRow, RowHeads } from './row-heads.tsx';
 import { MonitorRow, formatListUptime } from './row.tsx';
 import { countMatches, select, type Selection, type SortFigures } from './selection.ts';
 
-/** The interval at which the figures above the list and those of its rows are loaded, in milliseconds. */
+/** Interval of reloading the figures above the list and those of its rows, in milliseconds. */
 const FIGURES_EVERY_MS = 15_000;
 
 const NO_FIGURES: ReadonlyMap<string, SortFigures> = new Map();
@@ -52,12 +52,12 @@ export function Listing({ all, selection, load }: ListingProps) {
   const incidents = openIncidents.value;
   const { status, type, tag, text, sort } = selection;
   const { value: figures } = load.value;
-  // Together, so that figures of the same time agree.
+  // Reloaded together, so that figures of the same time agree.
   const reload = async () => {
     await Promise.all([load.reload(), histories.refresh()]);
   };
   usePoll({ reload }, true, FIGURES_EVERY_MS);
-  // After a connection was lost at once, as the list is.
+  // Reloads at once after a lost connection, as the list does.
   useReload({ reload, error: load.error }, []);
   const ofMonitors = figures?.monitors;
   const byMonitor = useMemo(
@@ -65,7 +65,7 @@ export function Listing({ all, selection, load }: ListingProps) {
     [ofMonitors],
   );
   const overdueIds = figures?.overdue_monitor_ids ?? NONE_OVERDUE;
-  // The same set until another monitor is overdue, so that figures that are loaded again draw no row anew.
+  // The set changes only when another monitor is overdue, so that reloaded figures do not redraw rows.
   const overdue = useMemo(() => new Set(overdueIds), [overdueIds.join()]);
   const shown = useMemo(
     () => select(all, { status, type, tag, text, sort }, { incidents, figures: byMonitor, overdue }),
@@ -94,7 +94,7 @@ export function Listing({ all, selection, load }: ListingProps) {
     if (first === undefined) return;
     cursor.value = first.key;
     box.current?.closest('main')?.scrollTo(0, 0);
-    // The row may be there only after the next frame.
+    // The row may exist only after the next frame.
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(FIRST_ROW)?.focus());
   };
   useFromTop(search, [status, type, tag, text, sort].join('\n'));
@@ -183,11 +183,11 @@ export function Listing({ all, selection, load }: ListingProps) {
 
 type Reloaded = Omit<Load<unknown>, 'value' | 'isLoading'>;
 
-/** A warning that the list, or what its rows and the figures say, could not be reloaded. */
+/** A warning that the list, or the figures of it and its rows, could not be reloaded. */
 export function OutdatedList({ loads = [] }: { loads?: readonly Reloaded[] }) {
-  // Without a connection the notice above the page says it.
+  // Without a connection the notice above the page explains it.
   if (liveState.value === 'away') return null;
-  // The list is there, whatever else was loaded.
+  // The list itself is loaded, whichever of the other loads failed.
   const { value } = monitorsLoad;
   return (
     <div class="px-4 pt-3 empty:hidden md:px-3">
@@ -206,8 +206,8 @@ type LowerEdgeProps = {
 };
 
 /**
- * What stays at the bottom of the screen: the selection, and the warning of overdue monitors. There it moves nothing
- * when it appears. The steps for a new account make way for either.
+ * The bar at the bottom of the screen: the selection, and the warning of overdue monitors. Its appearance there moves
+ * nothing. It replaces the steps for a new account.
  */
 function LowerEdge({ box, figures, monitors, shown }: LowerEdgeProps) {
   useEffect(() => {
@@ -252,7 +252,7 @@ function keyOf({ key }: Line): string {
 
 type AccountFigures = Schemas['OverviewFigures'];
 
-/** The account's figures. `isPerMonitor`: with those of each monitor. */
+/** Loads the account's figures. `isPerMonitor`: with those of each monitor. */
 export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
   return useLoad(
     (signal) => api.get('/overview/figures', { query: isPerMonitor ? { per_monitor: 'true' } : {}, signal }),
@@ -260,7 +260,7 @@ export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
   );
 }
 
-/** Warns that monitors are overdue, and leads to the reason. */
+/** Warns that monitors are overdue, and links to the reason. */
 function Overdue({ figures }: { figures: AccountFigures | null }) {
   const { overdue_monitors: overdue, no_checks_since: since } = figures ?? {};
   const [href, label] = signedIn().user.is_operator

@@ -5,7 +5,7 @@ import type { FolderLine } from './folders.ts';
 import { AllBox, FolderBox, indentOf, useRowFocus } from './row.tsx';
 import { SORTS, STATUS_FILTERS, type SortName, type StatusFilter } from './selection.ts';
 
-/** A column's orders: the one of a first click, and the one of the next. */
+/** Columns with their orders: that of a first click, and that of the next. */
 const COLUMNS: readonly { label: string; place: string; sorts?: readonly [SortName, SortName] }[] = [
   { label: 'Monitor', place: 'row-name', sorts: ['name', 'name-desc'] },
   { label: '90 days', place: 'row-strip' },
@@ -18,7 +18,7 @@ const COLUMNS: readonly { label: string; place: string; sorts?: readonly [SortNa
 type RowHeadsProps = {
   sort: string;
   onSort: (sort: SortName) => void;
-  /** What a checkbox selects: all monitors that match; null where nothing can be selected. */
+  /** Monitors that the checkbox selects: all that match; null if nothing can be selected. */
   ids: readonly string[] | null;
 };
 
@@ -66,7 +66,7 @@ function SortButton({
 
 type FolderRowProps = { line: FolderLine; isAtCursor: boolean; isSelectable: boolean };
 
-/** A folder, which opens and closes: its name, the worst status inside, and how many monitors have each. */
+/** A folder, which opens and closes: its name, the worst status inside, and the number of monitors with each status. */
 export function FolderRow({ line, isAtCursor, isSelectable }: FolderRowProps) {
   const { name, path, isOpen, worst, counts, ids } = line.folder;
   const button = useRowFocus<HTMLButtonElement>(isAtCursor);
@@ -107,7 +107,7 @@ export function FolderRow({ line, isAtCursor, isSelectable }: FolderRowProps) {
   );
 }
 
-/** The mark of a status filter, which its label or a number with it explains. */
+/** The mark of a status filter, which a label or number beside it explains. */
 export function FilterMark({ filter, class: size = 'size-3.5' }: { filter: StatusFilter; class?: string }) {
   return filter === 'overdue' ? (
     <Icon name="warning" class={`${size} text-degraded`} />

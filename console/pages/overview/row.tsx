@@ -51,7 +51,7 @@ const Sparkline = memo(function Sparkline({
   );
 });
 
-/** One line between each two gaps; a single value is a dot. */
+/** Returns one line between each two gaps; a single value is a dot. */
 function drawLines(values: readonly (number | null)[], highest: number): string[] {
   const stepX = (WIDTH - 2 * MARGIN) / Math.max(1, values.length - 1);
   const lines: string[][] = [[]];
@@ -74,13 +74,13 @@ type RowProps = {
   monitor: Monitor;
   incident: Incident | undefined;
   history: ReadonlySignal<History | null>;
-  /** Until its history is loaded, which says more. */
+  /** Used until the row's history is loaded, which has newer data. */
   isOverdue: boolean;
   isDense: boolean;
   isAtCursor: boolean;
-  /** The number of folders around it. */
+  /** Number of surrounding folders. */
   depth: number;
-  /** With a checkbox. */
+  /** Whether it has a checkbox. */
   isSelectable: boolean;
 };
 
@@ -98,9 +98,9 @@ export function useRowFocus<T extends HTMLElement>(isAtCursor: boolean): RefObje
     const { activeElement: focused } = document;
     const wasMounted = isMounted.current;
     isMounted.current = true;
-    // Never take the focus from a text field, or from another control of the row.
+    // The focus must stay in a text field, and on another control of the row.
     if (!isAtCursor || isWriting(focused) || control.current?.closest('li')?.contains(focused) === true) return;
-    // A row that comes, as after a filter, takes it from no control beside the list.
+    // A row that appears, as after a filter, must not take the focus from a control outside the list.
     const isBeside = focused !== null && !focused.matches('body, main') && !isInList(control.current, focused);
     if (!wasMounted && isBeside) return;
     control.current?.focus({ preventScroll: true });
@@ -108,10 +108,10 @@ export function useRowFocus<T extends HTMLElement>(isAtCursor: boolean): RefObje
   return control;
 }
 
-/** The deepest folder that is indented further than the one around it: a phone has room for names as well. */
+/** Deepest folder that is indented further than the surrounding one: a phone needs room for names. */
 const MAX_INDENTED = 5;
 
-/** Moves a row to the right by the folders around it; `style.css` says how far. */
+/** Indents a row by its surrounding folders; `style.css` defines the width. */
 export function indentOf(depth: number): Record<string, number> | undefined {
   return depth === 0 ? undefined : { '--depth': Math.min(depth, MAX_INDENTED) };
 }
@@ -185,9 +185,9 @@ export const MonitorRow = memo(function MonitorRow({
 
 type NoticeProps = { what: string; icon: IconName; until: number | undefined; hasRoom: boolean };
 
-/** That the monitor is in maintenance or muted, and until when; an icon where the list is not wide. */
+/** A notice that the monitor is in maintenance or muted, and until when; only an icon if the list is not wide. */
 function Notice({ what, icon, until = 0, hasRoom }: NoticeProps) {
-  // The row may be older than its end.
+  // The row may be older than the end of the maintenance or mute.
   if (until <= clock.value) return null;
   const text = `${what} until ${formatUntil(until)}`;
   const shown = hasRoom ? 'in-data-[layout=wide]:not-sr-only in-data-[layout=widest]:not-sr-only' : '';
@@ -220,7 +220,7 @@ function daysOf(history: History | null): UptimeDays | null {
 
 type RowStatusProps = { monitor: Monitor; incident: Incident | undefined; lastCheckAt: number | null };
 
-/** Since when the monitor is down or degraded, and why; for one that is up, its target. */
+/** The time since a monitor is down or degraded, and the reason; for one that is up, its target. */
 function RowStatus({ monitor, incident, lastCheckAt }: RowStatusProps) {
   const { label, text } = STATUSES[monitor.status];
   if (incident !== undefined && (monitor.status === 'down' || monitor.status === 'degraded')) {
@@ -249,7 +249,7 @@ function RowStatus({ monitor, incident, lastCheckAt }: RowStatusProps) {
   );
 }
 
-/** What a monitor lacks that has had no status yet; null for any other. */
+/** Describes what a monitor without any status still needs; null for any other. */
 function nameStart(monitor: Monitor, lastCheckAt: number | null): string | null {
   const { status, type, state_since: since, created_at: createdAt } = monitor;
   const isUnpinged = status === 'pending' && type === 'heartbeat' && since === createdAt && lastCheckAt === null;
@@ -265,19 +265,19 @@ function formatMedian(ms: number | null): string {
   return ms === null ? '' : formatLatency(ms);
 }
 
-/** The checkbox of a monitor's row. The list handles its clicks, and a change draws no more than the box. */
+/** The checkbox of a monitor's row. The list handles its clicks, and a change redraws only the box. */
 function RowBox({ id, name }: { id: string; name: string }) {
   const isOn = useComputed(() => picked.value.has(id));
   return <Box label={`Select ${name}`} isOn={isOn} />;
 }
 
-/** The checkbox of a folder: for all that is inside. */
+/** The checkbox of a folder, for all monitors inside. */
 export function FolderBox({ ids, name }: { ids: readonly string[]; name: string }) {
   const { isAll, isSome } = useShare(ids);
   return <Box label={`Select ${name}: ${count(ids.length, 'monitor')}`} isOn={isAll} isSome={isSome} />;
 }
 
-/** Selects all monitors that match the filters, drawn or not. */
+/** Selects all monitors that match the filters, rendered or not. */
 export function AllBox({ ids }: { ids: readonly string[] }) {
   const { isAll, isSome } = useShare(ids);
   return (
@@ -290,7 +290,7 @@ export function AllBox({ ids }: { ids: readonly string[] }) {
   );
 }
 
-/** Whether all of some monitors are selected, or only some of them. */
+/** Reports whether all of some monitors are selected, or only some of them. */
 function useShare(ids: readonly string[]): { isAll: boolean; isSome: boolean } {
   const { value: all } = picked;
   let number = 0;

@@ -2,25 +2,25 @@ import type { Incident, Monitor, Schemas } from '../../client/api.ts';
 import type { Status } from '../../parts/monitors.ts';
 
 /**
- * What the status filter chooses. Overdue monitors are not among those that are up, for nobody knows whether they are;
- * any other status of theirs is one to look at, and they are among those too.
+ * Statuses of the filter. Overdue monitors do not count as up, because their status is unknown; with any other status
+ * they count under that as well.
  */
 export const STATUS_FILTERS = ['down', 'degraded', 'overdue', 'pending', 'up', 'paused'] as const;
 export type StatusFilter = (typeof STATUS_FILTERS)[number];
 
-/** What the overview knows beside the monitors; `overdue` holds ids. */
+/** Data of the overview besides the monitors; `overdue` contains ids. */
 type Known = {
   incidents: ReadonlyMap<string, Incident>;
   figures: ReadonlyMap<string, SortFigures>;
   overdue: ReadonlySet<string>;
 };
 
-/** The filter and the order of the overview; empty strings do not filter. */
+/** Filter and order of the overview; empty strings do not filter. */
 export type Selection = { status: string; type: string; tag: string; text: string; sort: string };
 
 export type SortName = keyof typeof SORTS;
 
-/** The figures of a monitor that lists are sorted by; they are loaded when such an order is chosen. */
+/** Figures of a monitor that lists are sorted by; they are loaded when such an order is chosen. */
 export type SortFigures = Schemas['MonitorFigures'];
 type FigureName = Exclude<keyof SortFigures, 'id'>;
 
@@ -48,7 +48,7 @@ function byFigure(figure: FigureName, direction: 1 | -1): Pick<Sort, 'compare' |
   };
 }
 
-/** The orders to choose from. The first puts what is down first, newest on top, then degraded and overdue monitors. */
+/** Orders to choose from. The first puts down monitors first, newest on top, then degraded and overdue ones. */
 export const SORTS = {
   attention: { label: 'Down first', compare: (a, b) => a.rank - b.rank || b.start - a.start || byName(a, b) },
   name: { label: 'Name, A to Z', compare: byName },
@@ -70,12 +70,12 @@ export const SORTS = {
   },
 } as const satisfies Record<string, Sort>;
 
-/** Whether an order needs the figures of all monitors. */
+/** Reports whether an order needs the figures of all monitors. */
 export function needsFigures(sort: string): boolean {
   return isSort(sort) && 'figure' in SORTS[sort];
 }
 
-/** The monitors that match a selection, in its order. */
+/** Returns the monitors that match a selection, in its order. */
 export function select(
   monitors: readonly Monitor[],
   { status, type, tag, text, sort }: Selection,
@@ -102,7 +102,7 @@ export function select(
     .map(({ monitor }) => monitor);
 }
 
-/** What the filters count: the monitors that match a selection but for their status, in all and by filter. */
+/** Counts the monitors that match a selection except for its status, in total and by filter. */
 export function countMatches(
   monitors: readonly Monitor[],
   { type, tag, text }: Selection,
@@ -119,14 +119,14 @@ export function countMatches(
   return counts;
 }
 
-/** The number of monitors of each status. */
+/** Returns the number of monitors of each status. */
 export function countStatuses(monitors: readonly Monitor[]): Record<Status, number> {
   const counts = { down: 0, degraded: 0, pending: 0, up: 0, paused: 0 };
   for (const { status } of monitors) counts[status] += 1;
   return counts;
 }
 
-/** Summarizes the state of all monitors in a few words; of overdue ones nobody knows whether they are up. */
+/** Summarizes the state of all monitors in a few words; overdue ones do not count as up. */
 export function summarize(counts: Readonly<Record<Status, number>>, overdue = 0): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const trouble = (['down', 'degraded'] as const)
@@ -149,7 +149,7 @@ function orderOf(monitor: Monitor): string {
   return remembered(orders, monitor, ({ name }) => orderText(name));
 }
 
-/** What a name is sorted by: without case and accents, and its numbers as numbers. */
+/** Returns the sort key of a name: without case and accents, and with numbers compared as numbers. */
 export function orderText(name: string): string {
   return plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0'));
 }
@@ -181,13 +181,13 @@ export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** The filters that a monitor is listed under. Paused is never overdue, whatever was known a moment ago. */
+/** Returns the filters that a monitor is listed under. A paused one is never overdue, even if older data list it so. */
 export function filtersOf({ id, status }: Monitor, overdue: ReadonlySet<string>): readonly StatusFilter[] {
   if (!overdue.has(id) || status === 'paused') return [status];
   return status === 'up' ? ['overdue'] : [status, 'overdue'];
 }
 
-/** Where the worst filter of a monitor stands in their order. */
+/** Returns the rank of a monitor's worst filter. */
 function rankOf(monitor: Monitor, overdue: ReadonlySet<string>): number {
   let rank: number = STATUS_FILTERS.length;
   for (const filter of filtersOf(monitor, overdue)) rank = Math.min(rank, RANK.get(filter) ?? rank);
