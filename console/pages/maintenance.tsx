@@ -27,7 +27,7 @@ const VIEWS = [
   { value: 'calendar', label: 'Calendar' },
 ] as const;
 
-/** The page of all maintenance windows: a list by what comes first, or a month. */
+/** The page of all maintenance windows: a list in order of time, or a month. */
 export function MaintenancePage({ query }: PageProps) {
   const load = useLoad(
     (signal) =>

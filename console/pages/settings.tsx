@@ -38,7 +38,7 @@ export function SettingsPage({ params, query }: PageProps) {
     label,
   }));
   useEffect(() => {
-    // On a phone not all tabs are visible.
+    // On a phone some tabs are out of view.
     document
       .querySelector('nav[aria-label="Settings"] [aria-current]')
       ?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -75,7 +75,7 @@ const COUNTED = [
   ['tokens', 'API tokens'],
 ] as const;
 
-/** The share of a limit from which a bar is a warning. */
+/** Share of a limit from which a bar is a warning. */
 const NEARLY_ALL = 0.9;
 
 /** The limits of the plan, and how much of them is used. */

@@ -107,7 +107,7 @@ export function SignInPage() {
   );
 }
 
-/** Why the user has to sign in, where it was not their doing. */
+/** Returns why the user has to sign in, unless they signed out; undefined otherwise. */
 function reason(): string | undefined {
   if (lostBy.value === 'removed') return 'You no longer have access to this account.';
   if (lostBy.value === null && !drafts.isAny) return undefined;

@@ -16,14 +16,14 @@ import { summarize } from './overview/selection.ts';
 type Wall = Schemas['Wall'];
 type WallMonitor = Schemas['WallMonitor'];
 
-/** The interval at which the wall is read, and the longest wait for an answer, in milliseconds. */
+/** Interval of reloading the wall, and the timeout of a response, in milliseconds. */
 const READ_EVERY_MS = 10_000;
 const PATIENCE_MS = 9000;
 
-/** Up to so many monitors have large tiles, to be read from afar. */
+/** Most monitors that have large tiles, legible from afar. */
 const MAX_ROOMY = 24;
 
-/** What is shown: the last answer with its time, and the error of the last read, if it failed. */
+/** The last response with its time, and the error of the last read, if it failed. */
 type Shown = { wall: Wall | null; atMs: number; error: unknown };
 
 /**
@@ -75,7 +75,7 @@ export function WallPage() {
         }
       >
         {wall.monitors.map((monitor, index) => (
-          // Names need not differ, and the wall knows nothing else.
+          // Names may repeat, and the wall has no other key.
           <Tile key={index} monitor={monitor} />
         ))}
       </ul>
@@ -141,7 +141,7 @@ function Refused() {
   );
 }
 
-/** The wall is read with a session, and there is none any more. */
+/** Shown when the wall's session has ended. */
 function SignedOut() {
   return (
     <Empty
@@ -190,12 +190,12 @@ function useWall(): Shown {
   return shown.value;
 }
 
-/** Whether the service does not know the link any more, rather than not answering. */
+/** Reports whether the service rejects the link, rather than not responding. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Failure && (error.status === 401 || error.status === 403);
 }
 
-/** The worst status of a wall. Of overdue monitors it is not known: they are as pending at best. */
+/** Returns the worst status of a wall. That of overdue monitors is unknown: they count as pending at best. */
 function worstOf({ counts, overdue_monitors: overdue = 0 }: Wall): Status | null {
   return STATUS_ORDER.find((status) => counts[status] > 0 || (status === 'pending' && overdue > 0)) ?? null;
 }

@@ -108,7 +108,7 @@ function Row({ monitor }: { monitor: Monitor }) {
 const POLL_MS = 15_000;
 const BACK = { label: 'Agents', href: PATHS.agents };
 
-/** The page of one agent: its state, its machine, its monitors and what it can check. */
+/** The page of one agent: its state, its machine, its monitors and its capabilities. */
 export function AgentPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/agents/{id}', { path: { id }, signal }), [id]);

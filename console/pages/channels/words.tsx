@@ -81,7 +81,7 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   superseded: { label: 'Not sent separately', tone: 'plain' },
 };
 
-/** The label of an event, with its time where the table has no column for it; `exact` for a log of one incident. */
+/** The label of an event, with its time if the table has no column for that; `exact` for a log of one incident. */
 export function EventOf({ event, at, exact = false }: { event: DeliveryEvent; at: number; exact?: boolean }) {
   return (
     <>
@@ -197,7 +197,7 @@ export function namesUnheld(channels: readonly Channel[], isConcerned: (channel:
 /** Most channels that a hint names. */
 const MAX_NAMED = 3;
 
-/** The label of `follows_maintenance`, and what it means. */
+/** Label of `follows_maintenance`, and its meaning. */
 export const FOLLOWS = {
   label: 'Wait during maintenance and mutes',
   hint: 'Also holds alerts while a parent monitor is down. If off, only the rules delay alerts.',
@@ -240,7 +240,7 @@ export function UnnotifiedWarning({
   );
 }
 
-/** Warns on a monitor's page when no channel gets its alerts; nothing where the channels (null) are not known. */
+/** Warns on a monitor's page when no channel gets its alerts; nothing until the channels (null) are loaded. */
 export function UnnotifiedMonitor({
   monitor,
   channels,

@@ -57,9 +57,7 @@ export function MethodName({ operation: { method, server } }: { operation: Opera
 
 type OperationProps = { description: Description; operation: Operation };
 
-/**
- * One operation on a screen of its own: its effect and parameters, and beside them code, examples and a form to try it.
- */
+/** One operation on its own screen: its effect and parameters, and beside them code, examples and a form to try it. */
 export function OperationPart({ description, operation }: OperationProps) {
   const { path, summary, server, operationId } = operation;
   const heading = useFocus(operationId);

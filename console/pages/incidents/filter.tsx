@@ -29,7 +29,7 @@ export type Filter = {
   to: string;
 } & Paging;
 
-/** The period that has dates of its own. */
+/** The period with custom dates. */
 const CUSTOM = 'custom';
 
 /**

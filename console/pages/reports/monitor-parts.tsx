@@ -33,7 +33,7 @@ type State = NonNullable<Day['worst_state']> | 'absent';
 const BAR = 24;
 const HEIGHT = 40;
 
-/** Of days that do not count: lines are drawn over them. */
+/** Colors of days that do not count: lines are drawn over them. */
 const HATCHED = { fill: 'fill-nothing', ink: 'fill-ink' };
 
 const STYLES: Record<State, { fill: string; ink: string }> = {
@@ -132,9 +132,9 @@ function showDay(
 type Monitor = Schemas['ReportMonitor'];
 type Incident = Schemas['ReportIncident'];
 
-/** How many more monitors each click shows: thousands of plots would be too many. */
+/** Number of further monitors that each click shows: thousands of plots would be too many. */
 const STEP = 25;
-/** The most incidents per monitor that are shown; the rest is in the monitor's own list. */
+/** Most incidents per monitor that are shown; the rest are in the monitor's own list. */
 const INCIDENTS = 8;
 
 /** Each monitor with its days, response times and incidents, the worst first. */
@@ -228,7 +228,7 @@ function MonitorPart({ monitor, incidents }: { monitor: Monitor; incidents: read
   );
 }
 
-/** What the service hours were, and whether they met their target. */
+/** The service hours, and whether they met their target. */
 function ServiceVerdict({ service }: { service: NonNullable<Monitor['service_hours']> }) {
   const { target, met, uptime_percent: percent, budget } = service;
   return (
@@ -330,19 +330,19 @@ function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: boolean }
   );
 }
 
-/** The layout of a plot's days, in units of its view box (about a pixel each). */
+/** Layout of a plot's days, in units of its view box (about a pixel each). */
 type DayFrame = { width: number; left: number; right: number; step: number };
 
 const WIDE = { width: 880, left: 52, right: 846 } as const;
 const NARROW = { width: 310, left: 44, right: 286 } as const;
 
-/** The layout that the bars and the lines below them share, so that a day is one column. */
+/** Returns the layout that the bars and the lines below them share, so that a day is one column. */
 function frameOf(days: number, isWide: boolean): DayFrame {
   const frame = isWide ? WIDE : NARROW;
   return { ...frame, step: (frame.right - frame.left) / Math.max(1, days) };
 }
 
-/** Labels for every day of a week, or for the first day of each week of a month. */
+/** Returns labels for every day of a week, or for the first day of each week of a month. */
 function dateLabels(days: readonly { date: string }[], { isWide, y }: { isWide: boolean; y: number }) {
   const { left, step } = frameOf(days.length, isWide);
   return days.map(({ date }, day) =>

@@ -116,7 +116,7 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
 
 type Monitor = Schemas['ReportMonitor'];
 
-/** The number of monitors that are shown at first. */
+/** Number of monitors that are shown at first. */
 const SHOWN = 100;
 
 const MONITOR_COLUMNS: readonly Column<Monitor>[] = [

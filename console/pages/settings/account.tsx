@@ -86,17 +86,17 @@ function Profile() {
 }
 
 type NameFormProps = {
-  /** The name of the draft that keeps what is typed. */
+  /** Name of the draft that stores the input. */
   draft: string;
   label: string;
-  /** The label of the button. */
+  /** Label of the button. */
   action: string;
   hint: string;
   stored: string;
-  /** Whether there has to be a name. */
+  /** Whether the name is required. */
   isRequired?: boolean;
   autocomplete?: string;
-  /** Stores the name and returns it as it is stored. */
+  /** Stores the name and resolves to the stored one. */
   onRename: (name: string) => Promise<string>;
 };
 
@@ -138,7 +138,7 @@ export function NameForm({
   );
 }
 
-/** The minimum length of a password in the API. */
+/** Minimum length of a password in the API. */
 const SHORTEST = 12;
 
 const PASSWORD_TEXTS: FieldTexts = {
@@ -184,7 +184,7 @@ function PasswordForm() {
           </>
         )}
       </p>
-      {/* Password managers look for the user name. */}
+      {/* Password managers search for the user name. */}
       <input
         type="text"
         class="hidden"

@@ -114,11 +114,12 @@ function Listing({
   );
 }
 
-/** The filter of the list, as the address stores it; an empty string does not filter. */
+/** Filter of the list, as stored in the address; an empty string does not filter. */
 export type Filter = { kind: string; object: string; actor: string; period: string } & Paging;
 
 /**
- * `next` is the cursor of older entries; null if there are none. `known` has the ids of existing channels and agents.
+ * A page of entries. `next` is the cursor of older ones; null if there are none. `known` contains the ids of existing
+ * channels and agents.
  */
 export type Found = { entries: readonly Entry[]; next: string | null; known: ReadonlySet<string> };
 

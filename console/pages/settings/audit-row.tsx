@@ -8,7 +8,7 @@ import { setQuery } from '../../shell/router.ts';
 
 type Action = Schemas['AuditAction'];
 
-/** The verb of each action, to be followed by the name of its object. */
+/** Verb of each action, followed by the name of its object. */
 const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'monitor.created': 'created the monitor',
   'monitor.changed': 'changed the monitor',
@@ -78,7 +78,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'member.signed_out_by_provider': 'reported a sign-out at the provider of',
 };
 
-/** The kinds of objects to filter by. */
+/** Kinds of objects to filter by. */
 export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   monitor: 'Monitors',
   incident: 'Incidents',
@@ -92,10 +92,10 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   maintenance: 'Maintenance',
 };
 
-/** Actions that users do only to themselves, so that the object is left out. */
+/** Actions that users can do only to themselves, so that the object is left out. */
 const OF_THEMSELVES: ReadonlySet<Action> = new Set(['member.signed_in', 'member.signed_out', 'invitation.accepted']);
 
-/** Whether an entry shows its object. */
+/** Reports whether an entry shows its object. */
 function hasObject({ action }: Schemas['AuditEntry']): boolean {
   return !OF_THEMSELVES.has(action);
 }
@@ -124,7 +124,7 @@ function formatValue(field: string, value: unknown): string {
 
 export type Entry = Schemas['AuditEntry'];
 
-/** What members do to themselves; `{own}` is their, or your. */
+/** Phrases for actions of members on themselves; `{own}` is `their` or `your`. */
 const OWN_PHRASES: Partial<Record<Entry['action'], string>> = {
   'member.changed': 'changed {own} profile',
   'member.role_changed': 'changed {own} role',
@@ -141,7 +141,7 @@ const OWN_PHRASES: Partial<Record<Entry['action'], string>> = {
   'member.identity_unlinked': 'unlinked {own} account at the sign-in provider',
 };
 
-/** What a member did to its own account, as a whole phrase; null for anything else. */
+/** Describes an action of a member on its own account, as a whole phrase; null for anything else. */
 function describeOwn({ action, actor, object }: Entry): string | null {
   if (object.id === null || object.id !== actor.id) return null;
   return OWN_PHRASES[action]?.replace('{own}', actor.id === signedIn().user.id ? 'your' : 'their') ?? null;
@@ -149,7 +149,7 @@ function describeOwn({ action, actor, object }: Entry): string | null {
 
 type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
 
-/** One entry: who, what and when. It unfolds into the changed fields. */
+/** One entry: actor, action, object and time. It unfolds into the changed fields. */
 export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
   const { id, at, action, address, changes } = entry;
   const fields = Object.entries(changes);

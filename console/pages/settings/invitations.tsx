@@ -97,7 +97,7 @@ function Revoke({ invitation: { id, email }, reload }: { invitation: Invitation;
 
 const NO_EMAIL = 'Enter an email address, such as ada@example.com';
 
-/** Whether a text looks like an email address; the API has the last word. */
+/** Reports whether a text resembles an email address; the API decides. */
 function isEmail(text: string): boolean {
   return /^[^\s@]+@[^\s@]+$/.test(text.trim());
 }

@@ -17,7 +17,7 @@ import { Invitations } from './invitations.tsx';
 type Member = Schemas['Member'];
 type Answer = { members: readonly Member[] };
 
-/** The members of the account and their roles. Owners change them; everybody may leave. */
+/** The members of the account and their roles. Owners can change them; every member can leave. */
 export function MemberSettings() {
   const load = useLoad((signal) => api.get('/members', { signal }), []);
   const isOwner = signedIn().user.role === 'owner';
@@ -26,7 +26,7 @@ export function MemberSettings() {
       {(answer) => (
         <>
           <Members answer={answer} load={load} isOwner={isOwner} />
-          {/* Not before the members, which would push them down. */}
+          {/* Only after the members, which it would push down. */}
           {isOwner && <Invitations />}
           {isOwner && <AccountName />}
         </>

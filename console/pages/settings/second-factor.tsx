@@ -11,15 +11,15 @@ import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Badge } from '../../parts/status.tsx';
 
-/** What fields of proof say where the API refuses them. A code works once, also to sign in. */
+/** Errors of the proof fields that the API refuses. A code works once, also to sign in. */
 export const PROOF_TEXTS = {
   password: 'Wrong password',
   code: 'Wrong code, or it was already used: wait for the next one',
 } as const;
 
 /**
- * Sends a change of two-factor authentication. If it was turned on or off already, as by a request whose answer was
- * lost, it returns null after it has closed the dialog and said so.
+ * Sends a change of two-factor authentication. Returns null if that was already turned on or off, as by a request whose
+ * response was lost; then it has closed the dialog and shown a toast.
  */
 async function change<T>(send: () => Promise<T>, onClose: () => void): Promise<T | null> {
   const wasOn = signedIn().user.totp_enabled;
@@ -57,7 +57,7 @@ function NewCodes({ onClose }: { onClose: () => void }) {
 
 const DIALOGS = { start: StartSecondFactor, codes: NewCodes, stop: StopSecondFactor } as const;
 
-/** The number of recovery codes left that is worth a warning. */
+/** Number of remaining recovery codes that is worth a warning. */
 const FEW_CODES = 3;
 
 /** The state of two-factor authentication, and buttons to turn it on or off and to renew the codes. */
@@ -256,7 +256,7 @@ function RecoveryCodes({ title, codes, onClose }: { title: string; codes: readon
 
 type ProofField = { value: Signal<string>; error: string | undefined };
 
-/** The password that proves who asks for a change of how they sign in. */
+/** The password that proves the user's identity before a change of sign-in methods. */
 export function PasswordField({ value, error }: ProofField) {
   return (
     <TextField
@@ -272,7 +272,7 @@ export function PasswordField({ value, error }: ProofField) {
   );
 }
 
-/** The two-factor code that proves the same. */
+/** The two-factor code that proves the user's identity likewise. */
 export function CodeField({ value, error }: ProofField) {
   return (
     <TextField

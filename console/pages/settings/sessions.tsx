@@ -13,7 +13,7 @@ import { Deadline, Moment } from '../../parts/time.tsx';
 import { useSignInMethods } from '../../shell/open-frame.tsx';
 import { CodeField, PROOF_TEXTS, PasswordField } from './second-factor.tsx';
 
-/** Patterns of browsers; the first match counts, since most claim to be others as well. */
+/** Patterns of browsers; the first match counts, because most browsers claim to be others as well. */
 const BROWSERS = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -143,7 +143,7 @@ function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
 
 type Identity = Schemas['Identity'];
 
-/** The user's accounts at the sign-in provider; nothing where there is neither an account nor a provider. */
+/** The user's accounts at the sign-in provider; nothing if there is neither an account nor a provider. */
 export function Identities() {
   const { open_id: provider = null, password: takesPasswords = true } = useSignInMethods().value.value ?? {};
   const list = useLoad((signal) => api.get('/user/identities', { signal }), []);
@@ -212,14 +212,14 @@ function LinkedIdentity({ identity, canUnlink, onUnlinked }: LinkedIdentityProps
   );
 }
 
-/** A dialog that asks who the user is before another way to sign in is added, and leads to the provider. */
+/** A dialog that verifies the user before another sign-in method is added, and leads to the provider. */
 function LinkDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const { totp_enabled: hasCode } = signedIn().user;
   const password = useSignal('');
   const code = useSignal('');
   const form = useJudgedForm(PROOF_TEXTS);
   const address = useSignal<string | null>(null);
-  // The dialog has to know that it is answered: while it is sent, the browser asks before it leaves.
+  // Only once the form is idle: while it is busy, the browser asks before leaving.
   const next = form.isBusy.value ? null : address.value;
   useEffect(() => {
     if (next !== null) location.assign(next);
