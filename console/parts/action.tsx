@@ -4,7 +4,7 @@ import { session } from '../client/session-state.ts';
 import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 
-/** What a button does: whether it is under way, and how to start it. */
+/** An action of a button: whether it is under way, and how to start it. */
 type Action = { isBusy: ReadonlySignal<boolean>; run: (work: () => Promise<void>) => Promise<void> };
 
 /** Runs one piece of work at a time. A failure goes to `onFailure`, by default to a toast. */
@@ -23,7 +23,7 @@ export function useAction(onFailure: (failure: unknown) => void = showFailure): 
   return { isBusy, run };
 }
 
-/** What a form does on submit; `error` is the failure of the last attempt, null before and while another one runs. */
+/** The submit action of a form; `error` is the failure of the last attempt, null before and while another one runs. */
 type FormAction = Action & { error: Signal<unknown> };
 
 /** Runs one submit at a time and keeps its failure, for the form to show. */
@@ -38,10 +38,10 @@ export function useFormAction(): FormAction {
   return { isBusy, error, run: submit };
 }
 
-/** A form that judges itself before it is sent. */
+/** A form that is validated before it is sent. */
 export type JudgedForm = {
   isBusy: ReadonlySignal<boolean>;
-  /** The error of a field, by its name in the API. */
+  /** Returns the error of a field, by its name in the API. */
   problem: (field: string) => string | undefined;
   /** The error of the form as a whole; null if there is none. */
   rest: string | null;
@@ -52,12 +52,12 @@ export type JudgedForm = {
   clear: () => void;
 };
 
-/** Judges a field that has to be filled in: `problem` where its text is empty, else null. */
+/** Validates a required field: returns `problem` if its text is empty, else null. */
 export function required(text: string, problem: string): string | null {
   return text === '' ? problem : null;
 }
 
-/** Judges a form first, then sends it; `texts` is what its fields say where the API refuses them all the same. */
+/** Validates a form, then sends it; `texts` are the errors of fields that the API refuses nevertheless. */
 export function useJudgedForm(texts: FieldTexts): JudgedForm {
   const { isBusy, error, run } = useFormAction();
   const own = useSignal<Readonly<Record<string, string>>>({});
@@ -89,7 +89,7 @@ type Toast = { id: number; text: string; tone: 'good' | 'bad' };
 const toasts = signal<readonly Toast[]>([]);
 const counter = { last: 0 };
 
-// What was said to one person is not left to the next.
+// A new user must not see the previous user's messages.
 const reader: { userId: string | null } = { userId: null };
 effect(() => {
   const { value } = session;
@@ -98,7 +98,7 @@ effect(() => {
   reader.userId = userId;
 });
 
-/** How long a success is shown, in milliseconds; errors stay until they are closed. */
+/** Time for which a success is shown, in milliseconds; errors stay until they are closed. */
 const STAY_MS = 5000;
 
 /** Shows a message at the edge of the page, which screen readers announce. */

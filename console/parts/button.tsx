@@ -99,17 +99,17 @@ const MENU_ITEM =
   'flex w-full items-center gap-2.5 rounded-md px-2.5 py-2 text-left text-sm hover:bg-hover ' +
   'focus-visible:-outline-offset-2';
 
-/** The classes of a button or link in a menu; `isDanger`: of what cannot be undone. */
+/** Returns the classes of a button or link in a menu; `isDanger`: for actions that cannot be undone. */
 export function menuItem(isDanger = false): string {
   return `${MENU_ITEM} ${isDanger ? 'text-down' : ''}`;
 }
 
-/** The width of a menu, and the most height that one takes, in rem. */
+/** Width of a menu, and its largest height, in rem. */
 const MENU = { width: 12, height: 10.7 } as const;
 
 type MenuProps = { label: string; busy?: boolean; children: ComponentChildren };
 
-/** A small button that opens a menu of further buttons and links; Escape closes it, and gives the focus back. */
+/** A small button that opens a menu of further buttons and links; Escape closes it, and returns the focus. */
 export function MenuButton({ label, busy = false, children }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
@@ -125,7 +125,7 @@ export function MenuButton({ label, busy = false, children }: MenuProps) {
     menu.style.left = `${left >= 8 ? left : Math.max(0, Math.min(box.left, window.innerWidth - width - 8))}px`;
     menu.style.top = isAbove ? 'auto' : `${box.bottom + 4}px`;
     menu.style.bottom = isAbove ? `${window.innerHeight - box.top + 4}px` : 'auto';
-    // It stands still while the page below it moves. A scroll event may also be about what came before it opened.
+    // The menu would stay in place while the page below it moves. The scroll may also have happened before it opened.
     const hideIfMoved = () => {
       const hasMoved = button.current?.getBoundingClientRect().top !== box.top;
       if (hasMoved && menu.matches(':popover-open')) menu.hidePopover();

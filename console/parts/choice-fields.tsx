@@ -43,7 +43,7 @@ export function SelectField({
   );
 }
 
-/** A drop-down list in a row of controls; screen readers alone announce its label. */
+/** A drop-down list in a row of controls; only screen readers announce its label. */
 export function Select({
   label,
   value,
@@ -201,14 +201,14 @@ export function Tabs({
   );
 }
 
-/** How a zone is written in the field: the browser's with its name. */
+/** Returns a zone as the field shows it: the browser's with its name. */
 function readable(zone: string): string {
   if (zone !== BROWSER_ZONE) return zone.replaceAll('_', ' ');
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return `Browser (${readable(currentTimeZone(timeZone))})`;
 }
 
-/** The zone that a text of the field stands for; null if it is none. */
+/** Returns the zone that a text of the field means; null if there is none. */
 function zoneOf(text: string): string | null {
   const typed = text.trim();
   if (/^browser\b/i.test(typed)) return BROWSER_ZONE;
@@ -217,7 +217,7 @@ function zoneOf(text: string): string | null {
 
 const UNKNOWN_ZONE = 'Choose a time zone from the list, such as Europe/Berlin';
 
-/** A searchable list of the zones: UTC, and all that this browser knows by name. */
+/** A searchable list of zones: UTC, and all that this browser knows by name. */
 export function ZoneField({
   value,
   onValue,
@@ -229,7 +229,7 @@ export function ZoneField({
   onValue: (zone: string) => void;
   hint?: ComponentChildren;
   error?: string | null | undefined;
-  /** Offers the zone of whichever browser is used as well. */
+  /** Whether it also offers the present browser's zone. */
   hasBrowser?: boolean;
 }) {
   const list = useId();
@@ -237,17 +237,17 @@ export function ZoneField({
   const isUnknown = useSignal(false);
   const judge = (input: HTMLInputElement, isWrong: boolean) => {
     isUnknown.value = isWrong;
-    // A form is not sent while one of its fields has an error of its own.
+    // A form is not sent while one of its fields has a custom error.
     input.setCustomValidity(isWrong ? UNKNOWN_ZONE : '');
   };
-  // The field may be given another zone: that of another rule, or what was just saved.
+  // The zone may change from outside: to that of another rule, or to the saved one.
   useLayoutEffect(() => {
     const input = box.current;
     if (input === null || document.activeElement === input) return;
     input.value = readable(value);
     judge(input, false);
   }, [value]);
-  // Some four hundred, and the same each time.
+  // Some four hundred options, the same each time.
   const options = useMemo(
     () =>
       [...(hasBrowser ? [BROWSER_ZONE] : []), 'UTC', ...listTimeZones()].map((zone) => (
@@ -275,7 +275,7 @@ export function ZoneField({
             placeholder="Type to search"
             autocomplete="off"
             spellcheck={false}
-            // The list shows what matches the text: with the present one, nothing else.
+            // The list shows only zones that match the text: with the present zone, nothing else.
             onFocus={({ currentTarget }) => {
               if (!isUnknown.value) currentTarget.value = '';
             }}

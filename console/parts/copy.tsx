@@ -7,17 +7,17 @@ import { navigate } from '../shell/router.ts';
 import { Button } from './button.tsx';
 import { Dialog, confirm, useLeaveGuard } from './dialog.tsx';
 
-/** How long "Copied" is shown, in milliseconds. */
+/** Time for which "Copied" is shown, in milliseconds. */
 const SAID_MS = 2000;
 
-/** Copies a text; `box` is its element, which is selected if there is no clipboard. */
+/** State of a copy button. `box` is the element of the text, which is selected if there is no clipboard. */
 type Copying<E extends HTMLElement> = {
   box: RefObject<E | null>;
   isCopied: ReadonlySignal<boolean>;
   copy: () => void;
 };
 
-/** Copies a text to the clipboard, and tells for two seconds that it did. */
+/** Copies a text to the clipboard, and confirms it for two seconds. */
 export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
   const box = useRef<E>(null);
   const isCopied = useSignal(false);
@@ -28,7 +28,7 @@ export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // The clipboard needs https and may be forbidden: then select the text, to be copied by hand.
+      // The clipboard needs https and may be forbidden: then the text is selected, to be copied by hand.
       if (box.current !== null) window.getSelection()?.selectAllChildren(box.current);
       return;
     }
@@ -57,14 +57,14 @@ export function CopyButton({
   );
 }
 
-/** Warns below a link that leads each computer to itself; its content says who cannot use it, and the remedy. */
+/** Warns that a link leads each computer to itself; the content names those who cannot use it, and the remedy. */
 export function LoopbackHint({ url, children }: { url: string; children: ComponentChildren }) {
   const { hostname } = new URL(url);
   const isLoopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   return isLoopback ? <p class="text-sm text-degraded">{children}</p> : null;
 }
 
-/** Warns below the ping URL of a heartbeat monitor that only jobs on this computer can call it. */
+/** Warns below a heartbeat monitor's ping URL that only jobs on this computer can call it. */
 export function PingLoopbackHint({ url }: { url: string }) {
   return (
     <LoopbackHint url={url}>
@@ -96,7 +96,7 @@ export function CopyText({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A button that shows what a form would send as a command; `request` is called when it is pressed. */
+/** A button that shows the form's request as a command; `request` is called when it is pressed. */
 export function CurlButton({ request }: { request: () => ApiRequest }) {
   const command = useSignal<string | null>(null);
   return (
@@ -108,7 +108,7 @@ export function CurlButton({ request }: { request: () => ApiRequest }) {
         onClick={() => (command.value = curlOf(request(), INSTALLATION_URL))}
         class="md:ml-auto"
       >
-        {/* On a phone it would take a line of its own in the bar that stays visible. */}
+        {/* On a phone the text would need another line in the bar that stays visible. */}
         <span class="sr-only sm:not-sr-only">Copy as curl</span>
       </Button>
       {command.value !== null && (
@@ -135,7 +135,7 @@ export function CurlButton({ request }: { request: () => ApiRequest }) {
   );
 }
 
-/** The confirmation before leaving something that is shown once: `question`, `text` and the label `action`. */
+/** The confirmation before leaving content that is shown once: `question`, `text` and the label `action`. */
 type Once = { question: string; text: string; action?: string; children: ComponentChildren };
 
 const KEPT = 'I’ve saved it';
@@ -178,7 +178,7 @@ export function ShownOnceDialog({
 }: Once & { title: string; onClose: () => void }) {
   const ask = () => askWhetherKept({ question, text, action });
   const content = useRef<HTMLDivElement>(null);
-  // The first button copies; the browser would choose the one that closes.
+  // The first button copies; the browser would focus the one that closes.
   useEffect(() => content.current?.querySelector('button')?.focus(), []);
   useLeaveGuard({ isNeeded: true, isFree: () => false, ask });
   return (

@@ -27,12 +27,12 @@ export function Dialog({
   const titleId = useId();
   const latest = useRef(onClose);
   latest.current = onClose;
-  // Selecting text may end beside the dialog; only a press that also began there closes it.
+  // A text selection may end beside the dialog; only a press that also began there closes it.
   const isPressedBeside = useRef(false);
   useEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
-    // Browsers close the dialog on a second Escape, whatever the handler of the first did.
+    // Browsers close the dialog on a second Escape, even if the handler of the first prevented it.
     const reopen = () => {
       current.showModal();
       latest.current();
@@ -83,7 +83,7 @@ type Question = {
   text: ComponentChildren;
   action: string;
   tone?: 'primary' | 'danger';
-  /** Whether it is about what is being sent: a guard that ends then closes it. */
+  /** Whether it concerns a request in progress: a guard that ends then closes it. */
   isOfSent?: boolean;
 };
 const openQuestion = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
@@ -107,7 +107,7 @@ export function confirm(question: Question): Promise<boolean> {
 
 /** The open confirmation, if any; the layout renders it once. */
 export function ConfirmDialog() {
-  // What was asked goes with its page, and with the layout at the end of the session.
+  // An open question ends with its page, and with the layout at the end of the session.
   useLayoutEffect(() => () => openQuestion.peek()?.answer(false), [route.value.path]);
   if (openQuestion.value === null) return null;
   const { title, text, action, tone = 'danger', answer } = openQuestion.value;
@@ -156,7 +156,7 @@ export function FormDialog({
   children,
 }: FormDialogProps) {
   const id = useId();
-  // The answer to a request under way may be shown only once (D-289).
+  // The response to a request in progress may be shown only once (D-289).
   useLeaveGuard({ isNeeded: isBusy, isFree: () => !isBusy, ask: askSent });
   return (
     <Dialog
@@ -185,7 +185,7 @@ type UntilProps = {
   title: string;
   action: string;
   hint: string;
-  /** The choices, in seconds, and the one that is chosen first. */
+  /** Choices in seconds, and the initial one. */
   lengths: readonly number[];
   initial: number;
   /** Called with the end in Unix seconds. */
@@ -193,7 +193,7 @@ type UntilProps = {
   onClose: () => void;
 };
 
-/** Asks for how long from now on something lasts. */
+/** Asks how long something lasts from now on. */
 export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, onClose }: UntilProps) {
   const seconds = useSignal(String(initial));
   const { isBusy, error, run } = useFormAction();
@@ -226,7 +226,7 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
 export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: boolean }): void {
   const latest = useRef(guard);
   latest.current = guard;
-  // Before it is painted: what is sent is guarded from its first moment.
+  // Before the paint, so that the guard covers a request from its first moment.
   useLayoutEffect(() => {
     if (!isNeeded) return undefined;
     const isFree = () => latest.current.isFree();
@@ -260,7 +260,7 @@ export function useUnsaved(isUnsaved: () => boolean, isBusy: boolean, query?: st
   useLeaveGuard({ isNeeded: isUnsaved(), isFree: () => !isUnsaved(), ask, query });
 }
 
-/** Asks before leaving what was sent, until it is answered (D-673). */
+/** Asks before leaving a form whose request has no response yet (D-673). */
 export function askSent(): Promise<boolean> {
   const text = 'It was sent already, and may still be saved: check before you try again.';
   return confirm({ title: 'Leave while saving?', text, action: 'Leave', isOfSent: true });

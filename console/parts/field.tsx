@@ -16,7 +16,7 @@ export type FieldProps = {
   hint?: ComponentChildren;
   /** The error as a sentence; null or undefined if there is none. */
   error?: string | null | undefined;
-  /** Hides the label from sight, but not from screen readers. */
+  /** Hides the label, but not from screen readers. */
   hideLabel?: boolean;
   class?: string;
 };
@@ -25,7 +25,7 @@ type Frame = Pick<FieldProps, 'label' | 'hint' | 'error' | 'hideLabel' | 'class'
   children: (input: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ComponentChildren;
 };
 
-/** A label, an input, and below it the error or the hint. For inputs that have no component of their own. */
+/** A label, an input, and below it the error or the hint, for inputs without a component of their own. */
 export function Field({ label, hint, error, hideLabel = false, class: extra = '', children }: Frame) {
   const id = useId();
   const isWrong = error !== null && error !== undefined && error !== '';
@@ -135,7 +135,7 @@ export function TextArea({
   );
 }
 
-/** The classes of an input, for inputs that have no component of their own. */
+/** Returns the classes of an input, for inputs without a component of their own. */
 export function inputClass({ 'aria-invalid': isWrong = false }: { 'aria-invalid'?: boolean }): string {
   return `${INPUT} ${isWrong ? 'border-down' : 'border-line-strong'}`;
 }
@@ -148,9 +148,9 @@ type FormProps = {
 };
 
 /**
- * A form that is submitted by script; after a refusal the first field with an error gets the focus. The browser does
- * not judge it: that would show one problem at a time, and in words of its own. A field whose text stands for no value
- * says so by `setCustomValidity`, and holds the form up.
+ * A form that is submitted by script; after a refusal the first field with an error gets the focus. The browser's
+ * validation is off: it would show one problem at a time, in its own words. A field whose text is no valid value calls
+ * `setCustomValidity`, which blocks the form.
  */
 export function Form({ onSubmit, children, ...rest }: FormProps) {
   const box = useRef<HTMLFormElement>(null);
@@ -184,7 +184,7 @@ export function Form({ onSubmit, children, ...rest }: FormProps) {
   );
 }
 
-/** The error of a form as a whole, shown above its buttons; nothing where `text` is null. */
+/** The error of a form as a whole, shown above its buttons; nothing if `text` is null. */
 export function FormError({ text }: { text: string | null }) {
   return text === null ? null : (
     <p role="alert" class="flex gap-2 rounded-md bg-down-tint px-3 py-2 text-sm text-down">
@@ -196,13 +196,13 @@ export function FormError({ text }: { text: string | null }) {
 
 type DateFieldProps = Omit<FieldProps, 'hideLabel'> & {
   type: 'date' | 'datetime-local';
-  /** Whether a text that was typed is a date; others stay in the field and are not reported. */
+  /** Reports whether a typed text is a date; others stay in the field and are not reported. */
   isDate: (typed: string) => boolean;
 };
 
-/** A field of a date, or of one with a time to the second, which may be empty. */
+/** A field for a date, or for one with a time to the second, which may be empty. */
 export function DateField({ value, onValue, type, isDate, ...frame }: DateFieldProps) {
-  // While a year is typed, the input has those of its first digits: they are no date, and have to stay.
+  // While a year is typed, the input contains its first digits only: they are no date, and must not be replaced.
   const typed = useSignal(value);
   useEffect(() => {
     typed.value = value;

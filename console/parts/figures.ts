@@ -18,7 +18,7 @@ export function describeSeconds({ down, degraded, unknown, paused, maintenance }
     .join(', ');
 }
 
-/** Formats what is left of an error budget, in seconds: `12 min`, `−3 min` where it is overdrawn; null is a dash. */
+/** Formats the rest of an error budget, in seconds: `12 min`, `−3 min` if it is overdrawn; null is a dash. */
 export function formatBudget(seconds: number | null): string {
   if (seconds === null) return '–';
   return seconds < 0 ? `−${formatDuration(-seconds)}` : formatDuration(seconds);
@@ -26,7 +26,7 @@ export function formatBudget(seconds: number | null): string {
 
 const LIST = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
-/** `a, b and c` */
+/** Joins words into a phrase: `a, b and c`. */
 export function joinWords(words: readonly string[]): string {
   return LIST.format(words);
 }
@@ -38,7 +38,7 @@ export function formatNumber(number: number): string {
   return NUMBER.format(number);
 }
 
-/** `1 check`, `2 checks` */
+/** Formats a number with its noun: `1 check`, `2 checks`. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${formatNumber(number)} ${number === 1 ? one : many}`;
 }

@@ -1,6 +1,6 @@
 import { BASE_PATH } from '../client/base-path.ts';
 
-/** Paths on a 20 x 20 grid, each drawn as one line. A text or label beside the icon says the same. */
+/** Paths on a 20 x 20 grid, each drawn as one line. A text or label beside the icon has the same meaning. */
 const LINES = {
   monitors: 'M2.5 10.5h3.2l2-5.5 3.2 10 2.2-6 1 1.5h3.4',
   incidents: 'M10 3.2 17.5 16h-15L10 3.2ZM10 8v3.6M10 13.9v.1',

@@ -8,8 +8,8 @@ import { Empty } from './page.tsx';
 
 /**
  * Data from the API. `value` is the last response, and stays during reloads and after failed ones. A failure for new
- * keys clears it, so that data for other keys are never shown. `isBusy`: a request is under way. `isLoading`: there is
- * no response for the present keys yet.
+ * keys clears it, so that data for other keys are never shown. `isBusy`: a request is in progress. `isLoading`: there
+ * is no response for the present keys yet.
  */
 export type Load<T> = {
   value: ReadonlySignal<T | null>;
@@ -19,13 +19,13 @@ export type Load<T> = {
   reload: () => Promise<void>;
 };
 
-/** Loads data on mount and when one of `keys` changes; a response that a later one has overtaken is dropped. */
+/** Loads data on mount and when one of `keys` changes; discards a response that a later one has overtaken. */
 export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Load<T> {
   const value = useSignal<T | null>(null);
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
   const isLoading = useSignal(true);
-  // Counts the requests for these keys, and remembers which one was answered last.
+  // Counts the requests for these keys, and stores the number of the last one answered.
   const generation = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
   const valued = useRef(generation);
   const reload = useCallback(async () => {
@@ -73,7 +73,7 @@ export function Loaded<T>({
   return <Placeholder class={height} />;
 }
 
-/** The error of a load, with a retry button. `of` is what did not load. */
+/** The error of a load, with a retry button. `of` names the data that did not load. */
 export function FailedLoad({ error, onRetry, of = 'this' }: { error: unknown; onRetry: () => void; of?: string }) {
   return (
     <Empty
@@ -90,10 +90,10 @@ export function FailedLoad({ error, onRetry, of = 'this' }: { error: unknown; on
   );
 }
 
-/** The widths of a skeleton's lines, so that they look like text. */
+/** Widths of a skeleton's lines, chosen to resemble text. */
 const LINES = ['w-2/3', 'w-full', 'w-5/6', 'w-full', 'w-3/4', 'w-11/12', 'w-4/5', 'w-full'] as const;
 
-/** A skeleton of the same height, which appears after a moment. */
+/** A skeleton of the same height as the content, which appears after a moment. */
 export function Placeholder({ class: className = 'h-64' }: { class?: string }) {
   return (
     <div class={`late overflow-hidden ${className}`} role="status" aria-label="Loading">
@@ -112,7 +112,7 @@ function Bones() {
   );
 }
 
-/** A skeleton of a whole page: title, a card and rows, where those of the page will be. */
+/** A skeleton of a whole page: title, a card and rows, in the places of the page's own. */
 export function PageSkeleton() {
   return (
     <div class="late w-full max-w-5xl px-4 pt-5 md:px-8 md:pt-8" role="status" aria-label="Loading">
@@ -131,8 +131,8 @@ export function PageSkeleton() {
 type Reloaded = Pick<Load<unknown>, 'value' | 'error' | 'isBusy' | 'reload'>;
 
 /**
- * A warning that the shown data could not be reloaded; nothing after a success or before the first data. Of several
- * loads it has the first error, and tries all that failed again.
+ * A warning that the shown data could not be reloaded; nothing after a success or before the first data. For several
+ * loads it shows the first error, and retries all that failed.
  */
 export function Outdated({ load }: { load: Reloaded | readonly Reloaded[] }) {
   const failed = [load].flat().filter(({ value, error }) => error.value !== null && value.value !== null);
@@ -161,15 +161,15 @@ export function Outdated({ load }: { load: Reloaded | readonly Reloaded[] }) {
   );
 }
 
-/** The pause after the last change before a preview is requested, in milliseconds. */
+/** Pause after the last change before a preview is requested, in milliseconds. */
 const PAUSE_MS = 400;
 
-/** A preview of what is being typed; both are null until the first response. */
+/** A preview of the current input; both are null until the first response. */
 type Preview<T> = { answer: ReadonlySignal<T | null>; problem: ReadonlySignal<string | null> };
 
 /**
- * Requests a preview of a form once it has not changed for a moment. `body` is null while the form is not complete. The
- * last answer stays while the next one is on its way.
+ * Requests a preview of a form once it has not changed for a moment. `body` is null while the form is incomplete. The
+ * last response stays while the next one is on its way.
  */
 export function usePreview<Body, T>(
   body: Body | null,

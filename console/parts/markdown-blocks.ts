@@ -1,4 +1,4 @@
-/** A block of Markdown. Its texts are Markdown of a line, except in code. */
+/** A block of Markdown. Its texts are single-line Markdown, except in code. */
 export type Block =
   | { kind: 'paragraph' | 'heading' | 'quote' | 'code'; text: string }
   | { kind: 'list'; start: number | null; items: readonly string[] }
@@ -67,7 +67,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** Whether a line goes on with the paragraph above it. */
+/** Reports whether a line continues the paragraph above it. */
 function continues(line: string): boolean {
   return line.trim() !== '' && ![FENCE, HEADING, QUOTE, ITEM].some((start) => start.test(line));
 }
@@ -78,16 +78,16 @@ export type Inline =
   | { kind: 'strong' | 'emphasis'; parts: readonly Inline[] }
   | { kind: 'link'; text: string; href: string };
 
-/** Deeper emphasis is shown as it was written. */
+/** Deepest nested emphasis; deeper emphasis is shown as it was written. */
 const MAX_NESTED = 3;
 
-/** Longer addresses are text, in characters. */
+/** Longest address of a link, in characters; longer ones are shown as text. */
 const LONGEST_ADDRESS = 2000;
 
 const WORD = /[\p{L}\p{N}]/u;
 const ADDRESS = /https?:\/\/[^\s<>"`]+/iy;
 
-/** Splits a line into text, code, emphasis and links. What does not close, and any other address, stays text. */
+/** Splits a line into text, code, emphasis and links. Unclosed markup, and any other address, stays text. */
 export function splitInline(line: string, depth = 0): Inline[] {
   const parts: Inline[] = [];
   let text = '';
@@ -158,14 +158,16 @@ function readAddress(line: string, at: number): Found {
   const whole = ADDRESS.exec(line)?.[0];
   if (whole === undefined) return null;
   let { length } = whole;
-  // What ends the sentence does not belong to the address.
+  // Punctuation that ends the sentence does not belong to the address.
   while (length > 0 && ".,;:!?)]'*_".includes(whole[length - 1] ?? '')) length -= 1;
   const text = whole.slice(0, length);
   const href = readSafeAddress(text);
   return href === null ? null : { part: { kind: 'link', text, href }, end: at + length };
 }
 
-/** Judged as the browser reads it; credentials before a host are a way to pretend to be another one. */
+/**
+ * Parses an address as the browser does; null unless it is safe. Credentials before a host can disguise it as another.
+ */
 function readSafeAddress(address: string): string | null {
   if (address.length > LONGEST_ADDRESS || !URL.canParse(address)) return null;
   const { protocol, username, password, href } = new URL(address);

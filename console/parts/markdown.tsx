@@ -3,8 +3,8 @@ import { DIRECTION_CONTROLS } from '../../core/foreign-text.ts';
 import { splitBlocks, splitInline, type Block, type Inline } from './markdown-blocks.ts';
 
 /**
- * Renders Markdown as elements, never as HTML: what it does not know is shown as it was written. In a note, which
- * people wrote, line breaks stay.
+ * Renders Markdown as elements, never as HTML: unknown markup is shown as it was written. In notes, which people write,
+ * line breaks stay.
  */
 export function Markdown({
   text,
@@ -34,7 +34,7 @@ function BlockShown({ block }: { block: Block }) {
     case 'paragraph':
       return <p>{inlineOf(block.text)}</p>;
     case 'heading':
-      // No heading of the page's outline: notes are parts of a section.
+      // Not a heading of the page's outline: notes are parts of a section.
       return <p class="font-semibold text-ink">{inlineOf(block.text)}</p>;
     case 'quote':
       return <blockquote class="border-l-2 border-line-strong pl-3 text-soft">{inlineOf(block.text)}</blockquote>;
@@ -123,7 +123,7 @@ function showPart(part: Inline, index: number): ComponentChildren {
   return <InlineShown key={index} part={part} />;
 }
 
-/** Where a text hides the address, the host stands behind it. */
+/** A link. If its text hides the address, the host follows in the text. */
 function Link({ text, href }: { text: string; href: string }) {
   const { host, pathname, protocol } = new URL(href);
   // Direction controls could make the text run over the host behind it.

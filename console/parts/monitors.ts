@@ -4,8 +4,8 @@ import type { Schemas } from '../client/api.ts';
 export type Status = Schemas['Monitor']['status'];
 
 /**
- * The label, colors and mark of each status. Marks differ in shape, for users who do not see colors. `icon` is the
- * color in the browser's own frame, which knows no theme of ours.
+ * Label, colors and mark of each status. Marks differ in shape, for users who do not see colors. `icon` is the color in
+ * the browser's own frame, where our themes do not apply.
  */
 export const STATUSES: Record<Status, { label: string; text: string; fill: string; icon: string; sign: string }> = {
   down: {
@@ -45,7 +45,7 @@ export const STATUSES: Record<Status, { label: string; text: string; fill: strin
   },
 };
 
-/** The status that the mark of an incident shows: its worst state, and once it is resolved how it ended. */
+/** Returns the status that the mark of an incident shows: its worst state while open, then the way it ended. */
 export function incidentStatus({ status, state, resolution }: Schemas['Incident']): Status {
   if (status === 'open') return state;
   return resolution === null || resolution === 'recovered' ? 'up' : 'paused';
@@ -54,18 +54,20 @@ export function incidentStatus({ status, state, resolution }: Schemas['Incident'
 /** Statuses by urgency, the worst first. */
 export const STATUS_ORDER: readonly Status[] = ['down', 'degraded', 'pending', 'up', 'paused'];
 
-/** Whether a check of a monitor can be requested: not of paused ones, drafts, and jobs that call the service. */
+/**
+ * Reports whether a check of a monitor can be requested: not of paused ones, drafts, and jobs that call the service.
+ */
 export function isCheckable({ enabled, type, target }: Schemas['Monitor']): boolean {
   return enabled === 1 && type !== 'heartbeat' && target !== '';
 }
 
-/** What a draft lacks, which is never checked: `Draft (no URL)`; null for what is no draft. */
+/** Describes what a draft lacks, which is never checked: `Draft (no URL)`; null for other monitors. */
 export function nameDraft({ status, type, target }: Schemas['Monitor']): string | null {
   if (status !== 'pending' || type === 'heartbeat' || target !== '') return null;
   return `Draft (no ${type === 'http' ? 'URL' : 'target'})`;
 }
 
-/** Finds what is wrong with tags as they are entered. */
+/** Finds the errors of tags as they are entered. */
 export function judgeTags(text: string): string | undefined {
   const tags = splitTags(text);
   const bad = tags.find((tag) => !TAG.test(tag));

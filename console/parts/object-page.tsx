@@ -10,7 +10,7 @@ import { Empty, Page } from './page.tsx';
 
 type ObjectPageProps<T> = {
   load: Load<T>;
-  /** What the object is, such as `Channel`; the title until its own name is there. */
+  /** Kind of the object, such as `Channel`; the title until its name is loaded. */
   title: string;
   icon: IconName;
   back: { label: string; href: string };
@@ -63,7 +63,7 @@ export function EmptyPage({ title, back, icon, heading, children }: EmptyPagePro
   );
 }
 
-/** A page for roles that may not change anything; `who` says what others can do there. */
+/** A page for roles that may not change anything; `who` describes what others can do there. */
 export function ViewOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'children'> & { who: string }) {
   return (
     <EmptyPage {...page} heading="View only">
@@ -117,20 +117,20 @@ export function Figure({ label, tone = '', note, children }: FigureProps) {
   );
 }
 
-/** Text that a machine reads, such as a header or a path. */
+/** Text for machines, such as a header or a path. */
 export function Code({ children }: { children: ComponentChildren }) {
   return <code class="break-all font-mono text-[0.8125rem]">{children}</code>;
 }
 
-/** The parts of indented JSON: a key with its colon, a text, a number, a word. Everything else is punctuation. */
+/** Tokens of indented JSON: a key with its colon, a text, a number, a word. Everything else is punctuation. */
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
-/** Longer JSON is shown without colors, in characters: each token is an element of its own. */
+/** Most characters of JSON that are shown in colors: each token is an element of its own. */
 const MAX_COLORED = 50_000;
 
 type Token = { text: string; color: string };
 
-/** JSON in a scrolling box, with keys, texts and numbers in colors of their own. */
+/** JSON in a scrolling box, with keys, texts and numbers in different colors. */
 export function JsonText({ value, label, class: extra = '' }: { value: unknown; label: string; class?: string }) {
   const text = useMemo(() => JSON.stringify(value, null, 2) ?? '', [value]);
   const tokens = useMemo(() => tokensOf(text), [text]);

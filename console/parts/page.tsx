@@ -11,7 +11,7 @@ type PageProps = {
   actions?: ComponentChildren;
   /** A sentence below the title. */
   lead?: ComponentChildren;
-  /** Uses the width of a large screen, for pages with columns of their own. */
+  /** Uses the width of a large screen, for pages with several columns. */
   isWide?: boolean;
   children: ComponentChildren;
 };
@@ -78,8 +78,8 @@ export function Card({ children, class: className = 'p-4 md:p-5' }: { children: 
 }
 
 /**
- * Scrolls to the top and moves the focus to the heading, for content that takes the place of a form on the same page.
- * `own` is a heading of the content that says more than that of the page.
+ * Scrolls to the top and focuses the heading, for content that replaces a form on the same page. `own` is a heading of
+ * the content that is more specific than the page's.
  */
 export function useArrival(own?: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
@@ -106,7 +106,7 @@ query.addEventListener('change', () => {
   isWide.value = query.matches;
 });
 
-/** Whether the screen is wider than a phone's; follows changes. */
+/** Reports whether the screen is wider than a phone's; follows changes. */
 export function useWide(): boolean {
   return isWide.value;
 }
@@ -119,7 +119,7 @@ window.addEventListener('afterprint', () => {
   printing.value = false;
 });
 
-/** Whether the page is being printed, when lists have all their rows and plots the colors of paper. */
+/** Reports whether the page is being printed: then lists have all their rows and plots the colors of paper. */
 export function usePrinting(): boolean {
   return printing.value;
 }

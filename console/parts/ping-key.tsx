@@ -10,17 +10,17 @@ import { Code } from './object-page.tsx';
 import { Card, Empty, Section } from './page.tsx';
 import { Moment } from './time.tsx';
 
-/** The key of the account by which jobs ping heartbeats by their slugs, and create them. */
+/** Loads the account's key, by which jobs ping heartbeats by their slugs, and create them. */
 export function usePingKey(): Load<Schemas['PingKeyRead']> {
   return useLoad((signal) => api.get('/ping-key', { signal }), []);
 }
 
-/** The address that pings the heartbeat of a slug. */
+/** Returns the address that pings the heartbeat of a slug. */
 export function pingAddress(key: string, slug: string): string {
   return `${INSTALLATION_URL}/ping/${key}/${slug}`;
 }
 
-/** The command of a job whose first ping creates its heartbeat, and what can be changed of it. */
+/** The command of a job whose first ping creates its heartbeat, and its options. */
 export function CreatingCommand({ pingKey }: { pingKey: string }) {
   const address = pingAddress(pingKey, 'backup-$(hostname -s)');
   return (
@@ -39,7 +39,7 @@ export function CreatingCommand({ pingKey }: { pingKey: string }) {
   );
 }
 
-/** The link to where the key is created and replaced. */
+/** A link to the page that creates and replaces the key. */
 export function PingKeyLink() {
   return (
     <a href="/settings/ping-key" class="underline underline-offset-2 hover:text-ink">
@@ -50,7 +50,7 @@ export function PingKeyLink() {
 
 type Answer = Schemas['PingKeyRead'];
 
-/** The key of the account by which jobs ping heartbeats by their slugs, and create them. */
+/** The account's key, by which jobs ping heartbeats by their slugs, and create them. */
 export function PingKeySettings() {
   const load = usePingKey();
   return <Loaded load={load}>{(answer) => <Shown answer={answer} load={load} />}</Loaded>;

@@ -29,20 +29,20 @@ export function StatusMark({
   );
 }
 
-/** The mark of a monitor: one that is overdue was up, and nobody knows whether it is. */
+/** The mark of a monitor. An overdue one that was up has the mark of pending, because its status is unknown. */
 export function MonitorMark({ status, isOverdue, ...rest }: Parameters<typeof StatusMark>[0] & { isOverdue: boolean }) {
   return <StatusMark {...rest} status={isOverdue && status === 'up' ? 'pending' : status} />;
 }
 
 /**
- * Says since when a monitor was not checked: the time itself, since this browser's clock may be wrong. `lastCheckAt`
+ * Shows since when a monitor was not checked: the time itself, since this browser's clock may be wrong. `lastCheckAt`
  * null: not for days, or never.
  */
 export function Unchecked({ lastCheckAt }: { lastCheckAt: number | null | undefined }) {
   return <>{typeof lastCheckAt === 'number' ? `No checks since ${formatShort(lastCheckAt)}` : 'No recent check'}</>;
 }
 
-/** Warns that monitors are overdue; `since` is the newest check where no monitor is checked any more. */
+/** Warns that monitors are overdue; `since` is the newest check if no monitor is checked any more. */
 export function OverdueWarning({
   overdue,
   since,
@@ -84,7 +84,7 @@ export function QuietUntil({ what, icon, until = 0, class: className = 'mb-4 rou
   );
 }
 
-/** What the colors of a strip mean. */
+/** Meanings of the colors of a strip. */
 const MEANINGS = {
   up: { label: 'Up', fill: 'bg-up-fill' },
   degraded: { label: 'Degraded', fill: 'bg-degraded-fill' },
@@ -93,7 +93,7 @@ const MEANINGS = {
   absent: { label: 'Not created yet', fill: 'bg-nothing' },
 } as const;
 
-/** Names each color that a strip has. */
+/** Names each color of a strip. */
 export function StripLegend({ present }: { present: ReadonlySet<keyof typeof MEANINGS> }) {
   return (
     <ul aria-label="Legend" class="mt-1.5 flex flex-wrap gap-x-2 text-2xs text-soft [print-color-adjust:exact]">

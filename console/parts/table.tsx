@@ -10,9 +10,12 @@ export type Column<T> = {
   cell: (row: T) => ComponentChildren;
   /** Numbers are right-aligned. */
   align?: 'left' | 'right';
-  /** A button, or why there is none: at the right end, and without its head where the cells of a row are stacked. */
+  /**
+   * A button, or the reason why there is none: at the right end, and without its head if the cells of a row are
+   * stacked.
+   */
   isAction?: boolean;
-  /** Hidden where there is little room. */
+  /** Hidden if there is little room. */
   wideOnly?: boolean;
   class?: string;
 };
@@ -98,7 +101,7 @@ function labelOf({ align, isAction = false }: Layout): string {
     : '';
 }
 
-/** A name or reason of any length: words without a space are broken, and the tooltip has what three lines do not. */
+/** A name or reason of any length: long words are broken, and the tooltip contains the text beyond three lines. */
 export function LongText({ text, class: className = '' }: { text: string; class?: string }) {
   return (
     <span class={`line-clamp-3 min-w-28 wrap-anywhere ${className}`} title={text}>
@@ -121,17 +124,17 @@ export function useRowKeys(list: RefObject<HTMLElement | null>, what: string): v
   useShortcut('k', `Previous ${what}`, () => walk(-1));
 }
 
-/** The number of rows of a long list at first, and at most; older rows are on further pages. */
+/** Number of rows of a long list at first, and at most; older rows are on further pages. */
 const FIRST_COUNT = 50;
 export const MOST = 800;
 
 /**
- * The position in a list, as the address stores it: the number of rows, and the cursor where it starts (empty = at the
+ * Position in a list, as stored in the address: the number of rows, and the cursor where it starts (empty = at the
  * newest).
  */
 export type Paging = { count: number; cursor: string };
 
-/** The query that returns to the start of a list. */
+/** Query that returns to the start of a list. */
 export const FROM_THE_NEWEST = { count: '', cursor: '' } as const;
 
 /** Reads the position in a list from an address. */
@@ -160,8 +163,7 @@ export function BackToNewest({ cursor }: { cursor: string }) {
 }
 
 /**
- * A button that shows more rows or, once the page is full, goes to older ones. `next` is their cursor; null if there
- * are none.
+ * A button that shows more rows or, once the page is full, older ones. `next` is their cursor; null if there are none.
  */
 export function FurtherBack({ next, count, isLoading }: { next: string | null; count: number; isLoading: boolean }) {
   if (next === null) return null;

@@ -4,7 +4,7 @@ import { BROWSER_ZONE, DAY_SECONDS, MINUTE_MS } from '../../core/time.ts';
 import { serviceSeconds } from '../client/answer.ts';
 import { session } from '../client/session-state.ts';
 
-/** The current Unix second of the service, updated every ten seconds; relative times follow it from a minute on. */
+/** The service's current Unix second, updated every ten seconds; relative times of a minute and more follow it. */
 export const clock = signal(serviceSeconds());
 setInterval(() => {
   clock.value = serviceSeconds();
@@ -13,7 +13,7 @@ effect(() => {
   clock.value = serviceSeconds();
 });
 
-/** The current Unix second, for what shows seconds; only what is young follows it. */
+/** The current Unix second, for components that show seconds; only recent times follow it. */
 const secondClock = signal(serviceSeconds());
 setInterval(() => {
   secondClock.value = serviceSeconds();
@@ -44,7 +44,7 @@ export function formatEvery(seconds: number): string {
   return seconds === size ? `every ${word}` : `every ${seconds / size} ${word}s`;
 }
 
-/** Formats a moment in the past: `just now`, `4 min ago`. One that the page's clock has not reached is `just now`. */
+/** Formats a moment in the past: `just now`, `4 min ago`. A moment ahead of the page's clock is `just now`. */
 export function formatAgo(at: number, now: number): string {
   const seconds = now - at;
   return seconds < 10 ? 'just now' : `${formatDuration(seconds)} ago`;
@@ -58,13 +58,13 @@ function formatAhead(at: number, now: number): string {
   return seconds < 10 ? 'in a few seconds' : `in ${formatDuration(seconds)}`;
 }
 
-/** The language of the page, whatever that of the browser: half-translated dates are worse than English ones. */
+/** Language of the page, regardless of the browser's: half-translated dates are worse than English ones. */
 export const LANGUAGE = 'en-US';
 
 const UTC = 'UTC';
 const SYSTEM = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedOptions();
 
-/** The zone in which times are shown, as the user chose it; one that this browser does not know is UTC. */
+/** Zone in which times are shown, as the user chose it; UTC if this browser does not know it. */
 export const timeZone = computed(() => {
   const { value } = session;
   const chosen = value === null || value === 'unknown' ? BROWSER_ZONE : value.user.time_zone;
@@ -115,14 +115,14 @@ type MomentFormat = keyof typeof FORMATS;
 /** Formatters are expensive to make and few. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** The formatter of a kind of moment, in a zone and by the user's clock. */
+/** Returns the formatter of a kind of moment, in a zone and by the user's clock. */
 export function formatterOf(format: MomentFormat, zone: string = timeZone.value): Intl.DateTimeFormat {
   const cycle = hourCycle.value;
   const key = `${format} ${zone} ${cycle}`;
   const known = formatters.get(key);
   if (known !== undefined) return known;
   const options: Options = FORMATS[format];
-  // With 24 hours the first digit of the hour is always there: 09:05, but 9:05 AM.
+  // With 24 hours the hour always has two digits: 09:05, but 9:05 AM.
   const hours: Options =
     options.hour === undefined ? {} : { hour: cycle === 'h23' ? '2-digit' : 'numeric', hourCycle: cycle };
   const made = new Intl.DateTimeFormat(LANGUAGE, { ...options, ...hours, timeZone: zone });
@@ -145,7 +145,7 @@ export function formatShort(at: number, zone?: string): string {
   return formatMoment(isThisYear(at, zone) ? 'short' : 'shortOfYear', at, zone);
 }
 
-/** Formats the end of something in progress: the time alone where it is today. */
+/** Formats the end of something in progress: the time alone if it is today. */
 export function formatUntil(at: number): string {
   const isToday = formatMoment('day', at) === formatMoment('day', clock.value);
   return isToday ? formatMoment('minutes', at) : formatShort(at);
@@ -175,12 +175,12 @@ export function TimesIn({ zone = timeZone.value }: { zone?: string }) {
   return <>Times in {currentTimeZone(zone).replaceAll('_', ' ')}</>;
 }
 
-/** The present as a relative time of a moment reads it: to the second within a minute of it. */
+/** Returns the present for a relative time: to the second within a minute of the moment. */
 function nowNear(at: number): number {
   return Math.abs(clock.value - at) < 60 ? secondClock.value : clock.value;
 }
 
-/** How long ago something happened, with the exact time as its tooltip. */
+/** The time since something happened, with the exact time as its tooltip. */
 export function Moment({ at }: { at: number }) {
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
@@ -189,7 +189,7 @@ export function Moment({ at }: { at: number }) {
   );
 }
 
-/** How soon something is due or expires, with the exact time as its tooltip. */
+/** The time until something is due or expires, with the exact time as its tooltip. */
 export function Deadline({ at }: { at: number }) {
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
@@ -226,7 +226,7 @@ export function labelStep(at: number, stepSeconds: number): string {
   return stepSeconds >= DAY_SECONDS ? `${formatMoment('weekday', at, 'UTC')} UTC` : formatMoment('step', at);
 }
 
-/** Whether a day begins at a moment: the one before it has another date. */
+/** Reports whether a day begins at a moment: the previous second has another date. */
 function isMidnight(at: number): boolean {
   return formatMoment('monthDay', at) !== formatMoment('monthDay', at - 1);
 }
@@ -239,7 +239,7 @@ export function formatMs(ms: number): string {
   return `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`;
 }
 
-/** The possible distances between ticks: round milliseconds, or round minutes for long durations. */
+/** Returns the possible distances between ticks: round milliseconds, or round minutes for long durations. */
 export function tickSteps(highestMs: number): number[] {
   if (highestMs > 2 * MINUTE_MS)
     return [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE_MS);

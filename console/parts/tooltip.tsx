@@ -2,12 +2,12 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { route } from '../shell/router.ts';
 
-/** `anchor` is the element under the pointer that it explains. */
+/** A shown tooltip; `anchor` is the element under the pointer that it explains. */
 type Shown = { x: number; y: number; text: string; anchor: Element };
 
 const shown = signal<Shown | null>(null);
 
-/** Shows a tooltip above a point of the window; null hides it. Its text has to be available without a pointer, too. */
+/** Shows a tooltip above a point of the window; null hides it. Its text must also be available without a pointer. */
 export function showTooltip(tooltip: Shown | null): void {
   shown.value = tooltip;
 }
@@ -17,7 +17,7 @@ export function Tooltip() {
   useHiding();
   if (shown.value === null) return null;
   const { x, y, text } = shown.value;
-  // Keep it within the window.
+  // Keeps the tooltip within the window.
   const left = Math.min(Math.max(x, 80), window.innerWidth - 80);
   return (
     <div
@@ -33,7 +33,7 @@ export function Tooltip() {
   );
 }
 
-/** Hides the tooltip once its anchor is left: one that was removed gets no `pointerleave`. */
+/** Hides the tooltip once its anchor is left: a removed anchor gets no `pointerleave`. */
 function useHiding(): void {
   const { path } = route.value;
   useEffect(() => () => showTooltip(null), [path]);

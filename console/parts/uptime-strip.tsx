@@ -9,7 +9,7 @@ import { showTooltip } from './tooltip.tsx';
 type WorstState = Schemas['UptimeDay']['worst_state'];
 
 /**
- * The days of a strip, the oldest first. Each has its uptime in percent (null = none known) and its worst state (null =
+ * The days of a strip, the oldest first. Each has its uptime in percent (null = unknown) and its worst state (null =
  * before the monitor's creation). `firstDay` is the start of the first one, Unix seconds.
  */
 export type UptimeDays = {
@@ -20,7 +20,7 @@ export type UptimeDays = {
 
 type DayClass = 'absent' | 'none' | 'up' | 'degraded' | 'down';
 
-/** How a day looks by its worst state; what is unknown or does not count looks the same everywhere. */
+/** Class of a day by its worst state; all days that are unknown or do not count share one class. */
 const CLASS_OF: Record<NonNullable<WorstState>, DayClass> = {
   down: 'down',
   degraded: 'degraded',
@@ -33,12 +33,12 @@ const CLASS_OF: Record<NonNullable<WorstState>, DayClass> = {
 
 const HEIGHT = 16;
 
-/** The bars of a day of each class, by top and bottom. */
+/** Bars of a day of each class, by top and bottom. */
 type Bars = readonly (readonly [top: number, bottom: number])[];
 
 /**
- * Bad days are taller, and days that do not count are hatched, so that they stand out without colors. The hatching is
- * of level lines, which keep their shape however wide a day is.
+ * Bad days are taller, and days that do not count are hatched, so that they stand out without colors. The hatching
+ * consists of level lines, which keep their shape however wide a day is.
  */
 const STYLES: Record<DayClass, { color: string; bars: Bars }> = {
   absent: { color: 'fill-nothing', bars: [[7, 9]] },
@@ -93,7 +93,7 @@ export const UptimeStrip = memo(function UptimeStrip({
   );
 });
 
-/** The classes of days that a strip shows. */
+/** Returns the classes of days that a strip shows. */
 export function classesOf(worst: readonly WorstState[]): ReadonlySet<DayClass> {
   return new Set(worst.map(classOf));
 }
@@ -105,7 +105,7 @@ export function openDay(monitorId: string, date: string): void {
 
 type AtPointer = { currentTarget: SVGElement; clientX: number };
 
-/** The number of the day at the pointer. */
+/** Returns the index of the day at the pointer. */
 function dayAt({ uptime }: UptimeDays, { currentTarget, clientX }: AtPointer): number {
   const { left, width } = currentTarget.getBoundingClientRect();
   return Math.min(uptime.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * uptime.length)));
@@ -127,7 +127,7 @@ function showDay(days: UptimeDays, event: AtPointer & { pointerType: string }, l
   });
 }
 
-/** Opens the incidents of the bad day at the pointer. Any other click is left to the link that the strip is in. */
+/** Opens the incidents of the bad day at the pointer. Any other click is left to the surrounding link. */
 function clickDay(days: UptimeDays, event: AtPointer & MouseEvent, monitorId: string): void {
   // A finger is wider than a week of a strip.
   const isTouch = event instanceof PointerEvent && event.pointerType === 'touch';
@@ -176,7 +176,7 @@ function classOf(state: WorstState): DayClass {
   return state === null ? 'absent' : CLASS_OF[state];
 }
 
-/** Renders a component again only if one of its properties, or a signal that it reads, has changed. */
+/** Makes a component render again only if one of its properties, or a signal that it reads, has changed. */
 export function memo<Props extends object>(part: (props: Props) => VNode | null): ComponentType<Props> {
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Readonly<Props>): boolean {

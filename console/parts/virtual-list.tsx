@@ -6,7 +6,7 @@ import { usePrinting } from './page.tsx';
 type VirtualListProps<T> = {
   label: string;
   rows: readonly T[];
-  /** The height of every row in pixels. */
+  /** Height of every row in pixels. */
   rowHeight: number;
   keyOf: (row: T) => string;
   render: (row: T) => VNode;
@@ -16,21 +16,21 @@ type VirtualListProps<T> = {
   onShown?: (from: number, to: number) => void;
   /** The key of the selected row, which is scrolled into view when it changes; null = none. */
   current?: string | null;
-  /** What may stick to the top and to the bottom of the scrollable element, over the rows. */
+  /** Elements that may stick to the top and to the bottom of the scrollable element, over the rows. */
   sticky?: { top: RefObject<HTMLElement | null>; bottom: RefObject<HTMLElement | null> };
 };
 
-/** Rows that are rendered beyond the edges, so that scrolling finds them there. */
+/** Number of rows rendered beyond the edges, so that scrolling finds them there. */
 const OVERSCAN = 4;
 
-/** With more new visible rows than this, those beyond the edges wait for a pause, in milliseconds. */
+/** Most new visible rows with which those beyond the edges do not wait for a pause; its length in milliseconds. */
 const MAX_FRESH = 8;
 const PAUSE_MS = 100;
 
-/** The most rows on paper: some forty pages. */
+/** Most rows on paper: some forty pages. */
 const MAX_PRINTED = 1000;
 
-/** The number of rendered rows that are cached. */
+/** Number of rendered rows that are cached. */
 const MAX_DRAWN = 200;
 
 /**
@@ -60,7 +60,7 @@ export function VirtualList<T>({
     if (index < 0 || box.current?.matches(':active') === true) return;
     const covered = { top: coverOf(sticky?.top, 'top'), bottom: coverOf(sticky?.bottom, 'bottom') };
     scrollToRow(box.current, { top: index * rowHeight, height: rowHeight, covered });
-    // Not when rows move: the user may be reading elsewhere.
+    // Does not depend on the rows: the user may be reading elsewhere when they move.
   }, [current]);
   const draw = useDrawn(render, drawnWith);
   return (
@@ -81,7 +81,7 @@ export function VirtualList<T>({
   );
 }
 
-/** Caches the rendering of rows, so that an unchanged row costs nothing wherever it moves. */
+/** Caches rendered rows, so that an unchanged row costs nothing wherever it moves. */
 function useDrawn<T>(draw: (row: T) => VNode, drawnWith: readonly unknown[]): (row: T) => VNode {
   const drawn = useMemo(() => new Map<T, VNode>(), drawnWith);
   return (row) => {
@@ -112,7 +112,7 @@ function useRange(
       const end = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight)));
       const fresh = end - first - Math.max(0, Math.min(end, current.to) - Math.max(first, current.from));
       const isJump = fresh > MAX_FRESH;
-      // In a fast scroll rows beyond the edges are gone before anyone sees them.
+      // In a fast scroll rows beyond the edges are gone before they become visible.
       if (isJump) pause = setTimeout(measure, PAUSE_MS);
       const beyond = isJump ? 0 : OVERSCAN;
       const [from, to] = [Math.max(0, first - beyond), Math.min(count, end + beyond)];
@@ -132,17 +132,17 @@ function useRange(
   }, [count, rowHeight]);
 }
 
-/** How much of the scrollable element a sticky element covers at an edge, in pixels; a short screen may unstick it. */
+/** Returns the height in pixels that a sticky element covers at an edge; a short screen may unstick it. */
 function coverOf(part: RefObject<HTMLElement | null> | undefined, edge: 'top' | 'bottom'): number {
   const element = part?.current ?? null;
   if (element === null) return 0;
   const style = getComputedStyle(element);
   if (style.position !== 'sticky') return 0;
-  // Heights have fractions, and browsers put what is sticky on whole pixels.
+  // Heights have fractions, and browsers place sticky elements on whole pixels.
   return Math.ceil(element.getBoundingClientRect().height + (Number.parseFloat(style[edge]) || 0));
 }
 
-/** Scrolls until a row and the next one in that direction are clear of what covers the edges. */
+/** Scrolls until a row and the next one in that direction are clear of the elements that cover the edges. */
 function scrollToRow(
   list: HTMLElement | null,
   { top, height, covered }: { top: number; height: number; covered: { top: number; bottom: number } },

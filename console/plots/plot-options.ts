@@ -6,29 +6,29 @@ import { fitLabels, type Line, type Span } from './series.ts';
 /** A span that is shaded behind the lines, such as an outage. */
 export type Shade = Span & { tone: 'down' | 'degraded' };
 
-/** What can change without a new plot. */
+/** Properties that can change without a new plot. */
 export type Painted = { shades: readonly Shade[]; picked: Span | null };
 
 type OptionsInput = {
   size: { width: number; height: number };
   span: Span;
   lines: readonly Line[];
-  /** The isolated points of each line, by position. */
+  /** Isolated points of each line, by index. */
   loners: readonly (readonly number[])[];
-  /** The positions of two adjacent `lines` with a filled area between them; the first is the upper one. */
+  /** Indexes of two adjacent `lines` with a filled area between them; the first is the upper one. */
   filled: readonly [upper: number, lower: number] | null;
   painted: () => Painted;
   onHover: (index: number | null) => void;
   onZoom: (span: Span) => void;
 };
 
-/** The margins of the plot in pixels, for elements that align with it. */
+/** Margins of the plot in pixels, for elements that align with it. */
 export const PLOT_MARGINS = { left: 52, right: 10 } as const;
 
-/** A drag of fewer pixels is a click. */
+/** Shortest drag in pixels; a shorter one is a click. */
 const DRAG_MIN = 6;
 
-/** The options of a plot of milliseconds over time, in the colors of the theme. */
+/** Returns the options of a plot of milliseconds over time, in the colors of the theme. */
 export function plotOptions({
   size,
   span,
@@ -106,7 +106,7 @@ export function plotOptions({
   };
 }
 
-/** Leaves out labels that would be cut off at the edge. */
+/** Removes labels that would be cut off at the edge. */
 function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
   const end = plot.width - PLOT_MARGINS.left;
   return fitLabels(
@@ -122,7 +122,7 @@ function paintBehind(plot: uPlot, { shades, picked }: Painted): void {
     const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, 'x', true));
     if (right < bbox.left || left > bbox.left + bbox.width) return;
     ctx.fillStyle = color;
-    // A short span must be visible, too.
+    // Even a short span must be visible.
     ctx.fillRect(left, bbox.top, Math.max(2 * uPlot.pxRatio, right - left), bbox.height);
   };
   ctx.save();

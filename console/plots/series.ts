@@ -54,7 +54,7 @@ export function bridgeHoles(
   return bridged;
 }
 
-/** The positions of values without neighbors, which only a dot can show. */
+/** Returns the indexes of values without neighbors, which only a dot can show. */
 export function listLoners(bridged: readonly (number | null | undefined)[]): number[] {
   const known = bridged.flatMap((value, index) => (value === undefined ? [] : [{ value, index }]));
   return known.flatMap(({ value, index }, position) =>
@@ -65,8 +65,8 @@ export function listLoners(bridged: readonly (number | null | undefined)[]): num
 }
 
 /**
- * The position nearest to `index` at which a line has a value, at most `withinSeconds` away. Where values are stored
- * less often than moments are drawn, there is none at most of them. `index` itself where there is no such one.
+ * Returns the index nearest to `index` at which a line has a value, at most `withinSeconds` away. If values are stored
+ * less often than moments are drawn, most moments have none. Returns `index` itself if there is no such value.
  */
 export function nearestKnown(
   moments: readonly number[],
@@ -101,12 +101,12 @@ export function scaleSpan(
 /** Half the width of a character of a tick's label, in pixels. */
 const HALF_CHARACTER = 3;
 
-/** Leaves out labels that the right edge would cut off; `rooms` are the pixels from each tick to there. */
+/** Removes labels that the right edge would cut off; `rooms` are the pixels from each tick to there. */
 export function fitLabels(labels: readonly string[], rooms: readonly number[]): string[] {
   return labels.map((label, index) => (label.length * HALF_CHARACTER > (rooms[index] ?? 0) ? '' : label));
 }
 
-/** The states of the band. */
+/** States of the band. */
 export type BandState = 'up' | 'none' | 'degraded' | 'down';
 /** A span of the band; later parts cover earlier ones. */
 export type BandPart = Span & { state: BandState; note?: string };
@@ -122,11 +122,11 @@ type BandInput = {
   maintenance: readonly (Span & { name: string })[];
   incidents: readonly Incident[];
   span: Span;
-  /** Older incidents are not listed: there the uptime of each step is used instead. */
+  /** Start of the listed incidents; before that the uptime of each step is used instead. */
   knownFrom: number;
 };
 
-/** The parts of the band: known and unknown steps of the series, and over them the incidents to the second. */
+/** Returns the parts of the band: known and unknown steps of the series, and over them the incidents to the second. */
 export function bandParts({ monitor, steps, gaps, maintenance, incidents, span, knownFrom }: BandInput): BandPart[] {
   const { status, state_since: since, created_at: createdAt } = monitor;
   const spans = steps.flatMap(({ at, uptime_percent: uptime }, index) => {
@@ -135,7 +135,7 @@ export function bandParts({ monitor, steps, gaps, maintenance, incidents, span, 
   });
   const parts: BandPart[] = [];
   for (const { from, to, uptime } of spans) {
-    // Where it was never up, what comes before an incident is not known.
+    // If a step was never up, the time before an incident in it is unknown.
     const state = uptime === null || uptime === 0 ? 'none' : 'up';
     const last = parts.at(-1);
     if (last?.state === state) last.to = to;

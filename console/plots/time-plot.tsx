@@ -14,19 +14,19 @@ import { plotOptions, type Painted } from './plot-options.ts';
 import { bridgeHoles, listLoners, type BandPart, type BandState, type Line, type Span } from './series.ts';
 
 type TimePlotProps = {
-  /** The name of the plot for screen readers. */
+  /** Name of the plot for screen readers. */
   label: string;
-  /** The times of the values, Unix seconds, ascending. */
+  /** Times of the values, Unix seconds, ascending. */
   moments: readonly number[];
   lines: readonly Line[];
   filled?: readonly [upper: number, lower: number] | null;
   span: Span;
-  /** The longest gap that a line bridges. */
+  /** Longest gap that a line bridges. */
   bridgedSeconds: number;
   height: number;
-  /** Describes the values at a position. */
+  /** Describes the values at an index. */
   describe: (index: number) => string;
-  /** The position at the pointer. */
+  /** Index at the pointer. */
   hovered: number | null;
   onHover: (index: number | null) => void;
   onPick: (index: number) => void;
@@ -79,7 +79,7 @@ export function TimePlot(props: TimePlotProps) {
     });
     const made = new uPlot(options, [[...xs], ...values], box);
     plot.current = made;
-    // Keep the pointer where it is when values change.
+    // Keeps the pointer in place when values change.
     if (pointed !== null && xs[pointed] !== undefined)
       made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
     const stop = followFingers(made, (zoomed) => latest.current.onZoom(zoomed));
@@ -147,7 +147,9 @@ export function TimePlot(props: TimePlotProps) {
 
 type Finger = { x: number; value: number };
 
-/** Zooms and pans with two fingers; `onZoom` receives the new span when they leave. Returns how to stop. */
+/**
+ * Zooms and pans with two fingers; `onZoom` receives the new span when they leave. Returns a function that stops it.
+ */
 function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
   const { over } = plot;
   const fingers = new Map<number, Finger>();
@@ -157,7 +159,7 @@ function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
     if (event.pointerType !== 'touch') return;
     fingers.set(event.pointerId, { x: at(event), value: plot.posToVal(at(event), 'x') });
     isPinching = fingers.size === 2;
-    // The first finger moved nothing: both start at what is under them now.
+    // The first finger moved nothing: both fingers start at their present moments.
     for (const finger of fingers.values()) finger.value = plot.posToVal(finger.x, 'x');
   };
   const move = (event: PointerEvent) => {
@@ -197,7 +199,7 @@ darkQuery.addEventListener('change', () => {
   isSystemDark.value = darkQuery.matches;
 });
 
-/** Returns the color scheme in force; a canvas has to be painted again when it changes. */
+/** Returns the present color scheme; a canvas has to be repainted when it changes. */
 function useScheme(): 'light' | 'dark' {
   const { value: chosen } = theme;
   if (usePrinting()) return 'light';

@@ -5,7 +5,7 @@ import { formatLatency } from '../parts/time.tsx';
 
 type Timings = Schemas['PhasesMs'];
 
-/** The steps of a request in order, with labels. */
+/** Steps of a request in order, with labels. */
 export const TIMINGS: readonly { name: keyof Timings; label: string; is: string }[] = [
   { name: 'dns_ms', label: 'DNS', is: 'DNS lookup' },
   { name: 'connect_ms', label: 'Connect', is: 'TCP connect' },
@@ -14,12 +14,12 @@ export const TIMINGS: readonly { name: keyof Timings; label: string; is: string 
   { name: 'download_ms', label: 'Download', is: 'downloading the body' },
 ];
 
-/** Whether any step was timed. */
+/** Reports whether any step was timed. */
 export function hasTimings(timings: Timings | null): timings is Timings {
   return timings !== null && TIMINGS.some(({ name }) => timings[name] !== null);
 }
 
-/** The sum of all steps in milliseconds. */
+/** Returns the sum of all steps in milliseconds. */
 export function sumTimings(timings: Timings): number {
   return TIMINGS.reduce((sum, { name }) => sum + (timings[name] ?? 0), 0);
 }
@@ -58,15 +58,15 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
   );
 }
 
-/** The color of a step. */
+/** Returns the color of a step. */
 export function timingColor(name: keyof Timings): string {
   return lineColor(TIMINGS.findIndex((timing) => timing.name === name) + 1);
 }
 
-/** The number of line colors; further lines start over. */
+/** Number of line colors; further lines start over. */
 const COLORS = 6;
 
-/** The name of the color of the nth line, from 0. */
+/** Returns the name of the color of the nth line, from 0. */
 export function lineColor(index: number): string {
   return `plot-${(index % COLORS) + 1}`;
 }
