@@ -1,5 +1,5 @@
 /**
- * The addresses of the console's pages; `:id` stands for one segment. The server answers these with the console, and
+ * Addresses of the console's pages; `:id` matches one segment. The server responds to these with the console, and to
  * unknown ones with 404. Links in alerts use them as well.
  */
 export const PATHS = {
@@ -31,7 +31,7 @@ export const PATHS = {
   invitation: '/invitations/:token',
 } as const;
 
-/** The sections of the settings, with what is in them. */
+/** Sections of the settings, with their content. */
 export const SETTINGS: readonly { section: string; label: string; about: string; forOwners?: boolean }[] = [
   { section: 'account', label: 'Profile', about: 'Name, password, two-factor authentication, time zone' },
   { section: 'sessions', label: 'Sessions', about: 'Where you are signed in' },

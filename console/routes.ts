@@ -31,7 +31,7 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };
 
-/** The pages for everybody else. */
+/** Pages for users without a session. */
 export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
   signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,

@@ -89,7 +89,7 @@ export function startLive(): () => void {
     // If the service asked to wait, the poll below reloads after that time.
     if (!isTooSoon(monitorsError.peek())) void loadAll(controller.signal);
   };
-  // The stream's first event requests everything, too. It waits for the initial load, and then finds little that is
+  // The stream's first event also requests everything. It waits for the initial load, and then finds little that is
   // new.
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
     first = null;

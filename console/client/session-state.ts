@@ -210,7 +210,7 @@ export class Remembered {
   }
 }
 
-/** The label of each role, and what it allows. */
+/** The label of each role, and its access. */
 export const ROLES = {
   owner: { label: 'Owner', is: 'an owner', access: 'Full access, including members and API tokens' },
   editor: { label: 'Editor', is: 'an editor', access: 'Monitors, channels and agents' },
@@ -219,7 +219,7 @@ export const ROLES = {
 
 export type { Role };
 
-/** Whether a text names a role. */
+/** Reports whether a text names a role. */
 export function isRole(text: string): text is Role {
   return Object.hasOwn(ROLES, text);
 }

@@ -9,20 +9,20 @@ try {
 const base = document.documentElement.dataset.base ?? '';
 const isWall = location.pathname === `${base}/wall`;
 
-// During an update a page can name files that are not there: it is loaded once more, and then says so.
+// During an update a page can name files that do not exist: it is reloaded once, and then shows an error.
 let isBroken = false;
 const notice = (event) => {
   if (/\/assets\/(index|style)-/.test(event.target.src ?? event.target.href)) isBroken = true;
 };
 addEventListener('error', notice, true);
 addEventListener('load', () => {
-  // Without storage it might be loaded again for ever.
+  // Without storage the page might reload for ever.
   let isAgain = true;
   try {
     const { reloaded } = sessionStorage;
     if (isBroken) sessionStorage.setItem('reloaded', '');
     else sessionStorage.removeItem('reloaded');
-    // Only what was stored is known the next time.
+    // A failed write must not allow another reload.
     isAgain = reloaded !== undefined;
   } catch {}
   if (!isBroken) return;
@@ -38,17 +38,17 @@ addEventListener('load', () => {
   document.querySelector('button').addEventListener('click', () => location.reload());
 });
 
-// A wallboard has no keyboard. A page of the browser's own, as of a server that is away, would stay for good.
+// A wallboard has no keyboard: the browser's own error page, as for a server that is away, would stay for good.
 const reload = () => fetch(location.pathname).then(({ ok }) => ok && location.reload(), Boolean);
 if (isWall) setInterval(() => document.querySelector('main') ?? reload(), 60_000);
 
-// What the console asks for first is on its way while its own parts still are; `client/api.ts` takes it.
+// Requests the console's first data while its own files still load; `client/api.ts` takes the responses.
 const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];
 globalThis.spotcheckEarlyAnswers = new Map(
   // A wallboard has no session.
   (isWall ? [] : ofConsole).map((url) => {
     const answer = fetch(base + url, { headers: { Accept: 'application/json' } });
-    // The taker gets a failure; an untaken one is dropped.
+    // The code that takes a response handles its failure; an unused one is ignored.
     answer.catch(() => undefined);
     return [url, answer];
   }),

@@ -5,7 +5,7 @@ import { navigate } from './router.ts';
 
 type Shortcut = { keys: string; does: string; run: () => void };
 
-/** The longest pause between two keys of a sequence, in milliseconds. */
+/** Longest pause between two keys of a sequence, in milliseconds. */
 const SEQUENCE_MS = 1200;
 
 const shortcuts = new Set<Shortcut>();
@@ -14,7 +14,7 @@ const isHelpOpen = signal(false);
 /**
  * Registers a keyboard shortcut while a component is shown: one key (`j`), a sequence (`g o`), or a key with Ctrl or
  * Cmd (`Ctrl+K`). Shortcuts are off while a dialog is open and, except those with Ctrl, while a field has the focus.
- * `run` null: there is nothing that it could do, so neither the list of shortcuts nor the command palette offers it.
+ * `run` null: the shortcut has no effect now, so neither the list of shortcuts nor the command palette offers it.
  */
 export function useShortcut(keys: string, does: string, run: (() => void) | null): void {
   useEffect(() => {
@@ -57,12 +57,12 @@ export function listenToKeys(): void {
 function runWithCtrl(event: KeyboardEvent): void {
   const found = event.shiftKey ? null : find(`Ctrl+${event.key.toUpperCase()}`);
   if (found === null) return;
-  // Browsers have plans of their own for some of these keys.
+  // Browsers have default actions for some of these keys.
   event.preventDefault();
   found.run();
 }
 
-/** The shortcuts of the present page, and those that work everywhere. */
+/** Returns the shortcuts of the present page, and those that work everywhere. */
 export function listShortcuts(): readonly Shortcut[] {
   return [...shortcuts];
 }
@@ -128,7 +128,7 @@ function find(keys: string): Shortcut | null {
   return [...shortcuts].findLast((shortcut) => shortcut.keys === keys) ?? null;
 }
 
-/** Whether an element takes text or a choice, so that keys are meant for it. A checkbox takes Space alone. */
+/** Reports whether an element takes text or a choice, so that keys are meant for it. A checkbox takes only Space. */
 export function isWriting(target: EventTarget | null): boolean {
   return (
     (target instanceof HTMLInputElement && target.type !== 'checkbox') ||

@@ -40,7 +40,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       </a>
       <SideNavigation items={items} isAt={isAt} />
       <div class="flex min-h-0 min-w-0 flex-1 flex-col print:block">
-        {/* Above the scroll bar, and always in sight. */}
+        {/* Above the scroll bar, and always visible. */}
         <ConnectionNotice />
         <PasswordNotice />
         <main
@@ -66,10 +66,10 @@ export function Layout({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** The scroll position of each page when it was left. */
+/** Scroll position of each page when it was left. */
 const positions = new Map<string, number>();
 
-/** Scrolls a new page to its top and focuses it; after going back it restores the scroll position. */
+/** Scrolls a new page to its top and focuses it; restores the scroll position after going back. */
 function useMainFocus(path: string) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -107,7 +107,7 @@ function ConnectionNotice() {
   );
 }
 
-/** A reminder to change a password that somebody else knows: the first one, or one of `user reset`. */
+/** A reminder to change a password that someone else knows: the first one, or one of `user reset`. */
 function PasswordNotice() {
   const { password_changed_at: changedAt, has_password: hasPassword } = signedIn().user;
   if (changedAt !== null || !hasPassword || PAGES.settingsSection === undefined) return null;
@@ -211,7 +211,7 @@ const isOpen = signal(false);
 /** The dialog, which is loaded when it is first opened; null until then. */
 const dialog = signal<ComponentType<{ onClose: () => void }> | null>(null);
 
-/** The command palette, which opens with Ctrl-K or Cmd-K on every page, also from within a field. */
+/** The command palette, which Ctrl-K or Cmd-K opens on every page, also from within a field. */
 function CommandPalette() {
   useShortcut('Ctrl+K', 'Command palette', openPalette);
   const close = () => void (isOpen.value = false);

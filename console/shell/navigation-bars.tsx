@@ -6,7 +6,7 @@ import { formatTime } from '../parts/time.tsx';
 import { PATHS, type PageName } from '../paths.ts';
 import { PAGES } from '../routes.ts';
 
-/** The number of pages in the navigation on a phone; the others are in a menu. */
+/** Number of pages in the navigation on a phone; the others are in a menu. */
 const PHONE_ITEMS = 4;
 
 type NavigationProps = { items: readonly NavigationItem[]; isAt: (item: NavigationItem) => boolean };
@@ -181,7 +181,7 @@ const ITEMS: readonly Omit<NavigationItem, 'href'>[] = [
   { page: 'fleet', label: 'System', icon: 'fleet', letter: 'f', pages: ['fleet'], forOperators: true },
 ];
 
-/** The entries that the user may open. */
+/** Returns the entries that the user may open. */
 export function listNavigation(): NavigationItem[] {
   const { is_operator: isOperator } = signedIn().user;
   return ITEMS.filter(

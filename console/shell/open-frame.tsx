@@ -35,7 +35,7 @@ export function OpenFrame({
   );
 }
 
-/** How people sign in here; null until it is known. An installation that does not say so takes passwords. */
+/** Loads the sign-in methods of the installation; null until they are loaded. One that reports none takes passwords. */
 export function useSignInMethods(): Load<Schemas['SignInMethods']> {
   return useLoad(
     (signal) => request<Schemas['SignInMethods']>('GET', '/sign-in-methods', { signal, answersOwn401: true }),
@@ -43,7 +43,7 @@ export function useSignInMethods(): Load<Schemas['SignInMethods']> {
   );
 }
 
-/** Goes to the provider, which sends the browser back to where it is now, signed in. */
+/** Goes to the provider, which sends the signed-in user back to the present page. */
 async function leaveForProvider(body: Schemas['OpenIdStart']): Promise<void> {
   const { url } = await request<Schemas['OpenIdAddress']>('POST', '/session/open-id', { body, answersOwn401: true });
   location.assign(url);

@@ -45,7 +45,7 @@ const loaded = new Map<Page, ComponentType<PageProps>>();
 
 /** Loads a page before it is opened. */
 export function preload(page: Page): void {
-  // A failure is shown when the page is opened, which tries again.
+  // Opening the page tries again, and then shows the failure.
   void fetchPage(page).catch(() => undefined);
 }
 
@@ -67,7 +67,7 @@ export function PageOutlet({ page }: { page: Page }) {
   }, [page]);
   const { value: connection } = liveState;
   useEffect(() => {
-    // A short outage is over with the next stream, without having been seen as one.
+    // A short outage ends with the next stream, perhaps without ever having been reported as one.
     if ((connection === 'live' || connection === 'polling') && error.peek() !== null) void fetch();
   }, [connection]);
   const { path, params, query } = route.value;
@@ -82,12 +82,12 @@ export function PageOutlet({ page }: { page: Page }) {
     );
   }
   if (error.value === null) return <PageSkeleton />;
-  // Another release has other files: only a reload finds those.
+  // Another release has other files: only a reload finds them.
   if (error.value instanceof OldRelease) return <NewRelease />;
   return <FailedLoad error={error.value} onRetry={() => void fetch()} />;
 }
 
-/** A file of the console is gone although the server answers. */
+/** The error of a missing file of the console although the server responds. */
 class OldRelease extends Failure {
   constructor() {
     super('Spotcheck was updated. Reload the page', { status: 404 });
@@ -110,12 +110,12 @@ async function fetchPage(page: Page): Promise<void> {
   if (!loaded.has(page)) loaded.set(page, await fetchPart(page));
 }
 
-/** Loads a part of the console that is in a file of its own, if need be once more; rejects with a `Failure`. */
+/** Loads a part of the console from its own file, with one retry; rejects with a `Failure`. */
 export async function fetchPart<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load().catch(load);
   } catch {
-    // The browser does not say why: whether the server answers at all does.
+    // The browser does not report the reason, so another request shows whether the server responds at all.
     await request('GET', '/session', { answersOwn401: true }).catch((failure: unknown) => {
       if (!(failure instanceof Failure) || failure.status === 0) throw failure;
     });

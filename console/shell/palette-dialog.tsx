@@ -19,10 +19,10 @@ import { listNavigation } from './navigation-bars.tsx';
 import { leave, navigate } from './router.ts';
 import { chooseTheme, type Theme } from './theme.ts';
 
-/** The newest incidents that the palette finds beside those that are open. */
+/** Number of the newest incidents that the palette searches in addition to open ones. */
 const RECENT_INCIDENTS = 100;
 
-/** A search in everything that the console has, by keyboard alone: arrows choose, Enter runs, Escape closes. */
+/** A search over everything in the console, by keyboard alone: arrows choose, Enter runs, Escape closes. */
 export function PaletteDialog({ onClose }: { onClose: () => void }) {
   const text = useSignal('');
   const chosen = useSignal(0);
@@ -37,7 +37,7 @@ export function PaletteDialog({ onClose }: { onClose: () => void }) {
   const run = (entry: PaletteEntry | undefined) => {
     if (entry === undefined) return;
     onClose();
-    // What opens a dialog of its own does so after this one has given the focus back.
+    // An entry that opens a dialog must run after this dialog has returned the focus.
     setTimeout(() => void runEntry(entry));
   };
   const total = groups.reduce((sum, group) => sum + group.total, 0);
@@ -130,7 +130,7 @@ function Option({ id, entry: { label, note, icon, status }, isChosen, onRun }: O
   );
 }
 
-/** The open incidents, and once they are loaded the newest of the others. */
+/** Returns the open incidents, and once they are loaded the newest of the others. */
 function useIncidents(): readonly Incident[] {
   const recent = useLoad((signal) => api.get('/incidents', { query: { limit: RECENT_INCIDENTS }, signal }), []);
   const open = [...openIncidents.value.values()].toSorted((a, b) => b.started_at - a.started_at);
@@ -146,7 +146,7 @@ async function runEntry({ run }: PaletteEntry): Promise<void> {
   }
 }
 
-/** One line of the palette. `run` may be refused, by the API for one. */
+/** One line of the palette. `run` may fail, for example if the API refuses. */
 export type PaletteEntry = {
   id: string;
   label: string;
@@ -156,16 +156,16 @@ export type PaletteEntry = {
   run: () => unknown;
 };
 
-/** A heading with its entries, of `total` that were found; groups without entries are left out. */
+/** A heading with its entries, of `total` found ones; groups without entries are left out. */
 export type PaletteGroup = { title: string; entries: readonly PaletteEntry[]; total: number };
 
-/** What the palette does from every page. */
+/** An action of the palette on every page. */
 type Action = { label: string; icon: IconName; run: () => unknown };
 
-/** Monitors and incidents that are shown; further words narrow them down. */
+/** Most monitors or incidents that are shown; further words narrow them down. */
 const MAX_OF_GROUP = 8;
 
-/** Shortcuts that move within a list, which the palette would lose. */
+/** Shortcuts that move within a list, which loses the focus to the palette. */
 const MOVES = new Set(['j', 'k', '/', 'Enter']);
 
 const THEMES: readonly { theme: Theme; label: string; icon: IconName }[] = [
@@ -174,12 +174,15 @@ const THEMES: readonly { theme: Theme; label: string; icon: IconName }[] = [
   { theme: 'system', label: 'Theme: system', icon: 'system' },
 ];
 
-/** What matches a text: monitors and incidents, what the present page can do, pages, and what works everywhere. */
+/**
+ * Finds matches of a text: monitors and incidents, actions of the present page, pages, and actions that work
+ * everywhere.
+ */
 export function findEntries(text: string, incidents: readonly Incident[]): PaletteGroup[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const isFound = ({ label, note }: PaletteEntry) =>
     words.every((word) => `${label} ${note}`.toLowerCase().includes(word));
-  // Without words the pages alone: the settings have their own tabs.
+  // Without words only the pages: the settings have their own tabs.
   const sections = words.length === 0 ? [] : listSections();
   const groups: readonly (readonly [title: string, found: readonly PaletteEntry[], most?: number])[] = [
     ['Monitors', findMonitors(text), MAX_OF_GROUP],

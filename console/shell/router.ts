@@ -13,7 +13,7 @@ export type Route = {
 
 const address = signal(currentAddress());
 
-/** What the browser's address bar says, below the base path. */
+/** Returns the address in the browser's address bar, below the base path. */
 function currentAddress(): string {
   return (withoutBase(window.location.pathname) ?? '/') + window.location.search;
 }
@@ -33,21 +33,21 @@ effect(() => {
   visit.path = path;
 });
 
-/** The number of the current visit; another path begins the next one. */
+/** Returns the number of the current visit; another path begins the next one. */
 export function currentVisit(): number {
   return visit.number;
 }
 
-/** Whether the browser's back or forward led here; then the page restores its scroll position. */
+/** Whether the browser's back or forward button led here; then the page restores its scroll position. */
 export const cameBack = signal(false);
 
-/** What would be lost by leaving a part of a page. */
+/** A guard of input that would be lost by leaving a part of a page. */
 export type LeaveGuard = {
-  /** Whether nothing would be lost, at the moment of leaving. */
+  /** Reports whether nothing would be lost, at the moment of leaving. */
   isFree: () => boolean;
-  /** The confirmation; true = leave. Guards with the same one ask once together. */
+  /** Asks for confirmation; true = leave. Guards with the same function ask once together. */
   ask: () => Promise<boolean>;
-  /** The parameter of the query that shows another part of the page; without it only another page leaves. */
+  /** Query parameter that shows another part of the page; without it only another page counts as leaving. */
   query?: string | undefined;
 };
 
@@ -59,7 +59,7 @@ export function guardLeaving(guard: LeaveGuard): () => void {
   return () => void guards.delete(guard);
 }
 
-/** The guards that an address (null: none of the console) leaves with something to lose. */
+/** Returns the guards that block an address (null: outside the console) because input would be lost. */
 function blocking(to: string | null): LeaveGuard[] {
   const { path, query } = route.value;
   const url = to === null ? null : new URL(to, window.location.origin);
@@ -79,7 +79,7 @@ async function mayLeave(left: readonly LeaveGuard[]): Promise<boolean> {
   return true;
 }
 
-/** Signs out, unless there is unsaved input that the user wants to keep; a failed attempt leaves it guarded. */
+/** Signs out, unless there is unsaved input that the user wants to keep; after a failed attempt it stays guarded. */
 export async function leave(): Promise<void> {
   if (await isConfirmed(blocking(null))) await signOut();
 }
@@ -87,9 +87,11 @@ export async function leave(): Promise<void> {
 type Navigation = {
   /** Replaces the history entry. */
   replace?: boolean;
-  /** Without a confirmation, as from what was deleted. */
+  /** Leaves without a confirmation, as after a deletion. */
   isFree?: boolean;
-  /** Only during this visit (`currentVisit`): who has gone elsewhere during a request stays there. */
+  /**
+   * Navigates only during this visit (`currentVisit`): a user who has left during a request stays on the other page.
+   */
   from?: number;
 };
 
@@ -124,7 +126,7 @@ export function followLinks(): void {
   window.addEventListener('popstate', () => {
     const left = blocking(currentAddress());
     if (left.length > 0) {
-      // The browser has gone back already: undo it until the user has answered.
+      // The browser has gone back already: this is undone until the user has answered.
       window.history.pushState(null, '', BASE_PATH + address.value);
       void mayLeave(left).then((mayGo) => mayGo && window.history.back());
       return;

@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 import { request } from '../client/api.ts';
 
-/** The user's choice of a theme. */
+/** The user's chosen theme. */
 export type Theme = 'system' | 'light' | 'dark';
 
-/** The key in local storage, which early.js reads before anything is painted. */
+/** Key in local storage, which early.js reads before anything is painted. */
 const KEY = 'theme';
 
-/** The theme in force. */
+/** The present theme. */
 export const theme = signal<Theme>(storedTheme());
 
 /** Applies a theme in this browser. */
