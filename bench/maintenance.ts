@@ -151,7 +151,7 @@ async function evaluateRound(side: Side, { cycle, isDown }: Round): Promise<numb
   return seconds;
 }
 
-/** Makes as many windows as one run of the chore plans fall behind. */
+/** Puts as many windows as one run of the chore plans behind schedule. */
 async function makeDue({ database }: Installation): Promise<void> {
   await runOn(database.pool)(
     `UPDATE maintenance_windows SET planned_until = planned_until - 2 * 86400000

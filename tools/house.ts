@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const ROOMS = 'agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|threads|workers';
 const PRODUCTION = new RegExp(String.raw`^(?:${ROOMS})/(?!.*\.generated\.)`);
 
-/** Pages, receivers' formats and the entries of threads are files of their own, however short. */
+/** Pages, receivers' formats and the entries of threads may be short files. */
 const MAY_BE_SHORT =
   /^(?:console\/pages|notifications\/webhook\/presets)\/|(?:judging\/judge-thread|template\/thread)\.ts$/;
 

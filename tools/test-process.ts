@@ -72,7 +72,7 @@ function endFile(): void {
   process.send?.({ fileDone: true, isReusable: !hasNock && !isFull && !isHeld } satisfies FileDone);
 }
 
-/** Reverts what ava and the file have changed in the process. */
+/** Reverts the changes that ava and the file have made to the process. */
 function restoreProcess(): void {
   process.title = 'between test files';
   process.exit = original.exit;

@@ -73,7 +73,9 @@ async function startSpotcheck(harness: Harness, { targets, perSecond }: Work): P
   return { pids: [service.program.pid, installation.postgresPid], storedBytes };
 }
 
-/** Starts the Blackbox exporter, which has no schedule: a loop of ours requests each probe, and is not counted. */
+/**
+ * Starts the Blackbox exporter, which has no schedule: a loop in this process requests each probe, and is not counted.
+ */
 async function startBlackbox(harness: Harness, { targets, perSecond }: Work): Promise<AtWork> {
   const config = join(await temporaryFolder(harness), 'blackbox.yml');
   const http = { preferred_ip_protocol: 'ip4', valid_status_codes: [200] };

@@ -5,7 +5,7 @@ import { startProgramAs, type Program } from '../../test/helpers/program.ts';
 import { until } from '../../test/helpers/until.ts';
 import { readScrape, type Scrape } from './scrape.ts';
 
-/** A process of ours that serves http. */
+/** One of our processes that serves http. */
 export type Service = { program: Program; url: string; readyAfterMs: number; scrape: () => Promise<Scrape> };
 
 const READY_WITHIN_MS = 120_000;

@@ -231,7 +231,7 @@ function checksOf(
   const asking = isShared ? sources.map((source) => ({ no: source, location: LOCATIONS[0] })) : agents;
   return asking.map(({ no: agentNo, location }) => {
     const took = answerMs(random, { levelMs, atMs, location });
-    // One location does not notice the outage: that is what several locations are for.
+    // One location does not notice the outage, which is why there are several.
     const symptom = trouble !== undefined && location !== 'singapore' ? OUTCOMES[trouble.kind] : null;
     const latencyMs = symptom === null ? took : symptom.latencyMs;
     const phases =
