@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A recorded delivery cannot be sent again later.
+// Older deliveries are refused, so that a recorded one cannot be replayed.
 const toleranceSeconds = 300
 
-// IsFromSpotcheck tells whether a request came from Spotcheck: both of its signatures are good, and it is not old.
+// IsFromSpotcheck reports whether a request came from Spotcheck: both of its signatures are good, and it is not old.
 // body: the raw bytes; header: request.Header.Get; secret: all of it, whsec_ included.
 func IsFromSpotcheck(body []byte, header func(name string) string, secret string) bool {
-	// For 24 hours after a change of the secret the one before signs as well.
+	// For 24 hours after a change of the secret the previous one signs as well.
 	own := "sha256=" + hex.EncodeToString(sign([]byte(secret), body))
 	if !isEqual(header("X-Service-Signature"), own) && !isEqual(header("X-Service-Signature-Previous"), own) {
 		return false

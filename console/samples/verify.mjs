@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-// A recorded delivery cannot be sent again later.
+// Older deliveries are refused, so that a recorded one cannot be replayed.
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Whether a request came from Spotcheck: both of its signatures are good, and it is not old.
+ * Reports whether a request came from Spotcheck: both of its signatures are good, and it is not old.
  * body: the raw bytes, as a Buffer; headers: request.headers; secret: all of it, whsec_ included.
  */
 export function isFromSpotcheck(body, headers, secret) {
-  // For 24 hours after a change of the secret the one before signs as well.
+  // For 24 hours after a change of the secret the previous one signs as well.
   const own = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
   const given = [headers['x-service-signature'], headers['x-service-signature-previous']];
   if (!given.some((signature) => isEqual(signature, own))) return false;

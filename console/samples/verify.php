@@ -1,16 +1,16 @@
 <?php
 
-// A recorded delivery cannot be sent again later.
+// Older deliveries are refused, so that a recorded one cannot be replayed.
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Whether a request came from Spotcheck: both of its signatures are good, and it is not old.
+ * Reports whether a request came from Spotcheck: both of its signatures are good, and it is not old.
  * $body: file_get_contents('php://input'); $headers: getallheaders(); $secret: all of it, whsec_ included.
  */
 function isFromSpotcheck(string $body, array $headers, string $secret): bool
 {
     $headers = array_change_key_case($headers);
-    // For 24 hours after a change of the secret the one before signs as well.
+    // For 24 hours after a change of the secret the previous one signs as well.
     $own = 'sha256=' . hash_hmac('sha256', $body, $secret);
     $isOwnGood = hash_equals($own, $headers['x-service-signature'] ?? '')
         || hash_equals($own, $headers['x-service-signature-previous'] ?? '');

@@ -3,7 +3,7 @@ import hashlib
 import hmac
 import time
 
-# A recorded delivery cannot be sent again later.
+# Older deliveries are refused, so that a recorded one cannot be replayed.
 TOLERANCE_SECONDS = 300
 
 
@@ -12,7 +12,7 @@ def is_from_spotcheck(body: bytes, headers, secret: str) -> bool:
 
     body: the raw bytes; headers: request.headers, whose get() ignores case; secret: all of it, whsec_ included.
     """
-    # For 24 hours after a change of the secret the one before signs as well.
+    # For 24 hours after a change of the secret the previous one signs as well.
     own = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     given = [headers.get("X-Service-Signature"), headers.get("X-Service-Signature-Previous")]
     if not any(is_equal(signature, own) for signature in given):
