@@ -5,7 +5,7 @@ import { readSourceFiles, sourceFile, type Import, type SourceFile } from './hel
 
 const ANYTHING = '*';
 
-/** Who may import whom, besides itself; docs/architecture.md gives the reasons. */
+/** Folders that each folder may import besides itself; docs/architecture.md gives the reasons. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   net: [],
@@ -43,38 +43,36 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   test: [ANYTHING],
 };
 
-/** Single files of other folders that a folder may import besides. */
+/** Single files of other folders that a folder may import in addition. */
 const MAY_IMPORT_FILES: Readonly<Record<string, readonly string[]>> = {
-  // Which domain a name belongs to is said by a list: nothing goes to the network. By the other file sign-ins reach the
-  // OpenID Connect provider that the operator named, and nothing else (D-589). The third is loaded by the entry alone.
+  // The first file maps a name to its domain from a list and sends nothing over the network. Through the second,
+  // sign-ins reach only the OpenID Connect provider that the operator configured (D-589). Only the entry file loads the
+  // third.
   api: ['net/registrable-domain.ts', 'net/bounded-fetch.ts', 'telemetry/start.ts'],
 };
 
-/** The same, for their types alone. */
+/** The same, but for types only. */
 const MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
-  // The console talks to the API, and knows it by its description.
+  // The console calls the API and takes its types from the API description.
   console: ['api/schema.generated.ts'],
 };
 
-/**
- * Packages that belong to some paths only, given as prefixes: the database to models, the queue to queues and to those
- * who work on it.
- */
+/** Packages restricted to certain paths, given as prefixes: the database to models, the queue to queues and workers. */
 const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   sequelize: ['models/'],
   umzug: ['models/'],
-  // BullMQ on PostgreSQL is handed its connections.
+  // BullMQ on PostgreSQL is given its connections.
   pg: ['postgres/', 'models/', 'queues/connection.ts', 'cli/embedded-postgres/'],
   'pg-connection-string': ['postgres/'],
   bullmq: ['queues/', 'workers/', 'api/system/queue-board'],
   ioredis: ['queues/'],
-  // 18 MB of memory where it is loaded: what is sealed by models is opened by agents.
+  // The package takes 18 MB of memory once loaded: models seal secrets, and agents open them.
   'libsodium-wrappers': ['models/', 'agent/'],
   'openid-client': ['api/accounts/open-id/'],
   jose: ['api/accounts/open-id/'],
   '@bull-board/api': ['api/system/queue-board'],
   '@bull-board/express': ['api/system/queue-board'],
-  // What builds the console is no part of what browsers load, nor of the service.
+  // The console's build tools are part of neither the pages nor the service.
   vite: ['console/build/'],
   '@tailwindcss/vite': ['console/build/'],
   preact: ['console/'],
@@ -82,13 +80,13 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   uplot: ['console/'],
 };
 
-/** Packages that are loaded where they are first used (D-632); their types may be imported at the top. */
+/** Packages that are loaded on first use (D-632); their types may be imported at the top. */
 const LATE = ['sequelize', 'nodemailer', 'tldts', 'libsodium-wrappers'].join('|');
 const LOADED_LATE = new RegExp(String.raw`^import\s+(?!type\b)[^;'"]*from\s+'(?:${LATE})[/']`, 'm');
 
-/** Processes begin here; only here the environment is read and the configuration is handed on. */
+/** Entry files of processes; only they read the environment and pass the configuration on. */
 const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/, /^config\/thread-pool\.ts$/];
-/** What else those may import: the configuration, and the version to tell. */
+/** Imports that only entry files may use: the configuration, and the version to report. */
 const FOR_ENTRY_FILES = new Set(['config', 'package.json']);
 const OUTSIDE_PRODUCTION = /^(bench|simulation|tools|test)\//;
 const READS_ENVIRONMENT = /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[|\}\s*=\s*process\b|['"](node:)?process['"]/;
@@ -97,7 +95,7 @@ const VAGUE_NAME = /(^|\/)(src|libs?|utils?|common|services?|managers?)(\/|\.tsx
 const folderOf = (path: string): string => path.split('/')[0] ?? '';
 const isEntry = (path: string): boolean => ENTRY_FILES.some((pattern) => pattern.test(path));
 
-/** What is wrong with a tree of files, one line each. */
+/** Returns the violations in a tree of files, one line each. */
 function violations(files: readonly SourceFile[]): readonly string[] {
   return [
     ...files.flatMap((file) => [
@@ -145,7 +143,7 @@ function mayImport(path: string, target: string): boolean {
   );
 }
 
-/** Each file on a ring of imports is reported once, with the way back to itself. */
+/** Reports each file on an import cycle once, with the path back to itself. */
 function cycles(files: readonly SourceFile[]): string[] {
   const importsOf = new Map(files.map((file) => [file.path, file.imports.flatMap(({ path }) => path ?? [])]));
   const finished = new Set<string>();

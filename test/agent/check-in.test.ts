@@ -12,7 +12,7 @@ const WORK: PullOutcome = {
 const UNCHANGED: PullOutcome = { outcome: 'unchanged', serverTimeMs: null };
 const AWAY: PullOutcome = { outcome: 'failed', reason: 'Connection refused', requestedWaitMs: null };
 
-/** Check-ins of an agent in a manual time, answered in turn, the last answer again and again. */
+/** Starts an agent's check-ins on a manual clock. They get the answers in order; the last one repeats. */
 function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag = null as string | null } = {}) {
   const time = manualTime();
   const startMs = time.now();

@@ -24,7 +24,7 @@ function assignment(
   return assign(item, { outcome: 'opened', secrets: {} });
 }
 
-/** A clock in a manual time, and every start that it made; a probe takes `probeMs`. */
+/** Starts a clock on manual time and records every probe that it starts; each probe takes `probeMs`. */
 function startedClock({ probeMs = 100, concurrency = 100, startMs = 1_800_000_000_000 } = {}) {
   const time = manualTime(startMs);
   const starts: { monitorId: string; target: string | undefined; atMs: number; plannedAtMs: number }[] = [];

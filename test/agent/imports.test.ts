@@ -5,7 +5,8 @@ import { readSourceFiles, type SourceFile } from '../helpers/source-files.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * All that a file may ever load of ours, and of packages: what imports say, those at run time included, types left out.
+ * Returns the files and packages that a file may load, directly or through others. Includes run-time imports, but not
+ * types.
  */
 function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Set<string>; packages: Set<string> } {
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -43,7 +44,7 @@ test('the agent loads nothing of the service, no database, no queue, and few pac
   ]);
   t.deepEqual(
     [...packages].toSorted(),
-    // The last one is there once a lookup of a name has hung.
+    // `tldts` is loaded only after a name lookup has hung.
     ['ipaddr.js', 'js-yaml', 'koffi', 'libsodium-wrappers', 'pino', 're2js', 'tldts'],
   );
 });

@@ -66,7 +66,7 @@ test('what was written down is found by the next run in the order in which it wa
   t.is(second.torn, 0);
 });
 
-/** Notes which files are forced to the disk from now on, by their numbers in the file system. */
+/** Collects the inode numbers of the files that are forced to disk from now on. */
 async function watchSyncs(t: ExecutionContext): Promise<ReadonlySet<number>> {
   const synced = new Set<number>();
   const anyFile = await open(await temporaryFolder(t));
@@ -213,7 +213,7 @@ test('a folder that may be read only does not stop the program', async (t) => {
   const { journal, failures } = await openJournal(t, folder);
   await journal.append(entries(1));
   await journal.close();
-  // Root may write everywhere.
+  // Root can write everywhere.
   t.is(failures.length, process.getuid?.() === 0 ? 0 : 1);
   await chmod(folder, 0o700);
 });

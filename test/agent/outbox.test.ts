@@ -42,7 +42,7 @@ function accepted(count: number, recheck: IngestAnswer['recheck'] = []): IngestO
 
 type Answer = (results: AgentResult[]) => IngestOutcome;
 
-/** An outbox on a real folder, in a manual time, whose service answers as the test wants. */
+/** Opens an outbox on a real folder and manual time; the test sets the answers of its service. */
 async function openOutbox(
   t: ExecutionContext,
   bounds: { maxResults?: number; maxAgeMs?: number; folder?: string } = {},
@@ -215,7 +215,7 @@ test('what a proxy refuses is kept, and arrives in order when the proxy lets it 
   for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(300_000);
   t.is(outbox.waiting, 600);
-  // Two each time: the oldest result, and another one.
+  // Each try sends two requests: the oldest result, and another one.
   t.true(sent.length < 2 * 30, `${sent.length} requests`);
   t.true(kinds().includes('failed'));
   const tries = sent.length;

@@ -13,7 +13,7 @@ import { sealFor } from '../helpers/sealed-box.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
-/** A child process of a busy machine takes its time. */
+/** Child processes are slow on a busy machine. */
 const PATIENT = { timeoutMs: 120_000 };
 
 const run = (args: string[], env: Record<string, string> = {}) =>
@@ -30,13 +30,13 @@ async function textsBelow(folder: string): Promise<string> {
   return texts.join('\n');
 }
 
-/** Every result that was taken in is there once: the same monitor and moment never come again. */
+/** Asserts that each accepted result arrived once: no monitor and time occur twice. */
 function assertOnce(t: ExecutionContext, { taken }: AgentServer): void {
   const keys = taken().map(({ monitorId, ts }) => `${String(monitorId)} ${String(ts)}`);
   t.is(new Set(keys).size, keys.length);
 }
 
-/** What the agent said that it can do. */
+/** Returns the capabilities that the agent reported. */
 function capabilitiesOf({ pulls }: AgentServer): unknown[] {
   const capabilities = pulls[0]?.body['capabilities'];
   return Array.isArray(capabilities) ? capabilities : [];
@@ -139,7 +139,7 @@ test('while the service is away it goes on, and when it is back every result arr
   await until(async () => (await segments(fixture.folder)).length > 0);
   server.state.isCut = false;
   await outputMatching(program, /results\.replayed/, 90_000);
-  // Check-ins have failed as well, and come back by themselves.
+  // Check-ins have failed as well, and recover without help.
   await outputMatching(program, /service\.back/);
   t.is(await program.stop(), 0);
   t.is(server.taken().length, target.hits('/a'));
@@ -176,7 +176,7 @@ test(
     server.state.isCut = false;
     await outputMatching(second, /results\.replayed/, 90_000);
     t.is(await second.stop(), 0);
-    // What was measured in the killed one's last second may be gone with it.
+    // The results of the killed process's last second may be lost.
     const missing = target.hits('/a') - server.taken().length;
     t.true(missing >= 0 && missing <= 2, `${missing} results are missing`);
     assertOnce(t, server);
@@ -217,7 +217,7 @@ test('a token revoked later stops all checks at once; the agent asks on, and res
   t.false((await readdir(fixture.folder)).includes('work.json'));
   await until(() => Date.now() / 1000 > Number(logTimeOf(program, 'token.refused')) + 3, PATIENT);
   t.true(target.hits('/a') <= hits + 1);
-  // What was under way as the token was refused may have been answered after it.
+  // A request in flight when the token was refused may be answered after it.
   t.true(server.pulls.length <= pulls + 1);
   t.is(await program.stop(), 0);
 });
@@ -299,7 +299,7 @@ test('a hint to recheck is followed: one probe more, in time, and none that the 
   // The next tick is an hour away.
   t.true(afterMs >= 1500, `${afterMs} ms after the first`);
   t.is(target.hits('/a'), 2);
-  // Of a failure that goes on the service needs no answer any more.
+  // The service has no use for the response of a failure that continues.
   t.deepEqual(
     server.taken().map(({ detail }) => Object.hasOwn(detail as object, 'answer')),
     [true, false],
@@ -343,7 +343,7 @@ test('all four types are measured, an icmp monitor where the machine can', async
     until(() => server.taken().find((result) => result['monitorId'] === monitorId), PATIENT);
   t.like(await resultOf('mon_http'), { ok: true });
   t.like(await resultOf('mon_tcp'), { ok: true });
-  // On a busy machine the first ones may be no votes: the agent itself stood still in so short a check.
+  // On a busy machine the first results may be no votes, because the agent itself stalled during so short a check.
   await until(
     () => server.taken().some((result) => result['monitorId'] === 'mon_udp' && result['cause'] === 'udp_no_reply'),
     PATIENT,

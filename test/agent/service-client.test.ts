@@ -42,7 +42,7 @@ test("a check-in tells the service's clock", async (t) => {
   t.like(await client.pull({}, null), { serverTimeMs: Date.UTC(2025, 10, 1, 10, 11, 12) });
 });
 
-/** Stands for a number of JSON that reads as infinite. */
+/** Placeholder for a JSON number that parses as infinity. */
 const INFINITE = 'INFINITE';
 const jsonOf = (value: unknown): string => JSON.stringify(value).replaceAll(`"${INFINITE}"`, '1e999');
 

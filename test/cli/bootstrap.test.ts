@@ -20,7 +20,7 @@ async function emptyInstallation(t: ExecutionContext): Promise<Database> {
   return database;
 }
 
-/** A start that is killed before it can print what it made. */
+/** Performs a first start that is killed before it can print its credentials. */
 const startInVain = (database: Database, given: { token?: string; password?: string } = {}) =>
   bootstrap(database, { newId, nowMs: NOW_MS, token: given.token ?? null, password: given.password ?? null });
 
@@ -86,7 +86,7 @@ test('what a first start made up, and may not have printed before it was killed,
   const database = await emptyInstallation(t);
   const lost = await startInVain(database);
   const made = await start(database);
-  // It may have been printed just before the kill.
+  // The first token may have been printed just before the kill, so both stay valid.
   for (const each of [lost, made])
     t.like(await findTokenHolders(database, [each?.token ?? ''], NOW_MS), [{ tokenName: 'first start' }]);
   const user = await findUserByEmail(database, 'admin@localhost');

@@ -22,7 +22,7 @@ type Run = (...args: string[]) => Promise<CommandResult>;
 const newId = createIdSource();
 const runHosted = hostCommands(test);
 
-/** A database of the test's own, prepared, and the commands on it by DATABASE_URL. */
+/** Prepares a database for this test, and runs commands on it through DATABASE_URL. */
 async function commandsOnDatabase(t: ExecutionContext): Promise<Run & { database: Database }> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
@@ -32,14 +32,14 @@ async function commandsOnDatabase(t: ExecutionContext): Promise<Run & { database
   return Object.assign((...args: string[]) => runHosted(args, env), { database });
 }
 
-/** The id of a new account on the plan `free`. */
+/** Creates an account on the plan `free` and returns its id. */
 async function newTenant(database: Database): Promise<string> {
   const id = newId('ten');
   await createTenant(database, { id, name: 'acme', plan: 'free', nowMs: Date.now(), author: null });
   return id;
 }
 
-/** What a command that must succeed printed under --json. */
+/** Returns the JSON that a command printed under --json; the command must succeed. */
 async function jsonOf(t: ExecutionContext, running: Promise<CommandResult>) {
   const { status, stdout, stderr } = await running;
   t.deepEqual({ status, stderr, lines: stdout.split('\n').length }, { status: 0, stderr: '', lines: 2 });
@@ -60,7 +60,7 @@ test.serial(
     const service = await startService(t, { DATA_DIR: dataDir });
     const npm = (...args: string[]) =>
       runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
-    // What npm runs, as the other calls run it.
+    // Runs the program that npm runs; the other calls use it directly.
     const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir });
     const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));
     t.regex(tenant.id, /^ten_/);

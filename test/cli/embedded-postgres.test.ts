@@ -14,7 +14,7 @@ import { withClient } from '../helpers/with-client.ts';
 
 const START = new URL('../../cli/embedded-postgres/start.ts', import.meta.url).href;
 
-/** A data directory of the test's own, below one that only its owner can enter, as a checkout in /root is. */
+/** Creates a data directory for this test, below one that only its owner can enter, like a checkout in /root. */
 async function newDataDir(t: ExecutionContext): Promise<string> {
   const closed = await mkdtemp(join(testDataDirectory(), 'spotcheck-embedded-'));
   await chmod(closed, 0o700);
@@ -22,7 +22,7 @@ async function newDataDir(t: ExecutionContext): Promise<string> {
   return join(closed, 'data');
 }
 
-/** One whose cluster need not be made any more. */
+/** Creates a data directory whose cluster is already initialized. */
 async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
   const dataDir = await newDataDir(t);
   await prepareDataDir(dataDir);
@@ -39,7 +39,7 @@ async function start(t: ExecutionContext, dataDir: string, progress: string[] = 
   return postgres;
 }
 
-/** Starts the database in a process of its own, which a test can kill. */
+/** Starts the database in a separate process, which a test can kill. */
 async function startElsewhere(t: ExecutionContext, dataDir: string): Promise<ChildProcess> {
   const script = `
     import { startEmbeddedPostgres } from ${JSON.stringify(START)};
@@ -178,7 +178,7 @@ test('a server that dies is started again on the same address', async (t) => {
 test('a server that a full disk took down comes back by itself once there is room, with all its commits', async (t) => {
   const disk = await boundedDisk(t, 200);
   if (disk === null) return t.pass();
-  // A cluster that was just made has one file of its log, and none to be used again.
+  // A new cluster has one WAL segment and none to recycle.
   const dataDir = join(disk.path, 'data');
   const progress: string[] = [];
   const { databaseUrl } = await start(t, dataDir, progress);
@@ -186,12 +186,12 @@ test('a server that a full disk took down comes back by itself once there is roo
   await query(databaseUrl, 'INSERT INTO kept SELECT generate_series(1, 1000)');
   await until(async () => {
     await disk.fill();
-    // A change needs no room but in the log, of which this begins a new file.
+    // An update needs disk space only in the WAL, of which this starts a new segment.
     await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
     await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
     return progress.some((text) => text.includes(`The disk of ${dataDir} is full`));
   });
-  // Each start begins the server's log anew.
+  // Each start rewrites the server's log.
   const begun = new Set<number>();
   await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3);
   t.is(progress.length, 3, 'what is tried each second is not reported each second');

@@ -12,7 +12,7 @@ import { until } from '../helpers/until.ts';
 
 const run = hostCommands(test);
 
-/** A server that answers every path with a status, and its port. */
+/** Starts a server that answers every path with the given status, and returns its port. */
 async function answering(t: ExecutionContext, status: number, body = ''): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(status).end(body));
   server.listen(0, '127.0.0.1');

@@ -29,7 +29,7 @@ type Key = { id: string; key: Buffer };
 
 const ringOf = (...keys: Key[]) => keys.map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',');
 const PATIENCE = { timeoutMs: 120_000 };
-/** More than two batches. */
+/** Number of monitors: more than two batches. */
 const CROWD = 450;
 
 const boxOf = (...keys: Key[]) => createSecretBox(keys);
@@ -37,7 +37,7 @@ const contextOf = (monitorId: string) => `monitor:${monitorId}:secrets`;
 const sealedHeader = (key: Key, monitorId: string, value: string) =>
   boxOf(key).seal(JSON.stringify({ secretHeaders: { 'X-Key': value } }), contextOf(monitorId));
 
-/** How often each key is named by a sealed value, in whatever column of whatever table. */
+/** Counts the sealed values under each key, in all columns of all tables. */
 async function keysInUse(databaseUrl: string): Promise<Record<string, number>> {
   const used: Record<string, number> = {};
   for (const text of (await readAllRows(databaseUrl)).values()) {
@@ -47,7 +47,7 @@ async function keysInUse(databaseUrl: string): Promise<Record<string, number>> {
   return used;
 }
 
-/** Drafts, which are not checked, so that a rotation takes several batches. */
+/** Adds disabled monitors, which are not checked, so that a rotation takes several batches. */
 async function addCrowd(client: Client, tenantId: string, key: Key): Promise<void> {
   const ids = Array.from({ length: CROWD }, (_, index) => `mon_crowd${String(index).padStart(4, '0')}`);
   await client.query(
@@ -60,7 +60,10 @@ async function addCrowd(client: Client, tenantId: string, key: Key): Promise<voi
   );
 }
 
-/** Seen from a connection of its own: a transaction sees what goes on as it did at its first look. */
+/**
+ * Reports whether the rotation waits for a lock. Each call needs a new connection: within a transaction
+ * pg_stat_activity does not change after its first read.
+ */
 const isWaiting = (databaseUrl: string) =>
   withClient(
     databaseUrl,
@@ -124,7 +127,8 @@ test(
     const intranet = String((await watch('/intranet', { agent_sources: [agent.id] }))['id']);
     await until(() => arrived.has('/shop first') && arrived.has('/intranet first'), PATIENCE);
 
-    // As it was before the new key: what the service has made so far is sealed with the old one.
+    // Restores the state before the new key: everything that the service has made so far is sealed with the old one
+    // again.
     const before = openDatabase({ databaseUrl, secrets: boxOf(OLD, NEW), poolSize: 1 });
     const person = await findUserByEmail(before, 'admin@localhost');
     const early = openDatabase({ databaseUrl, secrets: boxOf(NEW), poolSize: 1 });
@@ -174,8 +178,8 @@ test(
     const half = await keysInUse(databaseUrl);
     t.true((half['k1'] ?? 0) > 0 && (half['k2'] ?? 0) >= 200, JSON.stringify(half));
 
-    // Beside the second run a process that is behind the times writes with the old key, the service with the new one,
-    // and a row has a key that is gone.
+    // During the second run an outdated process writes with the old key, the service with the new one, and a row has a
+    // lost key.
     const { running } = await withClient(databaseUrl, async (client) => {
       await client.query('UPDATE monitors SET sealed_secrets = $1 WHERE id = $2', [
         sealedHeader(LOST, 'mon_crowd0007', 'lost'),

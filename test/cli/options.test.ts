@@ -24,7 +24,7 @@ import { until } from '../helpers/until.ts';
 
 type Json = Record<string, unknown>;
 
-/** The service that the commands run on, the database for what they need to find there, and one tenant. */
+/** The service that the commands run against, its database for set-up, and one tenant. */
 type Ground = {
   t: ExecutionContext;
   url: string;
@@ -34,12 +34,12 @@ type Ground = {
   database: Database;
   tenant: string;
   run: (...args: string[]) => Promise<CommandResult>;
-  /** Runs it in a process of its own, which must end by itself. */
+  /** Runs the command in a separate process, which must exit on its own. */
   runAlone: Ground['run'];
-  /** What a command printed under --json, which it must have taken. */
+  /** Returns the JSON that a command printed under --json; the command must succeed. */
   json: (...args: string[]) => Promise<Json>;
   list: (...args: string[]) => Promise<Json[]>;
-  /** The fields that each command printed under --json, those of the first row of a list. */
+  /** Fields that each command printed under --json; for a list, those of its first row. */
   fields: Map<string, string[]>;
 };
 
@@ -54,7 +54,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A tenant without tokens, of which a plan allows only some. */
+/** Creates a tenant without tokens, because a plan limits their number. */
 async function newTenant({ database }: Pick<Ground, 'database'>): Promise<string> {
   const id = newId('ten');
   await createTenant(database, { id, name: newName(), plan: 'pro', nowMs: Date.now(), author: null });
@@ -82,7 +82,7 @@ async function newAgent({ database, tenant }: Ground): Promise<string> {
 const retireHanoi = ({ database }: Ground) =>
   retireRegion(database, { region: 'hanoi', moveTo: null, nowMs: Date.now(), newId, limit: 0 });
 
-/** Creates a token of a tenant of its own; gives back what was printed and what is stored. */
+/** Creates a token for a new tenant; returns the printed and the stored one. */
 async function createToken(ground: Ground, ...options: string[]) {
   const tenant = await newTenant(ground);
   const printed = await ground.json('token', 'create', '--tenant', tenant, ...options);
@@ -91,7 +91,7 @@ async function createToken(ground: Ground, ...options: string[]) {
   return { stored, token: String(printed['token']), scopes: printed['scopes'], expiresAt: printed['expires_at'] };
 }
 
-/** Without --json a command prints a line for each field that it prints with it. */
+/** Checks that without --json a command prints one line for each field that it prints with it. */
 function printsJson(command: string, makeArgs: (ground: Ground) => Promise<string[]> = async () => []): Check {
   return async (ground) => {
     const { t, runAlone, json, fields } = ground;
@@ -109,8 +109,8 @@ function printsJson(command: string, makeArgs: (ground: Ground) => Promise<strin
 }
 
 /**
- * Another installation that takes any invitation, or refuses all of them; gives back where it takes them. It knows
- * nothing of who leaves.
+ * Starts another installation that accepts any invitation, or refuses all, and returns the URL for them. It answers 404
+ * to a removal.
  */
 async function startPeer(t: ExecutionContext, status = 201): Promise<string> {
   const { port } = await startHttpServer(t, (request, response) => {
@@ -124,7 +124,7 @@ async function startPeer(t: ExecutionContext, status = 201): Promise<string> {
 
 const ofTenant = async ({ tenant }: Ground) => ['--tenant', tenant];
 
-/** What each option of each command does with the values that its help names. */
+/** Checks of each option of each command, with the values that its help lists. */
 const CHECKS: Record<string, Record<string, Check>> = {
   start: {},
   router: {},
@@ -421,7 +421,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
       t.like(joined, { watched_by: new URL(peer).origin, monitor_id_there: 'mon_there', first_ping_sent: undefined });
       const again = await json('watch', 'join', `${peer}#v1.x`, '--no-wait', '--tenant', tenant);
       t.deepEqual(again, joined);
-      // What came of nothing leaves nothing behind.
+      // A failed invitation leaves nothing behind.
       const refused = await run('watch', 'join', `${await startPeer(t, 400)}#v1.x`, '--no-wait', '--tenant', tenant);
       t.deepEqual([refused.status, refused.stderr], [1, 'invitation is not valid\n']);
       const away = await run('watch', 'join', 'http://127.0.0.1:9/connect/watch#v1.x', '--tenant', tenant);
@@ -461,7 +461,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
   },
 };
 
-/** The service with a tenant of its own. */
+/** Starts the service with a new tenant. */
 async function openGround(t: ExecutionContext): Promise<Ground> {
   const dataDir = await newPreparedDataDir(t);
   const { url } = await startService(t, {
@@ -469,7 +469,7 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
     PLAN_COUNT_LIMITS: 'false',
     AGENT_REGIONS: 'local,paris,hanoi',
   });
-  // With the keys of the service: a rotation refuses to run beside others.
+  // This connection uses the service's keys: a rotation refuses to run while another process uses different ones.
   const secrets = createSecretBox(await loadOrCreateSecretKeys(dataDir));
   const database = openTestDatabase((await findEmbeddedPostgres(dataDir)) ?? '', { secrets });
   t.teardown(() => closeDatabase(database));
@@ -493,13 +493,13 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
   return { t, url, call, dataDir, database, tenant: await newTenant({ database }), run, runAlone, json, list, fields };
 }
 
-/** The names of what a help lists under a heading: commands of two words, or options. */
+/** Returns the names that a help text lists under a heading: commands of two words, or options. */
 function namesUnder(help: string, heading: string, name: RegExp): string[] {
   const section = help.split(`\n${heading}:\n`)[1]?.split('\n\n')[0] ?? '';
   return section.split('\n').flatMap((line) => name.exec(line)?.[1] ?? []);
 }
 
-/** What `spotcheck <command> --help` prints. */
+/** Returns the output of `spotcheck <command> --help`. */
 function helpOf(command: string): string {
   const program = new Command();
   addCommands(program);

@@ -14,7 +14,7 @@ import { prepareCluster } from '../../tools/prepare-cluster.ts';
 import { testDataDirectory } from '../helpers/test-servers.ts';
 import { withClient } from '../helpers/with-client.ts';
 
-/** Of no account that the system knows, as containers are started. */
+/** A user id without an account on this system, as containers are started with. */
 const STRANGER = 1_234_567;
 
 async function newFolder(t: ExecutionContext): Promise<string> {

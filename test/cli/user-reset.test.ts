@@ -27,8 +27,8 @@ const NOW_MS = Date.now();
 const runHosted = hostCommands(test);
 
 /**
- * A database of the test's own with two people, both signed in and with a second factor, and `user reset` and `user
- * operator` on it.
+ * Opens a test database with two users, both signed in and with a second factor. The commands `user reset` and `user
+ * operator` run on it.
  */
 async function open(t: ExecutionContext) {
   const { databaseUrl, drop } = await createTestDatabase();

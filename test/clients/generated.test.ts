@@ -7,10 +7,10 @@ import type { paths } from '../../api/schema.generated.ts';
 import { isInstalled, runCommand } from '../helpers/command.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 
-/** A running service and a token that may write. */
+/** A running service and a token with write access. */
 type Access = { url: string; token: string };
 
-/** What makes a client of `openapi.json`, and what then compiles and runs the story that lies beside this file. */
+/** Commands that generate a client from `openapi.json`, and compile and run the story beside this file. */
 type Generator = {
   programs: readonly string[];
   story: readonly [from: string, to: string];

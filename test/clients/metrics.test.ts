@@ -15,12 +15,12 @@ const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not aske
 test(`the service shows the metrics that docs/operations.md names, and promtool${suffix} finds no fault`, async (t) => {
   const [address, port] = [await startHttpServer(t, (_request, response) => response.end()), await findKeptPort()];
   const { url } = await startService(t, {
-    // Of what the canary does, every metric of the dashboard has something to show.
+    // The canary gives every metric of the dashboard a value.
     PORT: String(port),
     WATCH_URLS: `http://127.0.0.1:${address.port}`,
     WATCH_SECONDS: '5',
     DATA_DIR: await newPreparedDataDir(t),
-    // Where nothing listens: metrics of OTLP are there only with a collector.
+    // Nothing listens there: OTLP metrics exist only with a collector.
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
   });
   const metrics = await (await fetch(`${url}/metrics`)).text();

@@ -11,7 +11,7 @@ import { startService } from '../helpers/running-service.ts';
 
 const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
 
-/** So often all counts of requests are forgotten: 600 a minute would let a run of seconds take an hour. */
+/** Interval at which all request counts are cleared: at 600 a minute a run of seconds would take an hour. */
 const FORGET_EVERY_MS = 100;
 
 if (isInstalled('schemathesis')) {
@@ -22,7 +22,7 @@ if (isInstalled('schemathesis')) {
       const { databaseUrl, drop } = await createTestDatabase();
       t.teardown(drop);
       const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-      // The addresses of what is not below /v1 come from the port that is asked for.
+      // URLs outside /v1 are built from the configured port.
       const service = await startService(t, {
         PORT: String(await findFreePort()),
         DATABASE_URL: databaseUrl,

@@ -8,7 +8,7 @@ import { ConfigurationError } from '../../config/failures.ts';
 
 const KEY = randomBytes(32).toString('base64');
 
-/** The names of the variables that an environment is refused for. */
+/** Returns the names of the variables for which an environment is refused. */
 function refused(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     readEnvironment(env);
@@ -150,7 +150,7 @@ for (const env of GOOD) {
   });
 }
 
-/** What else has to be set where a variable is. */
+/** Other variables that each variable requires. */
 const NEEDED: Readonly<Record<string, NodeJS.ProcessEnv>> = {
   DATABASE_URL: { SECRET_KEYS: `k1:${KEY}` },
   SMTP_URL: { MAIL_FROM: 'alerts@status.example' },

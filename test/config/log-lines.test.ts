@@ -8,7 +8,7 @@ import { boundedDisk } from '../helpers/bounded-disk.ts';
 
 const LOGGER = JSON.stringify(new URL('../../config/logger.ts', import.meta.url).href);
 
-/** What a program printed that logs to standard output, by the lines' texts, and how it ended. */
+/** Runs a program that logs to standard output; returns the texts of its lines and its exit status. */
 async function run(body: string) {
   const source =
     `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' ` +

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { LogLevel } from '../../config/formats.ts';
 import { createLogger } from '../../config/logger.ts';
 
-/** A logger and the lines that it wrote, parsed. */
+/** Returns a logger and the lines that it wrote, parsed. */
 function record(level: LogLevel = 'info') {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger({ process: 'web', level }, { write: (line) => void lines.push(JSON.parse(line)) });

@@ -30,9 +30,9 @@ type Pod = {
 };
 
 const CHART = join(ROOT, 'deploy', 'helm');
-/** The oldest and the newest version of Kubernetes that the chart is rendered for. */
+/** Oldest and newest Kubernetes version for which the chart is rendered. */
 const KUBERNETES = ['1.27.0', '1.36.0'];
-/** Nothing but the Secret; and everything that can be switched on. */
+/** Values for the minimal set-up, with nothing but the Secret, and for everything that can be enabled. */
 const CASES: Readonly<Record<string, readonly string[]>> = {
   plain: [],
   keda: [
@@ -263,7 +263,7 @@ function selects(selector: unknown, labels: Labels): boolean {
   );
 }
 
-// A folder of one version's schemas, as the Python package kubernetes-validate has them (`v1.36.0-local-strict`).
+// Folder with the schemas of one version, as the Python package kubernetes-validate has them (`v1.36.0-local-strict`).
 const schemas = process.env['KUBERNETES_SCHEMAS'];
 
 if (isInstalled('helm') && isInstalled('kubeconform') && schemas !== undefined)

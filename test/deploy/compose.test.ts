@@ -20,7 +20,7 @@ const readServices = async (name: string) =>
   (load(await read(name), { schema: CORE_SCHEMA.withTags(mergeTag) }) as { services: Record<string, Service> })
     .services;
 
-/** The names of the variables that the service knows. */
+/** Returns the names of the variables that the service reads. */
 async function knownVariables(): Promise<Set<string>> {
   return new Set(Object.keys(parseEnv(await read('.env.example'))));
 }

@@ -9,10 +9,10 @@ import { until } from '../helpers/until.ts';
 const MEGABYTE = 1_000_000;
 const missing = findMissingTool();
 
-/** As a careful operator runs a container: nothing can be written but its volume, and it has no capabilities. */
+/** Arguments of a hardened container: it can write only to its volume, and has no capabilities. */
 const CONFINED = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges', '--network=none'];
 
-/** Creates monitors of the container's own API and of its own address by echo requests, and waits until both are up. */
+/** Creates monitors of the container's API and, by ICMP echo, of its address, and waits until both are up. */
 const CHECK_ITSELF = `
   const call = async (method, path, body) => {
     const headers = { Authorization: 'Bearer spk_image', 'Content-Type': 'application/json' };
@@ -46,7 +46,7 @@ if (missing === null) {
     t.pass();
   });
 
-  // Each stage by itself, for a run that is silent for long is taken to be stuck.
+  // Each stage is a separate test, because a run without output counts as stuck.
   for (const stage of ['packages', 'build'])
     test.serial(`the stage ${stage} of the image is built`, async (t) => {
       await containers.build(`spotcheck:${stage}`, stage);
@@ -73,7 +73,7 @@ if (missing === null) {
   });
 
   test.serial('it runs all in one, confined, and finds its data again after it was killed', async (t) => {
-    // A volume by its name gets its owner and mode from the image.
+    // A named volume takes its owner and mode from the image.
     const volume = '--volume=data:/data';
     const first = await startWhole('first', [...CONFINED, volume]);
     t.regex(await first(), /creating the database/);

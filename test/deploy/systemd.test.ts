@@ -9,11 +9,11 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 const FOLDER = join(ROOT, 'deploy', 'systemd');
 const AGENT = join(ROOT, 'agent', 'spotcheck-agent.service');
 
-/** Settings of a unit that confine it; what opens it up, such as its capabilities, is not among them. */
+/** Settings that confine a unit; those that loosen it, such as its capabilities, are left out. */
 const HARDENING =
   /^(?:(?:NoNew|Protect|Private|Restrict(?!Address)|Lock|RemoveIPC|SystemCall|DynamicUser|UMask)\w*)=.+$/gm;
 
-/** The units by their names, each template with an instance for each role that it is for. */
+/** Returns the units by name, with one instance of each template for each of its roles. */
 async function readUnits(): Promise<Map<string, string>> {
   const units = new Map<string, string>();
   for (const name of await readdir(FOLDER)) {
@@ -58,7 +58,7 @@ if (isInstalled('systemd-analyze'))
       paths.push(join(folder, name));
     }
     await cp(AGENT, join(folder, 'spotcheck-agent.service'));
-    // It looks for the program, which is elsewhere on some machines.
+    // The unit names an absolute path of node, which differs on some machines.
     await runCommand(['sed', '-i', `s#/usr/bin/node#${process.execPath}#`, ...(await readdir(folder))], {}, folder);
     const { status, stdout, stderr } = await runCommand(['systemd-analyze', 'verify', ...paths], {}, folder);
     const ours = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('spotcheck'));

@@ -7,7 +7,7 @@ import { buildAdvisoryMessage } from '../../core/checks/domain/advisory.ts';
 import { fillSummary, openSummary } from '../../core/incidents/storm.ts';
 import { buildReportMessage } from '../../core/statistics/reports/message.ts';
 
-/** The kinds of messages that chats get; agents go to webhooks only. */
+/** Kinds of messages that chats receive; agent events go to webhooks only. */
 type Kind = Exclude<StoredMessage['event'], `agent.${string}`>;
 
 const publicUrl = 'https://spotcheck.example';
@@ -125,7 +125,7 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   test: buildChannelTest({ channel: { ...TEAM, name: 'On call' }, nowMs: AT_MS, publicUrl }),
 };
 
-/** The messages of a drill of this monitor: two of its three locations failed, and then answered again. */
+/** Returns the message of a drill of this monitor in which two of three locations fail, and then recover. */
 function drillMessage(state: 'down' | 'up'): MonitorMessage {
   const monitor = {
     ...SHOP,

@@ -6,7 +6,7 @@ import { listDocuments, listTrackedTexts } from '../helpers/documents.ts';
 import { ROOT } from '../helpers/program.ts';
 
 const DECISION = /\bD-(\d{2,3})\b/g;
-/** Files and folders of ours as documents name them: from the root, in backticks. */
+/** Project files and folders as documents name them: from the root, in backticks. */
 const FOLDERS =
   'agent|api|bench|simulation|cli|config|console|core|deploy|docs|models|net|notifications|postgres|probes|queues|' +
   'telemetry|test|threads|tools|workers';
@@ -110,7 +110,7 @@ test('every link between documents leads somewhere, to a heading as well', (t) =
   );
 });
 
-/** The anchors that GitHub gives the headings of a page. */
+/** Returns the anchors that GitHub generates for the headings of a page. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
   return new Set(

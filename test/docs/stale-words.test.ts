@@ -4,7 +4,7 @@ import test from 'ava';
 import { listDocuments } from '../helpers/documents.ts';
 import { ROOT } from '../helpers/program.ts';
 
-/** Promises that stay in documents once they are kept. What is planned stands in issues, not in documents. */
+/** Promises that stay in documents once they are kept. Plans belong in issues, not in documents. */
 const PROMISE = new RegExp(
   [
     'not (?:there|implemented|supported|available|done) yet',

@@ -58,7 +58,7 @@ test('no description in the API description has a word of a private language', a
 });
 
 test('no document has a word of a private language outside code', async (t) => {
-  // The glossary names some of them: what not to say.
+  // The glossary lists some of them as words to avoid.
   const paths = (await listDocuments()).filter((path) => path !== 'docs/glossary.md');
   t.true(paths.length > 25);
   const found = await Promise.all(

@@ -8,14 +8,14 @@ withApiServer(test);
 
 const BODIES = 300;
 
-/** Far more than one token may send in a minute, so that the bodies are shared out. */
+/** Far more than one token may send in a minute, so the bodies are divided among several. */
 const BODIES_PER_TOKEN = 100;
 
 const SEED = 20_261;
 
 /**
- * Values that break parsers, databases and schemas: wrong types, bounds, NUL, half surrogate pairs, prototypes, long
- * and deep ones.
+ * Values that break parsers, databases and schemas: wrong types, bounds, NUL, lone surrogates, prototypes, and long or
+ * deep values.
  */
 const nasty = fc.oneof(
   fc.constantFrom<unknown>(
@@ -57,7 +57,7 @@ const nasty = fc.oneof(
   fc.string({ unit: anyCharacter }),
 );
 
-/** A field that no resource has makes a body bad for certain, whatever else is in it. */
+/** A field that no resource has: it makes any body invalid. */
 const UNKNOWN = { no_such_field: 1 };
 
 const MONITOR_FIELDS = [
@@ -142,7 +142,7 @@ const noObject = fc.oneof(fc.constantFrom<unknown>(null, 1, 'x', true, []), fc.a
 
 const badReplay = objectOf(['since', 'until'], nasty).map((fields): object => ({ ...fields, ...UNKNOWN }));
 
-/** Texts that are no JSON, or hide what they are. */
+/** Texts that are not JSON, or hide their type. */
 const rawTexts = fc.constantFrom(
   '{',
   '{"name":}',

@@ -23,12 +23,15 @@ import { readRootReferral, readWhoisAnswer } from '../../probes/domain/whois-ans
 import { parseVendorDocument } from '../../probes/vendors/parse-document.ts';
 import { breakBody, nasty } from './schema-values.ts';
 
-/** Many thousand times what anything takes to read on an idle machine, in milliseconds: what is over it hangs. */
+/**
+ * Time limit for one input, in milliseconds: thousands of times the longest on an idle machine, so exceeding it is a
+ * hang.
+ */
 const MAX_MS = 20_000;
 
 const RUNS = { numRuns: 1500 };
 
-/** Text of the pieces that a parser knows, put together at random, and of any characters between. */
+/** Generates texts from a parser's own tokens in random order, with arbitrary characters in between. */
 const textOf = (...pieces: readonly string[]) =>
   fc
     .array(
@@ -40,7 +43,7 @@ const textOf = (...pieces: readonly string[]) =>
     )
     .map((parts) => parts.join(''));
 
-/** A good document with bad things done to it. */
+/** Generates valid documents with random damage. */
 const brokenOf = (good: readonly unknown[]) =>
   fc
     .tuple(
@@ -56,7 +59,7 @@ const brokenOf = (good: readonly unknown[]) =>
     )
     .map(([document, flaws]) => flaws.reduce<unknown>((broken, flaw) => breakBody(broken, flaw), document));
 
-/** That a parser gives an answer of its own to everything, in time. */
+/** Asserts that a parser returns one of its own results for every input, in time. */
 function isTotal<T>(
   t: ExecutionContext,
   {
@@ -483,7 +486,7 @@ test("a state of Slack's way is read back whole, and nothing else is one", (t) =
         t.like(good, expiresAtSeconds > 0 ? { outcome: 'good', code } : { outcome: 'expired' });
         const position = at % state.length;
         const changed = `${state.slice(0, position)}${state[position] === 'A' ? 'B' : 'A'}${state.slice(position + 1)}`;
-        // The last character of base64 may have unread bits.
+        // The last base64 character may have unused bits.
         if (position < state.length - 1) t.is(openState(changed, { open: box.open, nowMs: 0 }).outcome, 'foreign');
       },
     ),

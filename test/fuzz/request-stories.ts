@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { DescribedOperation, Document } from '../helpers/described-operations.ts';
 import { breakBody, idOf, nasty, valuesOf } from './schema-values.ts';
 
-/** A request before it is known who sends it: ids are marks. */
+/** A request before its sender is chosen: ids are placeholders. */
 export type DraftRequest = {
   operation: DescribedOperation;
   method: string;
@@ -13,10 +13,10 @@ export type DraftRequest = {
   bearer: 'own' | 'reader' | 'other' | 'none';
 };
 
-/** Requests that one account sends one after the other. */
+/** Requests that one account sends in sequence. */
 export type Story = DraftRequest[];
 
-/** How often an operation is asked for, beside 4: what ends things must not end them all. */
+/** Relative frequency of an operation, 4 by default: destructive operations must not end everything. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   createMonitor: 12,
   createChannel: 8,
@@ -43,7 +43,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   removeMember: 1,
 };
 
-/** Bodies that are no JSON, or hide what they are. */
+/** Bodies that are not JSON, or hide their type. */
 const RAW = [
   '{',
   '{"name":}',
@@ -69,7 +69,7 @@ const CONTENT_TYPES = [
   '',
 ];
 
-/** Stories of requests of the description, some of them broken on purpose. */
+/** Generates stories of requests from the description, some of them broken on purpose. */
 export function storiesOf(
   document: Document,
   operations: readonly DescribedOperation[],
@@ -139,7 +139,7 @@ function draftsOf(document: Document, operation: DescribedOperation): fc.Arbitra
     .map((parts) => draftOf(operation, parts));
 }
 
-/** Bodies by their schema, and now and then the example: rules across fields leave chance few good ones. */
+/** Generates bodies from their schema, and sometimes the example: random values rarely meet rules across fields. */
 function bodiesOf(
   document: Document,
   { schema, example }: NonNullable<DescribedOperation['body']>,
@@ -192,7 +192,7 @@ function bodyOf(body: unknown, flaw: Flaw): string | undefined {
   return body === undefined ? undefined : JSON.stringify(body);
 }
 
-/** Another path than the description's that ends up at the same place, or at none. */
+/** Returns a variant of the path that resolves to the same resource or to none. */
 function bend(path: string, at: number): string {
   const bends = [
     `${path}/`,
@@ -211,7 +211,7 @@ function bend(path: string, at: number): string {
   return bends[at % bends.length] ?? path;
 }
 
-/** As `encodeURIComponent`, but marks stay and half a pair of surrogates is no error. */
+/** Like `encodeURIComponent`, but keeps placeholders and accepts lone surrogates. */
 function encodePart(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('%40%40', '@@')

@@ -20,12 +20,12 @@ import { ID_MARK } from './schema-values.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 
-/** A count of requests a minute in each process, as while Redis is away: that they are counted is shown elsewhere. */
+/** An unreachable Redis, so that each process counts requests itself; other tests show that they are counted. */
 const away = new Redis({ lazyConnect: true });
-/** What went wrong inside, for the report of an answer 500. */
+/** Logged errors, for the report of a 500 response. */
 const errors: string[] = [];
 const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
-/** Read before the requests: while it is away, the way there is answered with 503. */
+/** Contacted before the requests: redirects to an unreachable provider are answered with 503. */
 const provider = await startOpenIdProvider();
 const openId = openIdOf(provider);
 await openId.authorizeUrl({ state: 's', nonce: 'n', verifier: 'v'.repeat(43) }, 'http://127.0.0.1/');
@@ -35,25 +35,28 @@ test.after.always(() => provider.close());
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 10_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 
-/** Requests of a story, which come one after the other. */
+/** Requests per story, sent in sequence. */
 const STORY = 25;
 
-/** Accounts that are busy at a time: each waits for PostgreSQL, and what they ask goes out together. */
+/** Concurrent accounts: each waits for PostgreSQL, so their requests are sent together. */
 const AT_ONCE = 16;
 
 /**
- * Stories of a test: one that takes all of them would look like one that hangs. Accounts come with each with a new
- * token, as one is good for 600 requests a minute.
+ * Stories per test: a single test with all of them would look hung. Accounts get a new token for each part, as a token
+ * allows 600 requests a minute.
  */
 const STORIES_PER_PART = 100;
 
-/** After as many parts accounts are new: what cannot be made by a request has been deleted in the old ones by then. */
+/** Parts after which accounts are replaced: by then, resources that no request can create have been deleted. */
 const PARTS_PER_ACCOUNT = 4;
 
-/** Below, chance may leave an operation without a good request. */
+/** Number of requests below which some operation may by chance have no valid one. */
 const ENOUGH = 10_000;
 
-/** `session` is what the account's person sends; `secret` is what their second factor's codes are made from. */
+/**
+ * `session` holds the headers of the account's user; `secret` is the key of their TOTP codes, null without a second
+ * factor.
+ */
 type FuzzAccount = {
   furnished: Furnished;
   token: string;
@@ -87,7 +90,7 @@ for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
       `described: from ${start * STORY} of FUZZ_SEED=${SEED}`,
     async (t) => {
       const { api } = t.context;
-      // Wrong passwords are counted by address too: each account has one of its own, another one in each part.
+      // Wrong passwords are counted by address, too: each account has a different one in each part.
       const connections = Array.from({ length: AT_ONCE }, (_, lane) =>
         connectInProcess(api.server, `10.${(start / STORIES_PER_PART) % 256}.${lane}.1`),
       );
@@ -174,7 +177,7 @@ type StoryRun = {
   api: ApiServer;
 };
 
-/** Sends the requests of a story; what was wrong with the answers. */
+/** Sends the requests of a story and returns the faults in the responses. */
 async function sendStory(fuzzAccount: FuzzAccount, { story, number, send, api }: StoryRun): Promise<string[]> {
   const faults: string[] = [];
   for (const draft of story) {
@@ -231,13 +234,13 @@ function addressed(
   };
 }
 
-/** Who signed out, by whichever way, signs in again: what is for people would not be asked for by anybody any more. */
+/** Signs an account in again once its session has ended; otherwise later session operations would all get a 401. */
 async function signInAnew(api: ApiServer, fuzzAccount: FuzzAccount): Promise<void> {
   const user = await findUserByEmail(api.database, fuzzAccount.furnished.person.email);
   if (user !== null) fuzzAccount.session = (await addSession(api, user)).headers;
 }
 
-/** What no answer may be, described or not. */
+/** Returns the fault of a response that is never allowed, whether described or not; null if there is none. */
 function faultOf({ status, headers, text }: InProcessAnswer): string | null {
   if (status >= 500) return 'a fault of ours';
   if (status >= 400 && text !== '' && !(headers['content-type'] ?? '').startsWith('application/json'))
@@ -252,8 +255,8 @@ function faultOf({ status, headers, text }: InProcessAnswer): string | null {
 }
 
 /**
- * Things that were made can be asked for, changed and deleted by what follows; passwords and codes are those that are
- * good now.
+ * Adds created resources to the pools, so that later requests can read, change and delete them. Keeps passwords and
+ * codes up to date.
  */
 function learn(
   fuzzAccount: FuzzAccount,

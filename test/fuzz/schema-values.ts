@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { resolveIn, type DescribedSchema, type Document } from '../helpers/described-operations.ts';
 
-/** Stands for the id of a thing of an account, until the account that sends it is known. */
+/** Placeholder for the id of an account's resource, until the sending account is chosen. */
 export const ID_MARK = /@@(\w+):(\d+)@@/g;
 
 const anyText = fc.string({ maxLength: 12, unit: anyCharacter });
 
 /**
- * Values that break parsers, databases and schemas: wrong types, bounds, NUL, half surrogate pairs, prototypes, long
- * and deep ones.
+ * Values that break parsers, databases and schemas: wrong types, bounds, NUL, lone surrogates, prototypes, and long or
+ * deep values.
  */
 export const nasty: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
@@ -56,7 +56,7 @@ export const nasty: fc.Arbitrary<unknown> = fc.oneof(
   anyText,
 );
 
-/** What a field of this name holds in requests that mean something: a schema alone says "a text". */
+/** Meaningful values by field name: a schema alone allows any text. */
 const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   cron: ['0 2 * * *', '*/15 * * * *', '@daily', '* * 30 2 *', '0 0 29 2 +MON', '59 23 LW * *'],
   target: [
@@ -78,7 +78,7 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   current: ['@@password:0@@', '@@password:0@@', 'not the password'],
   new: ['@@password:1@@'],
   return_to: ['/', '/monitors?tag=a', '//other.example'],
-  // The first is the app's of now, the others are for when that is lost; each of them is good once.
+  // The first is the current code of the app, the others are recovery codes; each works once.
   code: ['@@code:0@@', '@@code:0@@', '@@code:0@@', '@@code:1@@', '@@code:2@@', '@@code:3@@', '@@code:4@@', '123456'],
   expected_status: ['200', '2xx,301', ' 2XX , 404 ,'],
   url: ['https://hooks.example/in', 'https://hooks.example:8443/a?b=c', 'http://plain.example'],
@@ -104,22 +104,22 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   ],
   since: [0, Math.floor(Date.now() / 1000) - 7200],
   until: [Math.floor(Date.now() / 1000) + 86_400, Math.floor(Date.now() / 1000) - 60, 0],
-  // The one parameter of this name that is no id, and the one text: the link of the newest invitation.
+  // These two are exceptions: here `id` is no id but, like the text `token`, the link of the newest invitation.
   id: ['@@link:0@@'],
   token: ['@@link:0@@', 'nobody-knows'],
   tag: ['prod', 'env:prod'],
   hours: ['Mo-Fr 08:00-20:00', 'Sa 22:00-02:00; Su 1:00-2:00,3:00-4:00', '24/7', 'always'],
   timezone: ['Europe/Berlin', 'UTC', 'Australia/Lord_Howe', 'browser', '+01:00'],
   text: ['a note', 'zwei\nZeilen'],
-  // One that may be given up meanwhile, so that others are left for what has to be checked.
+  // The one region that requests may retire, so that others are left for checks.
   region: ['virginia', 'virginia', 'nowhere'],
   move_to: ['frankfurt', null],
   exit_status: [0, 1, 255, 256],
 };
 
 /**
- * Makes values that a schema of the description allows, or nearly: what its keywords do not say is up to the server to
- * refuse.
+ * Generates values that a schema of the description allows, or nearly: the server must refuse those that break rules
+ * outside its keywords.
  */
 export function valuesOf(document: Document, given: DescribedSchema, name = ''): fc.Arbitrary<unknown> {
   const schema = resolveIn(document, given);
@@ -132,7 +132,7 @@ export function valuesOf(document: Document, given: DescribedSchema, name = ''):
   return fc.oneof(...types.map((type) => (OF_TYPE[type] ?? OF_TYPE['string'])?.(document, schema) ?? nasty));
 }
 
-/** Mostly a thing of the account's, now and then one that is not there or nothing that could be an id. */
+/** Generates mostly ids of the account's resources, and sometimes unknown or malformed ones. */
 export function idOf(kind: string): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 12, arbitrary: fc.nat(40).map((index) => `@@${kind}:${index}@@`) },
@@ -176,7 +176,7 @@ const OF_TYPE: Readonly<Record<string, Maker>> = {
   },
 };
 
-/** One bad thing done to a good body: a field or an item replaced by something nasty, left out, or added. */
+/** Damages a valid body once: replaces a field or an item with a nasty value, removes it, or adds one. */
 export function breakBody(
   body: unknown,
   { at, how, value }: { at: number; how: 'replace' | 'remove' | 'add'; value: unknown },

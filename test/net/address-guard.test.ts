@@ -113,7 +113,7 @@ for (const [address, why] of Object.entries(PUBLIC)) {
   });
 }
 
-// As their clouds document them; the last three carry one.
+// Metadata addresses as the clouds document them; the last three embed one.
 const METADATA_HOSTS = [
   '169.254.169.254',
   'fd00:ec2::254',
@@ -163,7 +163,7 @@ test('a metadata host is no destination, whatever the guard allows', (t) => {
     t.is(find(new URL(`http://${host}/`)), null, host);
 });
 
-// Forms of a host that the URL parser turns into addresses; none of them is ever looked up.
+// Forms of a host that the URL parser turns into addresses without a lookup.
 const DISGUISED = [
   '2130706433',
   '0x7f000001',

@@ -6,10 +6,10 @@ import { AnswerParser } from '../../net/answer-parser.ts';
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** What a parser made of an answer: its status, headers and body, or that it is none. */
+/** Status, headers and body that a parser found, or that the response is invalid. */
 type Read = { status: number; headers: http.IncomingHttpHeaders; body: string; isWhole: boolean } | 'invalid';
 
-/** What our parser makes of the bytes, which come in pieces, before the connection is closed. */
+/** Parses the bytes with this project's parser, piece by piece, until the connection closes. */
 function readOurselves(method: string, pieces: readonly Buffer[]): Read {
   let status = 0;
   let headers: http.IncomingHttpHeaders = {};
@@ -21,7 +21,7 @@ function readOurselves(method: string, pieces: readonly Buffer[]): Read {
     onEnd: () => {},
   });
   try {
-    // It moves what it takes.
+    // The parser moves bytes within the buffers that it takes, so it gets copies.
     for (const piece of pieces) parser.take(Buffer.from(piece));
     const isWhole = parser.close();
     return { status, headers: { ...headers }, body, isWhole };
@@ -30,7 +30,7 @@ function readOurselves(method: string, pieces: readonly Buffer[]): Read {
   }
 }
 
-/** The same by Node's client. */
+/** Parses the same bytes with Node's client. */
 async function readWithNode(method: string, pieces: readonly Buffer[]): Promise<Read> {
   const { promise, resolve } = Promise.withResolvers<Read>();
   const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
@@ -59,7 +59,7 @@ async function readWithNode(method: string, pieces: readonly Buffer[]): Promise<
     end(true);
   });
   request.once('error', (error: NodeJS.ErrnoException) => {
-    // What comes after a whole answer is invalid to Node; nobody reads it.
+    // Node rejects bytes after a complete response, which no caller reads.
     if (answered?.complete === true) return;
     if (error.code?.startsWith('HPE_') !== true) end(false);
     else resolve('invalid');
@@ -242,7 +242,7 @@ test("our parser reads and refuses the answers that Node's does, however they co
 test('a head or chunks that are made to keep a parser busy cost no more than their bytes', (t) => {
   const head = 'HTTP/1.1 200 OK\r\n';
   const blanks = ' '.repeat(60_000);
-  // A parser that looks at each blank again for every other takes minutes.
+  // A parser that rescans the other blanks at each blank takes minutes.
   for (let times = 0; times < 200; times += 1)
     t.is(readOurselves('GET', [Buffer.from(`${head}X-A:${blanks}\x01\r\n\r\n`)]), 'invalid');
   t.like(readOurselves('GET', [Buffer.from(`${head}X-A:${blanks}a \t\r\n\r\n`)]), {

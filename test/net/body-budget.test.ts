@@ -113,7 +113,7 @@ test('of what waits, the account that holds the least is served first', (t) => {
   for (const charge of [judged, other, more, free]) charge?.release();
 });
 
-/** A budget of 100 bytes; what is given up, and what waited and was served, in order. */
+/** Opens a budget of 100 bytes, and records in order which bodies were given up and which were served after waiting. */
 function openSmall() {
   const budget = new BodyBudget(100);
   const events: string[] = [];
@@ -160,7 +160,7 @@ test('no more is given up than those that are impatient need', (t) => {
   t.deepEqual(events, ['drip given up', 'impatient']);
 });
 
-/** Answers with the given bytes, and then nothing more where it is asked to hang. */
+/** Sends the given number of bytes, and ends the body only for `whole`. */
 async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
   return await startHttpServer(t, (request, response) => {
     const [, kind, bytes] = (request.url ?? '').split('/');
@@ -190,7 +190,7 @@ test.serial(
         (error: unknown) => error,
       ),
     );
-    // Some of the first are given up by then: all of them cannot be held.
+    // By then some of the first are given up, because the budget cannot hold them all.
     t.true((await Promise.race(drips)) instanceof OutOfBodyMemory);
     t.true(bodyBudget.heldBytes <= MOST && bodyBudget.heldBytes > MOST / 2);
     const honest = await ask(`whole/${MIB / 2}`, 60_000);
@@ -223,7 +223,7 @@ test.serial(
   },
 );
 
-/** Sends the start of a compressed body, and then nothing more until it is given up. */
+/** Sends the start of a compressed body, and then nothing until `giveUp`. */
 async function startDecoders(t: Parameters<typeof startHttpServer>[0], coding: string, start: Buffer) {
   const responses: ServerResponse[] = [];
   const { port } = await startHttpServer(t, (_request, response) => {
@@ -238,7 +238,7 @@ async function startDecoders(t: Parameters<typeof startHttpServer>[0], coding: s
   };
 }
 
-/** What the decoded body may grow by, twice: the decoder remembers it as well. */
+/** Bytes that the decoded body may grow by, twice: the decoder keeps a copy. */
 const GROWTH = 2 * (MIB - FREE_BODY_BYTES);
 
 test.serial('what a decoder may hold is counted before it gives out a byte, until it ends', async (t) => {
@@ -307,7 +307,7 @@ test.serial('a br body that is there is read before one that drips ends, which i
   }
 });
 
-/** Begins the br bodies of all `accounts` before any of them ends. */
+/** Starts the br bodies of all `accounts` before any of them ends. */
 async function readTogether(t: Parameters<typeof startHttpServer>[0], accounts: readonly string[]) {
   const size = 600 * 1024;
   const body = zlib.brotliCompressSync(randomBytes(size), { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } });
@@ -369,7 +369,7 @@ test.serial('bodies of decoders that drip never hold more than all, and none wai
   let most = 0;
   const sampled = setInterval(() => (most = Math.max(most, bodyBudget.heldBytes)), 5);
   t.teardown(() => clearInterval(sampled));
-  // One that is there as a whole, and whose connection has ended, while it waits.
+  // This body arrives completely, and its connection ends, while it waits.
   const { port } = await startHttpServer(t, (_request, response) =>
     response.writeHead(200, { 'Content-Encoding': 'br' }).end(body),
   );
@@ -399,7 +399,7 @@ test.serial('bodies of decoders that drip never hold more than all, and none wai
   t.is(bodyBudget.heldBytes, 0, 'nothing is taken for a body that is over');
 });
 
-/** Holds all memory until a br body waits, of which the server then has sent all that it sends. */
+/** Holds all memory until a br body waits whose server has already sent everything it will send. */
 async function letWait(t: ExecutionContext, create: typeof createHttpClient) {
   await until(() => bodyBudget.heldBytes === 0);
   const charge = bodyBudget.open('ten_other', () => undefined);

@@ -34,7 +34,7 @@ test('whatever is too long, too late, broken, failed or too much at once counts 
     if (url === '/long') response.end('x'.repeat(101));
     else if (url === '/broken') response.socket?.destroy();
     else if (/^\/\d+$/.test(url)) response.writeHead(Number(url.slice(1))).end();
-    // Anything else is never answered.
+    // Any other request gets no response.
   });
   const url = `http://127.0.0.1:${port}`;
   const fetchBounded = createBoundedFetch(BOUNDS, 'test');

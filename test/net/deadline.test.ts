@@ -6,12 +6,12 @@ import { startDeadline } from '../../net/timeline.ts';
 import { createUdpClient } from '../../net/udp-exchange.ts';
 
 const GUARD = { allowPrivateNetwork: true };
-/** Long enough for a busy machine to ask within it. */
+/** Long enough for a busy machine to send the request within it. */
 const DEADLINE_MS = 2000;
 
 /**
- * Answers over http, tcp and udp in a thread of its own, once it is told to. `marks`: 0 = no request yet, 1 = answer
- * now, 2 = answered.
+ * Answers over http, tcp and udp on a separate thread, once told to. `marks`: 0 = no request yet, 1 = answer now, 2 =
+ * answered.
  */
 const ANSWERER = `
   const { parentPort, workerData: marks } = require('node:worker_threads');
@@ -36,10 +36,7 @@ const ANSWERER = `
   http.listen(0, '127.0.0.1', () => tcp.listen(0, '127.0.0.1', bindUdp));
 `;
 
-/**
- * Starts the answerer; `standStill` lets it answer while this thread blocks until long after the deadline of what began
- * now.
- */
+/** Starts the answerer; `standStill` lets it answer while this thread blocks until long after the current deadline. */
 async function startAnswerer(t: ExecutionContext) {
   const marks = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(ANSWERER, { eval: true, workerData: marks });

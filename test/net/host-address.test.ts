@@ -63,11 +63,11 @@ test('a name without addresses is a failure of the lookup', async (t) => {
 });
 
 test('a lookup that takes longer than the deadline, or that is aborted, is a timeout', async (t) => {
-  // Opening a pipe to read waits for a writer, in a thread that lookups need as well.
+  // Opening a pipe for reading waits for a writer, on a thread that lookups also need.
   const pipe = join(await temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const opened = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => open(pipe));
-  // A name of its own: one that another test is looking up would share that lookup.
+  // Each test uses different names, because concurrent lookups of one name are shared.
   const hosts = await Promise.all([
     resolveHost('looked-up-late.invalid', { ...OPEN, deadlineMs: 50 }),
     resolveHost('looked-up-late.invalid', { ...OPEN, deadlineMs: 3_600_000, signal: AbortSignal.abort() }),
@@ -108,7 +108,7 @@ test('a name that does not exist fails as it does without the guard', async (t) 
   t.not(error?.code, BLOCKED_CODE);
 });
 
-/** Replaces the system's lookup: names below `dead.example` hang until they are let go, all others have an address. */
+/** Replaces the system's lookup: names with `dead` hang until released, all others have an address. */
 function replaceLookup(t: ExecutionContext) {
   const held: (() => void)[] = [];
   const asked: string[] = [];
@@ -124,7 +124,7 @@ function replaceLookup(t: ExecutionContext) {
   return { asked, letGo: () => held.splice(0).forEach((answer) => answer()) };
 }
 
-/** Has the system's lookup find the same addresses for every name. */
+/** Replaces the system's lookup with one that finds the same addresses for every name. */
 function replaceAddresses(t: ExecutionContext, addresses: readonly LookupAddress[]) {
   const original = dns.lookup;
   t.teardown(() => void Object.assign(dns, { lookup: original }));
@@ -146,7 +146,7 @@ test.serial('of a name with thousands of addresses a few are contacted, of both 
   }
   t.like(await resolveHost('many.test', GUARDED), { outcome: 'failed', cause: 'blocked_target' });
 
-  // No service listens at any of them, so that each is tried in turn.
+  // No service listens on any of them, so each is tried in turn.
   replaceAddresses(t, v4);
   let attempts = 0;
   const { emit } = Socket.prototype;
@@ -288,7 +288,7 @@ for (const [text, host, port] of GOOD) {
   test(`${text} is port ${port} of ${host}`, (t) => t.deepEqual(parseHostPort(text), { host, port }));
 }
 
-// An address in disguise comes out as what it is, so that the guard sees it.
+// A disguised address is parsed to its real form, so that the guard checks it.
 for (const host of ['0x7f.1', '2130706433', '0177.0.0.1', '127.1', '１２７.0.0.1']) {
   test(`${host} is the address that it stands for`, (t) =>
     t.deepEqual(parseHostPort(`${host}:80`), { host: '127.0.0.1', port: 80 }));

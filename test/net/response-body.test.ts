@@ -112,7 +112,7 @@ for (const [coding, bomb] of Object.entries(BOMBS)) {
 }
 
 test('compressed emptiness without end does not keep the decoder busy until the deadline', async (t) => {
-  // A gzip head and then stored blocks of length zero.
+  // A gzip header, followed by stored blocks of length zero.
   const head = zlib.gzipSync('').subarray(0, 10);
   const emptyBlocks = Buffer.from('000000ffff'.repeat(4_000), 'hex');
   const { port } = await startHttpServer(t, (_, response) => {

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
 import { withClient } from '../helpers/with-client.ts';
 
-/** What a migration of BullMQ may do under a process of the release before: a function returns one column more. */
+/** A BullMQ migration that runs under a process of the previous release: a function returns an additional column. */
 const UPGRADE = `
   ALTER FUNCTION bullmq.move_to_completed_fetch RENAME TO finish_before;
   CREATE VIEW bullmq.longer_job AS SELECT *, 1 AS more FROM bullmq.job;

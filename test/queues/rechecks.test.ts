@@ -18,7 +18,7 @@ for (const backend of listQueueBackends()) {
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const jobs = async (region: string) => await runtime.queues.checkQueue(region).getJobs(['delayed', 'waiting']);
-      // On a boundary of whole seconds a slot begins.
+      // Slots begin at whole seconds.
       const windowMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
       const due = [0, 50, 199].map((ms) => ({ agentNo: HANOI, atMs: windowMs + ms }));
 

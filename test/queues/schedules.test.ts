@@ -82,7 +82,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-/** Does something as a process would whose time was that much ahead. */
+/** Runs `act` with the clock ahead by the given milliseconds. */
 async function ahead<Result>(byMs: number, act: () => Promise<Result>): Promise<Result> {
   const now = Date.now;
   Date.now = () => now() + byMs;
@@ -147,14 +147,14 @@ for (const backend of listQueueBackends())
     const before = connected.countLosses();
     await loseConnections();
     await until(() => connected.countLosses() > before);
-    // Another connection may be found to be lost by its next statement only.
+    // Other connections may notice their loss only at the next statement.
     t.is(await until(() => reconcile([1, 2]).catch(() => 0)), 2);
     t.is(await reconcile([1, 2]), 0);
-    // What was lost with the latest writes shows only once it is overdue.
+    // A loss together with the latest writes shows only once they are overdue.
     t.is(await reconcile([1, 2], Date.now() + 151_000), 2);
   });
 
-/** Queues of their own server, or of their own database, that can lose all connections. */
+/** Opens queues on a separate server or database that can lose all connections. */
 async function openOwnQueues(t: ExecutionContext, { name }: QueueBackend) {
   const redis = name === 'redis' ? await startOwnRedis(t) : null;
   const { databaseUrl, drop } = await createTestDatabase();

@@ -3,9 +3,7 @@ import { metricsRequestOf, traceRequestOf } from '../../core/system/otlp.ts';
 import { encodeMessage } from '../../telemetry/protobuf.ts';
 import { ORIGIN, failedCheck } from '../helpers/failed-check.ts';
 
-/**
- * The requests below as OpenTelemetry's own Python package wrote them (opentelemetry-proto 1.45.2), from their JSON.
- */
+/** The requests below as encoded from their JSON by OpenTelemetry's Python package (opentelemetry-proto 1.45.2). */
 const OFFICIAL = {
   traces: [
     'CsAGCkYKGwoMc2VydmljZS5uYW1lEgsKCXNwb3RjaGVjawoTCgtwcm9jZXNzLnBpZBIEGPCiBAoSCgVzaGFyZRIJIQAAAAAAAOA/',

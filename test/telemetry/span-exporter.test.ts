@@ -7,7 +7,7 @@ import { until } from '../helpers/until.ts';
 
 const AWAY: Sent = { outcome: 'retry', reason: 'The connection was refused', afterMs: 0 };
 
-/** An exporter to a collector that answers as `answer` says at the time. */
+/** Opens an exporter to a collector whose responses come from `answer`. */
 function openExporter(answer: () => Sent | Promise<Sent>) {
   const counts: Record<SpanOutcome, number> = { sent: 0, refused: 0, dropped: 0 };
   const batches: number[] = [];
@@ -52,7 +52,7 @@ test('a collector that asks for no wait is sent the same no more often than one 
   await until(() => batches.length === 1);
   const startedAtMs = performance.now();
   await until(() => batches.length >= 3);
-  // Half a second, then one; timers may be a moment early.
+  // The exporter waits half a second, then one second; timers may fire slightly early.
   t.true(performance.now() - startedAtMs > 1400);
   await exporter.stop();
 });

@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts';
 
 type Settings = TelemetryOptions['settings'];
 
-/** The telemetry of a process with two metrics of its own, to a collector of the test. */
+/** Starts the telemetry of a process with two metrics, and sends it to the test's collector. */
 function start(t: ExecutionContext, { url }: OtlpReceiver, different: Partial<Settings> = {}) {
   const registry = new Registry();
   const logLines: Record<string, unknown>[] = [];

@@ -3,7 +3,7 @@ import { ComputeThread, FairQueue } from '../../threads/compute-thread.ts';
 
 type Order = 'echo' | 'exit' | 'throw';
 
-/** A thread that does what it is told to. */
+/** Thread that executes the order it is sent. */
 const ENTRY = new URL(
   `data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
@@ -51,7 +51,7 @@ test('more than may wait is turned away at once', async (t) => {
   const run = openThread(t);
   const text = 'x'.repeat(1024 * 1024);
   const outcomes = await Promise.all(Array.from({ length: 200 }, () => run('echo', text)));
-  // Four are with the thread, and 128 MiB wait.
+  // The thread has four of them, and 128 MiB wait.
   t.is(outcomes.filter((outcome) => outcome === null).length, 68);
 });
 

@@ -3,7 +3,7 @@ import { apiTypes } from '../../tools/api-types.ts';
 
 const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** The type of a schema that is the only one. */
+/** Returns the generated type of the only schema. */
 function typeOf(schema: object): string | undefined {
   const types = onOneLine(apiTypes({ paths: {}, components: { schemas: { It: schema } } }));
   return /schemas: \{ It: (.*); \}; responses: /.exec(types)?.[1];

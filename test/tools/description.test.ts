@@ -16,7 +16,7 @@ const SOURCES = [
 const TITLE = `import { readDescription } from './api/description.ts';
   console.log((await readDescription()).info.title);`;
 
-/** A checkout of our own, as far as the description goes, in which nothing was made yet. */
+/** Creates a checkout with only the files that the API description needs, and nothing generated. */
 async function checkOut(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-description-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -32,9 +32,9 @@ async function checkOut(t: ExecutionContext) {
   return {
     api,
     make: () => run('tools/description.ts'),
-    /** The title, as a process that starts now reads it. */
+    /** Returns the title as a newly started process reads it. */
     readTitle: () => run('--input-type=module', '-e', TITLE),
-    /** Gives the description a title of one word. */
+    /** Sets the description's title to one word. */
     setTitle: async (title: string) =>
       writeFile(yaml, (await readFile(yaml, 'utf8')).replace(/^ {2}title: .*$/m, `  title: ${title}`)),
     json: async () => descriptionJson(await readFile(yaml, 'utf8')),

@@ -18,10 +18,7 @@ type Manifest = {
 type Entry = Manifest & { version?: string; integrity?: string; resolved?: string; inBundle?: boolean; dev?: boolean };
 
 const GROUPS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const;
-/**
- * Of these packages, which only who develops installs, the registry that the lock file was made from had no files for
- * some foreign platforms.
- */
+/** Development packages for which the lock file's registry had no files for some foreign platforms. */
 const WITHOUT_CONTENTS = /^node_modules\/@ox(?:fmt|lint)\/binding-/;
 const EXACT = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 
@@ -44,10 +41,10 @@ test('every dependency is one version, which the lock file holds and knows by it
   for (const [path, { integrity, resolved, inBundle = false }] of Object.entries(packages).filter(
     ([key]) => key !== '',
   )) {
-    // What another package brings along in its own file is known by that one's contents.
+    // A bundled package is covered by the hash of the package that contains it.
     if (integrity !== undefined || !(inBundle || WITHOUT_CONTENTS.test(path)))
       t.regex(integrity ?? '', /^sha(1|512)-/, path);
-    // From the registry of the installing machine, and from no address of its own.
+    // Packages come from the registry of the installing machine; none has a fixed URL.
     t.is(resolved, undefined, path);
   }
 });

@@ -11,10 +11,7 @@ import { until } from '../helpers/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/**
- * Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves
- * behind.
- */
+/** Runs the test command in a temporary project with these test files; its temporary directory shows leftovers. */
 async function runProject(
   t: ExecutionContext,
   files: Record<string, string>,
@@ -45,7 +42,7 @@ async function runProject(
     cwd: project,
     env: {
       ...process.env,
-      // Its packages are behind a link.
+      // The project's packages are behind a symlink.
       NODE_OPTIONS: '',
       TMPDIR: temporary,
       ...(options.path === undefined ? {} : { PATH: options.path }),
@@ -86,7 +83,7 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   });
   const told = ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js'];
   for (const line of told) t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
-  // The two files that threw have ended with a status of their own, which is reported besides.
+  // The two files that threw also exited with an error status, which is reported as well.
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
@@ -117,7 +114,7 @@ test('a file that ends its process, or sets its status, fails alone, and the run
   const good = Array.from({ length: 10 }, (_, index) => [`good-${index}.js`, `test('good', (t) => t.pass());`]);
   const files = {
     ...Object.fromEntries(good),
-    // The last one under way, while the processes of all others wait.
+    // This test is the last one running, while the processes of all others wait.
     'dies.js': `import { setTimeout } from 'node:timers/promises';
       test('dies', async () => { await setTimeout(2000); process.kill(process.pid, 'SIGKILL'); });`,
     'sets.js': `test('sets', (t) => { process.exitCode = 3; t.pass(); });`,
@@ -160,7 +157,7 @@ test('the end of a process is seen after all that it has sent, however busy ava 
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const [parent, child] = [join(directory, 'parent.mjs'), join(directory, 'child.mjs')];
   await writeFile(child, `process.send('first'); setTimeout(() => { process.send('last'); process.exit(1); }, 200);`);
-  // As ava does; what takes a moment is each result that it prints.
+  // The parent handles messages like ava, which takes a moment to print each result.
   await writeFile(
     parent,
     `import { fork } from 'node:child_process';

@@ -172,7 +172,7 @@ test('credentials do not follow a redirect from https to http at the same host',
   };
   const keys = await (await TestAuthority.create()).issue({ hosts: ['localhost'] });
   const [plain, secure] = [http.createServer(answer), https.createServer(keys, answer)];
-  // Both on one port: a handshake begins with the byte 22.
+  // Both servers share one port: a TLS handshake begins with the byte 22.
   const target = await startRawServer(t, (socket) => {
     socket.once('data', (piece: Buffer) => {
       socket.pause().unshift(piece);
@@ -248,7 +248,7 @@ test('a stop ends probes that do not end by themselves', async (t) => {
 const BOMB_PARTS = 200;
 const BOMB_PART_BYTES = 16 * 1024 * 1024;
 
-/** A few kilobytes of br that unpack to gigabytes of zeros: the same part again and again. */
+/** Returns a few kilobytes of br that decompress to gigabytes of zeros: the same part repeated. */
 async function writeBomb(): Promise<Buffer> {
   const encoder = zlib.createBrotliCompress({ params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 2 } });
   const written: Buffer[] = [];

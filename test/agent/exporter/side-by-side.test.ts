@@ -21,10 +21,10 @@ const hasProgram = isInstalled(PROGRAM);
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
-/** Probes of one exporter at a time. */
+/** Concurrent probes per exporter. */
 const AT_ONCE = 8;
 
-/** What does not depend on the moment, in the version that Debian has. */
+/** Metrics of Debian's version that do not depend on the time of the probe. */
 const COMPARED = new Set([
   'probe_success',
   'probe_http_status_code',
@@ -57,7 +57,7 @@ async function ask(port: number, { module, target, hostname }: BlackboxCase): Pr
   const phases: string[] = [];
   for (const [, name = '', labels = '', value] of text.matchAll(/^(\w+)(\{.*\})? (\S+)$/gm)) {
     if (labels.includes('phase=')) phases.push(name + labels);
-    // A label that came later.
+    // Newer versions have added this label.
     if (COMPARED.has(name)) compared[name + labels.replace(/serialnumber="\w*",/, '')] = Number(value);
   }
   return { success: compared['probe_success'], compared, phases: phases.toSorted(), text };
@@ -95,7 +95,7 @@ test(`more than 200 targets have the probe_success that blackbox_exporter finds$
   const folder = await temporaryFolder(t);
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, servers.authority.pem);
-  // JSON is YAML.
+  // JSON is a subset of YAML.
   const yaml = JSON.stringify({ modules: blackboxModules(caFile) });
   const file = join(folder, 'blackbox.yml');
   await writeFile(file, yaml);
@@ -138,7 +138,7 @@ test(`more than 200 targets have the probe_success that blackbox_exporter finds$
   }
 });
 
-/** Has Prometheus scrape targets as docs/probe.md says, one module a job, and shows them in the dashboard. */
+/** Lets Prometheus scrape targets as docs/probe.md describes, one module per job, and renders the dashboard. */
 async function showDashboard(t: Harness, port: number, cases: readonly BlackboxCase[]): Promise<void> {
   const scrapes = ['http_trusting', 'tcp_connect', 'dns_SOA', 'icmp'].map((module) => ({
     job_name: module,

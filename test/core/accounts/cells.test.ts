@@ -29,7 +29,7 @@ test('no token of an installation without a name is taken for one with it', (t) 
       t.is(cellOfToken(writeToken(prefix, null, secret)), null);
     }),
   );
-  // The worst of them begins like one.
+  // At worst, the random part itself begins like the name of a cell.
   t.is(cellOfToken(`spk_a_${'x'.repeat(41)}`), null);
   t.is(cellOfToken(`spk_a_${'x'.repeat(43)}`), 'a');
 });

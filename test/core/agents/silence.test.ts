@@ -11,12 +11,12 @@ import {
 const NOW_MS = 1_700_000_000_000;
 const SECOND = 1000;
 
-/** The API has been available since long before the agents of these cases came. */
+/** The API has been available since long before the agents in these cases were created. */
 const AVAILABLE: CheckInAvailability = { atMs: NOW_MS, availableSinceMs: 0 };
 
 type Silence = { offline: number[]; held: number[]; online: number[] };
 
-/** Agents numbered from 1, last seen the given seconds ago. */
+/** Returns agents numbered from 1, last seen the given seconds ago. */
 function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
   return secondsAgo.map((seconds, index) => ({
     no: index + 1,
@@ -27,7 +27,7 @@ function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
   }));
 }
 
-/** The same agents after they were reported offline when due. */
+/** Returns the same agents after they were reported offline when due. */
 function notified(agents: readonly WatchedAgent[]): WatchedAgent[] {
   return agents.map((agent) => ({ ...agent, offlineAtMs: agent.lastSeenAtMs + OFFLINE_AFTER_MS }));
 }
@@ -240,12 +240,12 @@ for (const [whose, tenantOf] of [
   });
 
 const histories = fc.record({
-  /** When each agent checks in, in seconds from the start. */
+  /** Check-in times of each agent, in seconds from the start. */
   checkIns: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 25 }), {
     minLength: 1,
     maxLength: 7,
   }),
-  /** Stretches in which no agent can check in. */
+  /** Periods in which no agent can check in. */
   closed: fc.array(fc.record({ from: fc.integer({ min: 0, max: 900 }), seconds: fc.integer({ min: 4, max: 120 }) }), {
     maxLength: 2,
   }),
@@ -255,8 +255,8 @@ const histories = fc.record({
 type Event = { no: number; to: 'offline' | 'online'; second: number; silentFor: number };
 
 /**
- * Plays a history round by round, as the watch does with rows. Returns what was reported when, and how long the agent
- * had been silent while check-ins were possible.
+ * Plays a history round by round, as the watch does with rows. Returns each event, and for how long the agent had been
+ * silent while check-ins were possible.
  */
 function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbitrary<infer T> ? T : never): Event[] {
   const isClosed = (second: number) => closed.some(({ from, seconds }) => second >= from && second < from + seconds);
@@ -302,7 +302,7 @@ test(
         for (const no of history.checkIns.keys()) {
           const own = events.filter((event) => event.no === no);
           if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
-          // In the end every agent falls silent, once and for good.
+          // By the end every agent is permanently silent.
           const hasCheckedIn = history.checkIns[no]!.some(
             (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
           );

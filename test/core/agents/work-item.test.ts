@@ -43,7 +43,7 @@ function payloadOf(payload: string, payloadEncoding?: 'utf8' | 'hex') {
     ?.checkSpec.transport;
 }
 
-/** What a probe would send. */
+/** Returns the bytes that a probe would send, as hexadecimal digits; null if the payload is invalid. */
 function bytesOf(target: CheckTarget | null): string | null {
   const { payload, payloadEncoding = 'utf8', payloadSecret } = target?.checkSpec.transport ?? {};
   const bytes = decodePayload((payloadSecret ? target?.secrets.payload : payload) ?? '', payloadEncoding);

@@ -53,7 +53,7 @@ for (const written of BAD) {
 }
 
 test('whatever is accepted is short ASCII without anything that ends a header, and stays as it is', (t) => {
-  // Few texts of any characters are accepted, and none of a run's may be.
+  // Few arbitrary texts are valid, and a run may contain none of them.
   const part = fc.oneof(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[a-z0-9]{1,20}$/));
   fc.assert(
     fc.property(fc.tuple(part, part), ([before, after]) => {

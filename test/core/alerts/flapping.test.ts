@@ -10,7 +10,7 @@ type State = 'up' | 'down' | 'degraded' | 'unknown';
 type Change = { atMs: number; state: State };
 type Sent = { atMs: number; state: State; kind: 'change' | 'unstable' | 'stable'; lastChangeMs: number };
 
-/** What a chat is sent of a monitor that changes like this. */
+/** Returns the messages that a chat receives for these changes of a monitor. */
 function sentOf(changes: readonly Change[]): Sent[] {
   const sent: Sent[] = [];
   let messages: FlappingMessages = { usedUpMs: null, isUnstable: false, unstableDueMs: null, stableDueMs: null };
@@ -53,7 +53,7 @@ test('two changes are sent at once, then one message says that it is unstable, a
     [0, 'change'],
     [1, 'change'],
   ]);
-  // The 40th change is an up, in minute 39, and stable 15 minutes later.
+  // The 40th change is an up, in minute 39; the monitor is stable 15 minutes later.
   t.deepEqual(minutesOf(sentOf(every(1, 40))), [
     [0, 'change'],
     [1, 'change'],

@@ -28,7 +28,7 @@ function parent(given: Partial<ParentFacts> = {}, ...sources: Partial<ParentSour
   };
 }
 
-/** How long an alert waits, in milliseconds; null = not at all. */
+/** Returns how long an alert is held, in milliseconds; null if it is not. */
 function waitOf(parents: readonly ParentFacts[], sinceMs: number | null = SINCE_MS): number | null {
   const hold = holdForParents(parents, { sinceMs, nowMs: NOW_MS });
   return hold && hold.untilMs - NOW_MS;

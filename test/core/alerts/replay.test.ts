@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const START_MS = Date.parse('2026-03-10T12:00:00Z');
 const NOW_MS = START_MS + 600 * MINUTE;
 
-/** Changes of one monitor by minute; trouble belongs to an incident that began with the first of it. */
+/** Returns one monitor's changes by minute; trouble belongs to an incident that began with the first of it. */
 function history(
   changes: readonly (readonly [minute: number, event: PastChange['event']])[],
   { monitorId = 'mon_1', acknowledgedAt = null as number | null } = {},

@@ -55,12 +55,12 @@ test('a delay counts from the beginning of the incident, and never holds its end
 
 test('quiet hours are those of their zone, also over a change of the clocks, and hold the end of trouble', (t) => {
   const quiet = { timezone: 'Europe/Berlin', hours: 'Mo-Su 22:00-07:00', mode: 'defer' as const };
-  // In the night the clocks go forward: seven o'clock is 05:00 UTC.
+  // The clocks go forward that night: seven o'clock is 05:00 UTC.
   t.is(untilOf([{ quiet }]), 'quiet_hours 2026-03-29T05:00:00.000Z');
   t.is(untilOf([{ quiet }], { event: 'monitor.up' }), 'quiet_hours 2026-03-29T05:00:00.000Z');
   t.is(untilOf([{ quiet }], { nowMs: Date.parse('2026-03-27T22:30:00Z') }), 'quiet_hours 2026-03-28T06:00:00.000Z');
   t.is(untilOf([{ quiet }], { nowMs: Date.parse('2026-03-28T12:00:00Z') }), null);
-  // What is ready in quiet hours waits for their end, and what is ready after them for its delay.
+  // An alert due in quiet hours waits until they end; one due later waits for its delay.
   const noon = Date.parse('2026-03-28T20:30:00Z');
   t.is(
     untilOf([{ after_seconds: 3600, quiet }], { nowMs: noon, incidentStartedAtMs: noon }),

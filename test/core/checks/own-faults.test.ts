@@ -11,7 +11,7 @@ const SLOW: Judgement = { verdict: 'degraded', cause: 'slow', reason: 'Slow' };
 
 type OwnTime = Parameters<typeof discountStall>[2];
 
-/** An exchange that came as far as these timings. */
+/** Returns an exchange that failed after reaching these timings. */
 function reached(timings: Partial<HttpFailed['timings']>): HttpFailed {
   const none = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
   return {
@@ -142,7 +142,7 @@ test('a certificate that has expired by a wrong clock alone is no vote, once it 
 
 const NOW_MS = 1_700_000_000_000;
 
-/** Results of monitors, a second apart unless a moment is given; says of the last one whether it is suspect. */
+/** Adds results of monitors, a second apart unless a time is given; reports whether the last one is suspect. */
 function findSuspects(given: readonly [monitor: number, verdict: Vote, second?: number][]): boolean {
   const results = new RecentResults();
   return (

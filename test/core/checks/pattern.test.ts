@@ -119,7 +119,7 @@ test('patterns may be 20,000 characters together, repetitions written out', (t) 
   );
 });
 
-/** 0 for a pattern that RE2 refuses. */
+/** Returns the program size of a pattern; 0 if RE2 refuses it. */
 function programSize(pattern: string): number {
   try {
     return RE2JS.compile(pattern).programSize();
@@ -130,7 +130,7 @@ function programSize(pattern: string): number {
 
 const MIB = 1024 * 1024;
 
-/** Texts of two letters, in which everything nearly matches. */
+/** Generates texts of two letters, in which everything almost matches. */
 const nearly = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 

@@ -25,7 +25,7 @@ function result(dueAtMs: number, verdict: Vote, checksVersion = 2): VotedResult 
   };
 }
 
-/** A source that saw these verdicts, one a minute. */
+/** Returns a source after these verdicts, one a minute. */
 function after(verdicts: readonly Vote[], downAfterFailures: number): SourceState | null {
   const rule = { downAfterFailures, upAfterSuccesses: 2, intervalSeconds: 60 };
   return verdicts.reduce<SourceState | null>(
@@ -34,7 +34,7 @@ function after(verdicts: readonly Vote[], downAfterFailures: number): SourceStat
   );
 }
 
-/** What follows the last of the verdicts at an interval of 60 s. */
+/** Returns the recheck delay after the last of the verdicts, at an interval of 60 s. */
 function afterLast(verdicts: readonly Vote[], downAfterFailures = 2): number | null {
   const state = after(verdicts.slice(0, -1), downAfterFailures);
   const rule = { downAfterFailures, upAfterSuccesses: 2, intervalSeconds: 60 };

@@ -39,7 +39,7 @@ test('the first monitors of an interval lie as far apart as can be', (t) => {
   t.deepEqual(chosen, [0, 32, 16, 48]);
 });
 
-/** How many monitors each slot has once so many have chosen theirs, one after the other. */
+/** Returns the number of monitors in each slot after this many have chosen theirs in turn. */
 function occupy(intervalSeconds: number, monitors: number): Map<number, number> {
   const occupancy = new Map<number, number>();
   for (let monitor = 0; monitor < monitors; monitor += 1) {

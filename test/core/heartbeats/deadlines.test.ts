@@ -27,7 +27,7 @@ function made(settings: Partial<HeartbeatSettings> = {}): Heartbeat {
   return arrangeHeartbeat(null, { settings: { ...SETTINGS, ...settings }, enabled: true }, START_MS);
 }
 
-/** The heartbeat after pings, each at its second, and what became of the last one. */
+/** Applies pings at the given seconds; returns the heartbeat and the result of the last one. */
 function after(heartbeat: Heartbeat, pings: readonly (readonly [second: number, ping: Ping])[]) {
   let current = heartbeat;
   let last: { durationMs: number | null; mayChangeState: boolean } | null = null;
@@ -239,7 +239,7 @@ test(
   },
 );
 
-/** A run at each multiple of so many seconds from the start on; a ping may come 20 s early. */
+/** Schedules a run at each multiple of the given seconds from the start; a ping may arrive 20 s early. */
 function every(seconds: number): RunSchedule {
   const runAfter = (ms: number) => at((Math.floor((ms - START_MS) / 1000 / seconds) + 1) * seconds);
   return { cron: `every ${seconds}`, timezone: 'UTC', earlySeconds: 20, runAfter };

@@ -22,7 +22,7 @@ function pinged(overrides: Partial<PingedHeartbeat> = {}): PingedHeartbeat {
   };
 }
 
-/** What becomes of the last of pings that come a second apart. */
+/** Admits pings a second apart; returns the last result, the heartbeat before it, and its time. */
 function after(pings: readonly Ping[], start = pinged()): { last: AdmittedPing; before: Heartbeat; nowMs: number } {
   let [current, before, nowMs]: [PingedHeartbeat, Heartbeat, number] = [start, start.heartbeat, START_MS];
   let last: AdmittedPing = { outcome: 'refused' };

@@ -100,7 +100,7 @@ test(
         const stored = dues.filter((dueAtMs) => storesTimings({ verdict: 'up', dueAtMs }, intervalSeconds));
         if (everyMs >= WINDOW_MS) return stored.length === dues.length;
         const byWindow = Map.groupBy(dues, (dueAtMs) => Math.floor(dueAtMs / WINDOW_MS));
-        // Of the first slot the beginning may lie before the first due time.
+        // The first window may have begun before the first due time.
         return [...byWindow]
           .slice(1)
           .every(

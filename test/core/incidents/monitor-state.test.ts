@@ -244,7 +244,7 @@ test('what an edit decides begins with the edit, and what results decide after i
   const one = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down')]).monitor;
   const edited = { ...one, updatedAtMs: START_MS + 70_000 };
   t.like(play(edited, [sent(1, 120, 'down')]).changes[0], { to: 'down', atMs: START_MS + 60_000 });
-  // A result that was due before the edit, and is evaluated after it.
+  // This result was due before the edit, but is evaluated after it.
   const late = { ...one, updatedAtMs: START_MS + 120_200 };
   t.like(play(late, [sent(1, 120, 'down')]).changes[0], { to: 'down', atMs: START_MS + 60_000 });
 });
@@ -263,9 +263,7 @@ test('a monitor is degraded since enough sources were impaired, though one of th
   t.like(changes.at(-1), { to: 'degraded', atMs: START_MS + 150_000 });
 });
 
-/**
- * Two sources, either of which is enough: the first says down from second 60 on, the second has been up all the while.
- */
+/** Plays two sources with a quorum of one: the first is down from second 60 on, the second stays up. */
 function playOneOfTwoDown() {
   return play(monitorOf(2, { quorum: 1 }), [
     sent(1, 0, 'up'),
@@ -381,7 +379,7 @@ const arrivals = fc.record({
   ),
 });
 
-/** Any order of arrival, with repeats and delays; a sweep looks in now and then. */
+/** Plays results in any order of arrival, with repeats and delays, and a sweep after each. */
 function playArrivals({ sources, results, ...thresholds }: typeof arrivals extends fc.Arbitrary<infer T> ? T : never) {
   const deliveries = results
     .flatMap(({ repeats, delaySeconds, ...result }) =>
@@ -496,7 +494,7 @@ test('a monitor that its sources cannot check says why once it becomes unknown, 
   t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: source-1 is not reporting' });
 });
 
-/** Five sources that said up at the beginning, of which only the first goes on reporting. */
+/** Plays five sources that reported up at the beginning; only the first keeps reporting. */
 function playFiveOfWhichOneIsLeft() {
   const first = [1, 2, 3, 4, 5].map((agentNo) => sent(agentNo, agentNo, 'up'));
   const rest = [60, 120, 180, 240].map((second) => sent(1, second, 'up'));
@@ -549,7 +547,7 @@ test('as soon as enough sources report again the monitor leaves unknown, with wh
     sent(2, 322, 'down'),
     sent(2, 342, 'down'),
   ]);
-  // The second source reports again before it is sure: what it last said still holds, and the two do not agree.
+  // The second source reports again before its vote can change: its last vote still holds, and the two disagree.
   t.deepEqual(
     broken.changes.map(({ to }) => to),
     ['up', 'down'],
@@ -649,7 +647,7 @@ test('an offline source is reported as such in the evidence and in the reason', 
 
 const LONG = 'x'.repeat(500);
 
-/** A source with nine results of long reasons: five that made its vote, and four against it. */
+/** Returns a source with nine results of long reasons: five that decided its vote, and four against it. */
 function wordySource(agentNo: number, fresh: boolean): SourceInDecision {
   const results = (from: number, most: number) =>
     Array.from({ length: most }, (_, index) => ({

@@ -25,7 +25,7 @@ function votes(counts: {
     ...times(up, { vote: 'up', fresh: true }),
     ...times(degraded, { vote: 'degraded', fresh: true }),
     ...times(down, { vote: 'down', fresh: true }),
-    // What a silent source said last must not matter: it was the worst.
+    // The last vote of a silent source must not matter, so it is the worst one.
     ...times(silent, { vote: 'down', fresh: false }),
     ...times(mute, { vote: null, fresh: true }),
   ];
@@ -35,7 +35,7 @@ function times(count: number, vote: SourceVote): SourceVote[] {
   return Array.from({ length: count }, () => vote);
 }
 
-/** D-41 word by word, from the text and not from the code: n assigned, f with a fresh vote, c = `down_min_sources`. */
+/** Implements D-41 from its text, not from the code: n assigned, f with a fresh vote, c = `down_min_sources`. */
 function expected({
   n,
   f,
@@ -66,7 +66,7 @@ for (let n = 1; n <= 5; n += 1) {
         for (let down = 0; down <= f; down += 1) {
           for (let degraded = 0; degraded <= f - down; degraded += 1) {
             const row = { n, f, c, down, degraded };
-            // A source is as silent whether nothing comes from it or it reports that it cannot tell.
+            // A source that reports no vote counts as silent, just like one that reports nothing.
             for (let mute = 0; mute <= silent; mute += 1) {
               const { decision, tally } = decide(
                 votes({ up: f - down - degraded, degraded, down, silent: silent - mute, mute }),
@@ -178,7 +178,7 @@ test('a vote counts for three intervals, at least for the interval and a minute'
 
 const NOW_MS = 1_700_000_000_000;
 
-/** A source that decided long ago, and has said the same since. */
+/** Returns a source that decided long ago, and has repeated that vote since. */
 function sourceSaying(vote: 'up' | 'down', ageMs: number, online = true): Source {
   const gauge = { tripped: vote === 'down', streak: [], decidedBy: [] };
   const state: SourceState = {
@@ -256,7 +256,7 @@ const SENTENCES: readonly [counted: number, of: number, quorum: number, sentence
 for (const [counted, of, quorum, sentence] of SENTENCES) {
   test(`${counted} of ${of} locations counted, quorum ${quorum}: ${sentence}`, (t) => {
     t.is(describeQuorum({ votes: counted, sources: of }, quorum), sentence);
-    // What is said is what is decided: as many failing locations as are named, and not one less.
+    // The sentence matches the decision: the number of failing locations that it names is the minimum.
     const failing = (down: number) =>
       decide(votes({ down, up: counted - down, silent: of - counted }), quorum).decision;
     const needed = Math.min(quorum, counted);

@@ -159,7 +159,7 @@ test('what a source says of its missing vote is renewed when it changes, and gon
   t.is(stepSource(second, result(4, 'up'), RULE).abstention, null);
 });
 
-/** A source that was up and then saw these, the given intervals apart. */
+/** Returns a source that was up and then got these verdicts, the given number of intervals apart. */
 function spaced(verdicts: readonly Vote[], intervals: number): SourceState {
   const everyMs = intervals * RULE.intervalSeconds * 1000;
   return verdicts.reduce(

@@ -19,7 +19,7 @@ import { DAY_MS } from '../../../core/time.ts';
 
 const START = '2027-01-31T10:15:00Z';
 
-/** The starts of a rule in three years, or those from a day of them on. */
+/** Returns the starts of a rule within three years, from its start or from a given day. */
 function startsOf(
   rrule: string,
   { start = START, from, days = 1100 }: { start?: string; from?: string; days?: number } = {},
@@ -32,7 +32,7 @@ function startsOf(
   );
 }
 
-/** What another implementation says. */
+/** Returns the starts that another implementation finds. */
 function otherStartsOf(rrule: string, start: string, days = 1100): string[] {
   const rule = new RRuleTemporal({
     rruleString: `DTSTART:${start.replaceAll(/[:-]/g, '')}\nRRULE:${rrule}`,
@@ -101,8 +101,8 @@ const rules = oneof(
 ).map((parts) => parts.join(''));
 
 /**
- * Whether every other year of weeks is asked for from a day that may lie in a week of the year before or after. The
- * other implementation then goes by the day's own year, and leaves out a start that fits the rule.
+ * Reports whether the rule skips years of weeks and starts on a day whose week may belong to another year. There the
+ * other implementation takes the day's own year, and omits a valid start.
  */
 function isOfTwoYears(rrule: string, start: string): boolean {
   return /INTERVAL=[2-5].*BYWEEKNO/.test(rrule) && /-(?:12-(?:2[6-9]|3\d)|01-0[1-6])T/.test(start);

@@ -8,7 +8,7 @@ import {
   type Dependency,
 } from '../../../core/monitors/dependencies.ts';
 
-/** What is wrong where `child` is to depend on these, with dependencies written as `a>b`: a depends on b. */
+/** Returns the problems of making `child` depend on these, with dependencies as `a>b`: a depends on b. */
 function problemsOf(child: string, on: readonly string[], dependencies: readonly string[] = []): string[] {
   return findDependencyProblems(
     on.map((id) => ({ id, mode: 'hold' })),
@@ -87,7 +87,7 @@ test('whatever is written one after the other, what is let through has no cycle 
   t.pass();
 });
 
-/** The monitors of the longest chain, by following each: Infinity where one leads back. */
+/** Returns the length of the longest chain by following each; Infinity if there is a cycle. */
 function longestChain(stored: ReadonlyMap<string, readonly string[]>): number {
   const follow = (id: string, above: readonly string[]): number =>
     above.includes(id)

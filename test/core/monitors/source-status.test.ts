@@ -3,7 +3,7 @@ import type { Vote } from '../../../core/checks/verdict.ts';
 import { stepSource, type SourceState } from '../../../core/incidents/source-state.ts';
 import { findSourceStatus, describeNotCounted, type SourceStatus } from '../../../core/monitors/source-status.ts';
 
-/** A source after these results, which is down after two bad ones. */
+/** Returns a source after these results; two bad ones make it down. */
 function after(...verdicts: Vote[]): SourceState | null {
   return verdicts.reduce<SourceState | null>(
     (state, verdict, index) =>

@@ -11,7 +11,7 @@ import {
   type Histogram,
 } from '../../../core/statistics/latency-histogram.ts';
 
-/** Whole milliseconds over all magnitudes, up to what a result can hold. */
+/** Integer milliseconds of all magnitudes, up to the maximum of a result. */
 const latency = fc.oneof(
   fc.integer({ min: 1, max: 50 }),
   fc.integer({ min: 1, max: 10_000 }),

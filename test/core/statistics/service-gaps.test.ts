@@ -21,7 +21,7 @@ const FRESH: WatchedService = {
   gapOpenSinceMs: { checks: null, evaluation: null },
 };
 
-/** What happens second by second: whether the watch is awake, and what it would see. */
+/** State at each second: whether the watch runs, and what it would find. */
 type Scenario = (second: number) => {
   awake?: boolean;
   checks?: boolean;
@@ -30,7 +30,7 @@ type Scenario = (second: number) => {
   waitingSince?: number | null | undefined;
 };
 
-/** Polls every ten seconds through a made-up time and keeps what follows, as the database would; gaps in seconds. */
+/** Polls every ten seconds of a simulated time and keeps the results, as the database would; gaps in seconds. */
 function live(
   scenario: Scenario,
   seconds: number,
@@ -215,7 +215,7 @@ test('gaps of one kind never overlap, none ends before it begins, and none begin
         for (const [index, gap] of ofKind.entries()) {
           if ((gap.to ?? Infinity) < gap.from) return false;
           if (index > 0 && (ofKind[index - 1]?.to ?? Infinity) > gap.from) return false;
-          // A gap lasted for more than a minute without what it says was missing.
+          // Every gap lasts more than a minute, except one of checks.
           const until = gap.to ?? 2000;
           if (until - gap.from <= 60 && kind !== 'checks') return false;
         }

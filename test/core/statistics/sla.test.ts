@@ -16,7 +16,7 @@ import {
 
 const NONE: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0, maintenance: 0 };
 
-/** Built of seconds, for readable tables. */
+/** Calls `measureStates` with seconds, for readable tables. */
 function measure({
   changes,
   createdAt = 0,
@@ -279,7 +279,7 @@ const change = fc.record({ atMs: moment, to: state });
 const gap = fc
   .tuple(moment, fc.integer({ min: 0, max: 60_000 }))
   .map(([startMs, lengthMs]): Stretch => ({ startMs, endMs: startMs + lengthMs }));
-/** Mostly in the order of their moments, as they are written, and sometimes not. */
+/** Usually in chronological order, as they are written, and sometimes not. */
 const changes = fc
   .tuple(fc.array(change, { maxLength: 25 }), fc.boolean())
   .map(([drawn, ordered]) => (ordered ? drawn.toSorted((a, b) => a.atMs - b.atMs) : drawn));
@@ -291,7 +291,7 @@ const history: fc.Arbitrary<StateHistory> = fc.record({
 });
 const window = fc.tuple(moment, moment).map(([a, b]) => ({ fromMs: Math.min(a, b), toMs: Math.max(a, b) }));
 
-/** The rules of D-61 and D-503 word for word, one second after the other. */
+/** Implements the rules of D-61 and D-503 literally, second by second. */
 function countSeconds({
   transitions,
   createdAtMs,
@@ -399,7 +399,7 @@ test('uptime is floored: one second of a year is never rounded up to 100', (t) =
 });
 
 test('a target just reached is met, and one second more misses it, although both show the same percentage', (t) => {
-  // 0.05 % of 2,592,000 s are 1,296 s.
+  // 0.05 % of 2,592,000 s is 1,296 s.
   const month = 2_592_000;
   t.deepEqual(judgeSla({ ...NONE, up: month - 1296, down: 1296 }, 99.95), {
     uptimePercent: 99.95,
@@ -416,7 +416,7 @@ test('a target just reached is met, and one second more misses it, although both
     slaMet: true,
     budget: { totalSeconds: 1, usedSeconds: 1, leftSeconds: 0 },
   });
-  // 33.3333 is missed by what 33.333 is met by.
+  // The same seconds meet 33.333 and miss 33.3333.
   t.is(judgeSla({ ...NONE, up: 333_331, down: 666_669 }, 33.3333).slaMet, false);
   t.is(judgeSla({ ...NONE, up: 333_331, down: 666_669 }, 33.333).slaMet, true);
 });

@@ -16,11 +16,11 @@ const TURNS: readonly [state: MonitorState, markedAtMs: number | null, answer: C
   ['down', 1001, 'up'],
   ['pending', 1001, 'up'],
   ['unknown', 1001, 'up'],
-  // Marked before it changed last, or never: it keeps its state.
+  // Marked before the last change, or never: the canary keeps its state.
   ['up', 1000, 'up'],
   ['down', 999, 'down'],
   ['up', null, 'up'],
-  // There is no state to keep that would be no turn.
+  // In these states either answer would be a turn.
   ['pending', null, null],
   ['unknown', 1000, null],
   ['degraded', 1000, null],
@@ -89,7 +89,7 @@ test('a request of a peer is read, and each bad field of it refused by its name'
     [{ ...GOOD, peer_url: 'https://user:pw@a.example' }, /^peer_url/],
     [{ ...GOOD, peer_url: 'https://a.example/?q' }, /^peer_url/],
     [{ ...GOOD, peer_url: `https://a.example/${'a'.repeat(2048)}` }, /^peer_url/],
-    // Only the peer's own pings: an invitation is no way to have us call others.
+    // Only the peer's own ping URL is valid: an invitation must not make this service call other hosts.
     [{ ...GOOD, ping_url: 'http://10.0.0.1/ping/x' }, /^ping_url/],
     [{ ...GOOD, ping_url: 'https://a.example/ops/other/x' }, /^ping_url/],
     [{ ...GOOD, every_seconds: 4 }, /^every_seconds/],

@@ -8,7 +8,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 24, 8);
 
-/** A reading of a PostgreSQL whose clock is right and whose time was agreed on a second ago. */
+/** Returns a reading of a PostgreSQL with a correct clock, whose time was agreed on a second ago. */
 const readingAt = (given: Partial<TimeReading> = {}): TimeReading => ({
   databaseMs: NOW,
   correctionMs: 0,

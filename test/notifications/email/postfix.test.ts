@@ -32,7 +32,7 @@ if (canStartPostfix()) {
           unsubscribeUrl: 'https://spotcheck.example/connect/email/unsubscribe?token=v1.k.abc',
         }),
       );
-    // It listens before its other processes have come up.
+    // Postfix listens before its other processes are ready.
     const first = await until(async () => {
       const attempt = await send('oncall@customer.example');
       return attempt.outcome === 'delivered' && attempt;

@@ -206,7 +206,7 @@ test.serial('the deadline of a message begins with its turn', async (t) => {
   t.deepEqual([server.taken.length > 0, troubles.length], [true, 10]);
 });
 
-/** A server that takes no message before it is released. */
+/** Starts a server that accepts no message until it is released. */
 async function prepareHeld(t: ExecutionContext, options: Partial<MailSendingOptions>) {
   const server = await startMailServer(t);
   const held = Promise.withResolvers<void>();

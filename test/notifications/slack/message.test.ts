@@ -17,7 +17,7 @@ const MESSAGE: ChatMessage = {
 
 type Run = { type: 'text' | 'link'; text: string; url?: string; style?: object };
 
-/** The elements of all rich text, of which Slack reads nothing but what each of them says of itself. */
+/** Returns the elements of all rich text; Slack interprets nothing but the type of each. */
 const runsOf = ({ blocks }: SlackMessage): Run[] =>
   blocks.flatMap((block) =>
     block.type === 'rich_text' ? block.elements.flatMap(({ elements }): readonly Run[] => elements) : [],
@@ -93,7 +93,7 @@ test('no name, reason, fact or label mentions a member, makes a link or becomes 
       { type: 'text', text },
       { type: 'link', url: 'https://spotcheck.example/monitors/mon_1', text },
     ]);
-    // The notification: no markup, and nothing that begins a mention or a link.
+    // The notification contains no markup, and nothing that starts a mention or a link.
     t.false(message.mrkdwn);
     t.notRegex(message.text, /[<>]|&(?!amp;|lt;|gt;)|@(channel|here|everyone)/i);
     t.is(

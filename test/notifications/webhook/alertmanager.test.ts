@@ -51,7 +51,7 @@ if (isInstalled) {
   test('Alertmanager is not installed here, so it was not tried', (t) => t.pass());
 }
 
-/** Starts one with TLS, as a webhook needs it; it ends with the test. */
+/** Starts an Alertmanager with TLS, which webhooks require; it stops with the test. */
 async function startAlertmanager(t: ExecutionContext): Promise<{ url: string; listAlerts: () => Promise<Alert[]> }> {
   const authority = await TestAuthority.create();
   authority.trust();

@@ -35,7 +35,7 @@ test('a delivery is a signed POST of its envelope that independent verifiers acc
     received.push({ request, body: await text(request) });
     response.writeHead(202).end('thank you');
   });
-  // Each reading of the clock is of another second: an attempt has one moment all the same.
+  // Each reading of the clock is a second later, yet an attempt uses a single time.
   let nowMs = Date.now();
   const result = await attempt(t, port, { sending: { now: () => (nowMs += 1000) } });
   t.like(result, { outcome: 'delivered', statusCode: 202, error: null, response: 'thank you' });
@@ -340,7 +340,7 @@ test('a URL that is not https is never asked', async (t) => {
 
 test('first attempts share a connection, a retry has one of its own', async (t) => {
   const { port, connections } = await receive(t, (_request, response) => void response.end());
-  // Connections are kept for a second, for which a busy machine may be late, but not each time.
+  // Connections are kept for a second: a busy machine may miss it once, but not every time.
   const isShared = async () => {
     const [sending, before] = [sendingOf(t), connections()];
     await attempt(t, port, { sending });
@@ -409,7 +409,7 @@ async function assertVerified(
   t.notThrows(() => new Webhook(SECRET).verify(body, headers as Record<string, string>));
 }
 
-/** Whether the connection of an attempt that is over is kept, as it is for a second. */
+/** Reports whether the connection of a completed attempt is kept, as it should be for a second. */
 async function isKept({ agent }: WebhookSending): Promise<boolean> {
   const isFree = () => Object.values(agent.freeSockets).flat().length;
   return await until(isFree, { timeoutMs: 900 }).then(

@@ -37,7 +37,7 @@ const A = (mode: DnsRecordSpec['mode'], ...expected: string[]): DnsRecordSpec =>
   ...(expected.length > 0 && { expected }),
 });
 
-/** Mode and expected values, what is found, and whether that is good. */
+/** Mode and expected values, the records found, and whether they match. */
 const MODES: [DnsRecordSpec, string[], boolean][] = [
   [A('equals', '192.0.2.1'), ['192.0.2.1'], true],
   [A('equals', '192.0.2.2', '192.0.2.1'), ['192.0.2.1', '192.0.2.2'], true],

@@ -13,7 +13,7 @@ import { ASSERTION_SOURCES, type AssertionSource } from '../../../../core/monito
 
 const anyPattern = (): boolean => true;
 
-/** What each source needs beside its op, and a value that suits every op. */
+/** Fields that each source needs besides its op, with a value that suits every op. */
 const REST: Record<AssertionSource, Partial<AssertionInput>> = {
   text_body: { value: '5' },
   json_body: { value: '5', path: '$.a' },

@@ -206,7 +206,7 @@ for (const [path, source] of CASES) {
   test(`at ${JSON.stringify(path)} stands ${source}`, (t) => t.is(findJsonSource(SOURCE, path), source));
 }
 
-/** Every path of a value, its own one first. */
+/** Returns the paths of all values within a value, the root first. */
 function pathsOf(value: unknown, path: JsonPath = []): JsonPath[] {
   if (typeof value !== 'object' || value === null) return [path];
   const steps = Array.isArray(value) ? value.map((_, index) => index) : Object.keys(value);

@@ -97,7 +97,7 @@ const JSON_BODY =
   '"deep": { "n": [9007199254740993, 1e21, 2.0, 7], "s": "\\u0041 1e5" },' +
   '"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
 
-// [op, value, does it hold] by what is asked: each row is one line of D-22.
+// [path, op, value, whether it holds]; each row covers a line of D-22.
 const ON_JSON: [string, string, string | undefined, boolean][] = [
   ['$.status', 'exists', undefined, true],
   ['$.null', 'exists', undefined, true],

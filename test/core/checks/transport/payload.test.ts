@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { decodePayload, MAX_PAYLOAD_BYTES, type PayloadEncoding } from '../../../../core/checks/transport/payload.ts';
 
-/** The bytes in hexadecimal digits, or the message of the refusal. */
+/** Returns the decoded bytes as hexadecimal digits, or the error message. */
 function decode(payload: string, encoding: PayloadEncoding): string {
   const decoded = decodePayload(payload, encoding);
   return decoded.ok ? Buffer.from(decoded.value).toString('hex') : decoded.message;

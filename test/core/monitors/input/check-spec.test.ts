@@ -4,7 +4,7 @@ import { completeTransport } from '../../../../core/monitors/input/check-spec.ts
 import type { TransportInput } from '../../../../core/monitors/input/fields.ts';
 import type { MonitorSecrets } from '../../../../core/monitors/monitor.ts';
 
-/** What is stored after a write, or the messages of its problems. */
+/** Returns the transport settings stored by a write, or the messages of its problems. */
 function write(input: TransportInput, secrets: MonitorSecrets = {}): ReturnType<typeof completeTransport> | string[] {
   const problems: Problem[] = [];
   const completed = completeTransport(

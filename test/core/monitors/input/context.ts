@@ -1,7 +1,7 @@
 import type { MonitorContext } from '../../../../core/monitors/input/complete.ts';
 import { readSchedule } from '../../../../models/heartbeats/schedule.ts';
 
-/** A pro account with three shared agents, one of its own, and one vendor monitor. */
+/** A pro account with three shared agents, a private one, and one vendor monitor. */
 export const CONTEXT: MonitorContext = {
   monitorId: 'mon_1',
   minIntervalSeconds: 1,

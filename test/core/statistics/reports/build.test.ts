@@ -153,7 +153,7 @@ test('the summary adds seconds up over all monitors and names the worst five of 
 });
 
 test('a monitor met its targets where it met both of them, or the one that it has', (t) => {
-  // Down for 400 seconds of Tuesday: within the budget of the week, beyond that of the hour.
+  // Down for 400 seconds on Tuesday: within the week's error budget, beyond that of the hour.
   const transitions = [
     ...UP,
     { atMs: (START + DAY) * 1000, to: 'down' as const },

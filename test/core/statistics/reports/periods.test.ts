@@ -44,7 +44,7 @@ test('53 weeks and 13 months have ended, the oldest first; one that ends this se
     ended,
     ended.toSorted((a, b) => a.endSeconds - b.endSeconds),
   );
-  // The first of June 2026 is a Monday.
+  // June 1, 2026 is a Monday.
   t.deepEqual(
     ended.slice(-2).map(({ period, endSeconds }) => [period, dateOf(endSeconds)]),
     [
@@ -77,7 +77,7 @@ test('a period is reported as people say it', (t) => {
 });
 
 const ZONE_PERIODS: readonly (readonly ['week' | 'month', string, string, string])[] = [
-  // The clocks go forward in the night to the Sunday of this week.
+  // The clocks go forward in the night before this week's Sunday.
   ['week', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-22T23:00:00.000Z 2026-03-29T22:00:00.000Z'],
   ['week', 'Europe/Berlin', '2026-03-29T21:59:59Z', '2026-03-15T23:00:00.000Z 2026-03-22T23:00:00.000Z'],
   ['month', 'Europe/Berlin', '2026-11-05T00:00:00Z', '2026-09-30T22:00:00.000Z 2026-10-31T23:00:00.000Z'],
