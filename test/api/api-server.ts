@@ -27,14 +27,14 @@ import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 
-/** One answer. */
+/** An HTTP response; `json` is empty if the body is not JSON. */
 export type Answer<Json = Untyped> = { status: number; headers: Headers; text: string; json: Json };
 
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
 
 /**
- * Sends a request as a person or a token, to the first process by default. A string body goes out as it is, anything
- * else as JSON.
+ * Sends a request as a user or a token, to the first process by default. A string body is sent unchanged, any other as
+ * JSON.
  */
 export type Call = <M extends string, P extends string>(
   method: M,
@@ -47,45 +47,45 @@ export type Call = <M extends string, P extends string>(
 /** An account and its tokens. */
 export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken: string; readerToken: string };
 
-/** The API on a port of its own, over a database of its own, with how its surroundings were set up. */
+/** The API on a separate port and database, with the recorded calls to its dependencies. */
 export type ApiServer = {
   url: string;
-  /** The first process, for tests that speak to it without sockets. */
+  /** Server of the first process, for tests that call it without sockets. */
   server: Server;
   database: Database;
   databaseUrl: string;
   makeId: ApiDependencies['makeId'];
   scheduleChanges: ScheduleChange[];
   testDeliveries: TestedWebhook[];
-  /** The failure of the test delivery by its URL; other URLs answer 2xx. */
+  /** Error of the test delivery by URL; other URLs answer 2xx. */
   testDeliveryFailures: Map<string, string>;
-  /** Emails that the mail server took. */
+  /** Emails that the mail server accepted. */
   sentEmails: Email[];
-  /** Results of agents on their way to the evaluator. */
+  /** Agents' results on their way to the evaluator. */
   submittedResults: ResultPayload[];
-  /** Attempts whose jobs were to be added. */
+  /** Attempts for which the API wanted to add jobs. */
   enqueuedAttempts: DueAttempt[];
   enqueuedDrills: DrillJob[];
   logLines: Record<string, unknown>[];
   anonymous: Call;
   account(plan?: Plan): Promise<Account>;
-  /** Starts one more process of the same installation. */
+  /** Starts another process of the same installation and returns its URL. */
   another(overrides?: Partial<ApiDependencies>): Promise<string>;
   close(): Promise<void>;
 };
 
-/** What is different from other test servers: parts of the API, or how many connections its database has. */
+/** Differences from the standard test server: parts of the API, or the size of its database pool. */
 type Overrides = Partial<ApiDependencies> & { poolSize?: number };
 
-/** Adds routes of its own, such as the console's. */
+/** Adds routes to the app, such as the console's. */
 type Mount = Parameters<typeof createApp>[1];
 
-/** The regions of the shared agents that every test server has, by creation. */
+/** Regions of the shared agents on every test server, in order of creation. */
 export const REGIONS = ['frankfurt', 'singapore', 'virginia', 'hanoi'];
 
 /**
- * Starts the API before the tests of a file and stops it after them, with whatever `mount` adds. Every answer is
- * validated against the description.
+ * Starts the API, including the routes of `mount`, before the tests of a file and stops it after them. Every response
+ * is validated against the description.
  */
 export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Overrides = {}, mount?: Mount): void {
   let api: ApiServer | null = null;
@@ -284,7 +284,7 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
 
 const problemOf = await createAnswerCheck();
 
-/** One request over real HTTP; throws at an answer that is not as described. */
+/** Sends one request over real HTTP; throws if the response does not match the description. */
 export async function send<Json = Untyped>(
   url: string,
   { method, body, headers }: { method: string; body?: unknown; headers: Record<string, string> },
@@ -313,7 +313,7 @@ export async function send<Json = Untyped>(
   };
 }
 
-/** The path of the page after an answer of a list; null after the last one. */
+/** Returns the path of the page after a list response; null after the last one. */
 export function nextPage<P extends string>({ headers }: Answer<object>, path: P): `${P}?${string}` | null {
   const link = /^<http:\/\/[^/]+([^>?]+)\?([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '');
   if (link === null) return null;
@@ -322,7 +322,7 @@ export function nextPage<P extends string>({ headers }: Answer<object>, path: P)
   return `${path}?${query}`;
 }
 
-/** Reads the whole body; of a stream of events, which has no end, what comes up to its first event. */
+/** Reads the whole body; of an endless event stream, everything up to its first event. */
 async function textOf(response: Response): Promise<string> {
   if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
     return await response.text();
@@ -334,7 +334,7 @@ async function textOf(response: Response): Promise<string> {
   return text;
 }
 
-/** Asserts the status and the whole shape of an error: a text, and the id that the header carries too (D-03). */
+/** Asserts the status and the full shape of an error: its text, and the request id that the header has, too (D-03). */
 export function isError(
   t: ExecutionContext<{ api: ApiServer }>,
   answer: Answer<object>,

@@ -25,7 +25,7 @@ const LIMITS = {
 const tokenOf = (cell: string | null) => writeToken('spk', cell, 'x'.repeat(43));
 const bearing = (token: string) => ({ Authorization: `Bearer ${token}` });
 
-/** Starts a router before servers that answer with their name and what they were sent. */
+/** Starts a router in front of servers that respond with their name and the request that they received. */
 async function startRouter(
   t: Harness,
   { listener = {}, ...given }: Partial<CellRouterOptions> & { listener?: Record<string, RequestListener> } = {},
@@ -62,7 +62,7 @@ async function echo(url: string, init?: RequestInit): Promise<Echo> {
   return (await (await fetch(url, init)).json()) as Echo;
 }
 
-/** Sends what no client library would, and reads all that comes back. */
+/** Sends bytes that no client library would send, and reads the whole response. */
 async function exchange(url: string, bytes: string): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
   socket.write(bytes);
@@ -164,13 +164,13 @@ test('requests that two readers could take for different ones reach no cell', as
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n',
   ])
     t.regex(await exchange(url, `${head}Connection: close\r\n\r\n`), /^HTTP\/1\.1 400 /, head);
-  // A second token is not read by either side.
+  // Both the router and the cell ignore a second token.
   const twice = `Authorization: Bearer ${tokenOf('b')}\r\nAuthorization: Bearer ${tokenOf('a')}\r\n`;
   const answer = await exchange(url, `GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${twice}\r\n`);
   t.true(answer.includes('"cell":"b"') && !answer.includes(tokenOf('a')));
 });
 
-// Node 24.4 hands on the first thousand headers alone, and the router refuses the body; 24.21 refuses the headers.
+// Node 24.4 passes on only the first thousand headers, and the router refuses the body; 24.21 refuses the headers.
 test('a body whose length stands behind a thousand headers is no request of its own for a cell', async (t) => {
   let received = 0;
   const url = await startRouter(t, { listener: { a: (_request, response) => response.end(String((received += 1))) } });
@@ -200,7 +200,7 @@ test('a client that pipelines, or has many requests under way, takes no cell fro
   const held: (() => void)[] = [];
   const url = await startRouter(t, {
     trustedProxies: ['loopback'],
-    // The test holds the answers for as long as it takes.
+    // The test holds the responses for an indefinite time.
     limits: { ...LIMITS, silenceMs: 60_000 },
     listener: {
       b: ({ url: path }, response) =>
@@ -372,7 +372,7 @@ test('a router that stops says so, lets requests under way end and takes no more
   const url = `http://127.0.0.1:${router.port}`;
   const underWay = fetch(`${url}/v1/monitors`);
   const answer = await asked.promise;
-  // Long enough for a request on a busy machine.
+  // The limit is long enough for a request on a busy machine.
   const stopped = router.stop(2000);
   t.is((await fetch(`${url}/readyz`)).status, 503);
   await until(

@@ -6,8 +6,8 @@ import { readEnvironment } from '../../config/environment.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 
 /**
- * Makes the parts of a request that are read: the other end of its connection, and the header. Node.js hands over all
- * lines of the header as one.
+ * Returns a request with only the parts that are read: the peer address and the header. Node.js joins all lines of the
+ * header into one.
  */
 function requestFrom(remoteAddress: string | undefined, forwardedFor?: string): IncomingMessage {
   return {
@@ -86,7 +86,7 @@ const CASES: readonly [string, ...Case[]][] = [
       ',',
     ].map((header): Case => ({ trusted: 'loopback', peer: '127.0.0.1', header, is: '127.0.0.1' })),
     { trusted: 'loopback,private', peer: '127.0.0.1', header: '203.0.113.9, unknown, 10.0.0.1', is: '10.0.0.1' },
-    // If it were read as an address of the network, it would be a proxy.
+    // If `10.1` were parsed as an address of the private network, it would count as a proxy.
     { trusted: 'loopback,private', peer: '127.0.0.1', header: '203.0.113.9, 10.1', is: '127.0.0.1' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9,,', is: '203.0.113.9' },
   ],
@@ -109,7 +109,7 @@ for (const [title, ...cases] of CASES) {
   });
 }
 
-// Besides these, texts hold IPv4 within IPv6, which no kernel writes.
+// Excluded: texts with IPv4 inside IPv6, which no kernel produces.
 const address = fc.oneof(
   fc.ipV4(),
   fc.ipV6().filter((text) => !text.includes('.')),

@@ -70,7 +70,7 @@ test('it is served without a token at the root and below /v1, with the addresses
 test('who has it already gets no more than a 304', async (t) => {
   const { anonymous, url } = t.context.api;
   const tag = String((await anonymous('GET', '/openapi.json')).headers.get('etag'));
-  // Not by `fetch`, which asks for the whole then.
+  // `fetch` adds `Cache-Control: no-cache` here, and so gets the whole document.
   const ask = async (path: string, named: string) => {
     const [answer] = await once(get(`${url}${path}`, { headers: { 'If-None-Match': named } }), 'response');
     return [answer.statusCode, (await text(answer)).length > 0];
@@ -106,7 +106,7 @@ test('an operation that no token can call says so', async (t) => {
     );
   t.regex(
     JSON.stringify(rest),
-    // Wherever its lines end.
+    // The sentence may wrap at any space.
     new RegExp(
       'sessions, two-factor authentication, the audit log and creating agents require a console session'.replaceAll(
         ' ',
@@ -116,7 +116,7 @@ test('an operation that no token can call says so', async (t) => {
   );
 });
 
-/** The status of a request that `fetch` would not send. */
+/** Sends a request that `fetch` would not send, and returns the status. */
 function statusOf(
   url: string,
   { method, headers, body }: { method: string; headers: Record<string, string>; body: string },

@@ -7,7 +7,7 @@ withApiServer(test);
 const headers = (count: number, prefix = 'X') =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, 'v']));
 
-/** Assertions with patterns as large as one may be. */
+/** Returns assertions with patterns of the maximum size. */
 const patterns = (count: number) =>
   Array.from({ length: count }, () => ({ source: 'text_body', op: 'matches', value: '.{1000}'.repeat(10) }));
 
@@ -15,8 +15,8 @@ const SLA = { target: 99.9, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00
 const LONG_HOURS = SLA.hours.padEnd(200);
 
 /**
- * The last good value of each limit, and the first bad one where there is one. The description and the rules must draw
- * the same line.
+ * The last valid value of each limit, and the first invalid one if any. The description and the rules must set the same
+ * limit.
  */
 const LIMITS: [string, unknown, unknown][] = [
   ['name', { name: 'x'.repeat(255) }, { name: 'x'.repeat(256) }],

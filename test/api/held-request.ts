@@ -4,14 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../helpers/until.ts';
 import type { ApiServer } from './api-server.ts';
 
-/** Longer than a caller that was found counts, in milliseconds. */
+/** Longer than an authenticated caller stays cached, in milliseconds. */
 const LONG_MS = 600;
 
 type Held = { method: string; path: string; body: object; headers: Record<string, string> };
 
 /**
- * Sends the headers of a request, holds its body back until `callerId` was found and counted, and for long after that.
- * Returns what sends the body and reads the answer.
+ * Sends the headers of a request, and holds its body back until long after `callerId` was authenticated and counted.
+ * Returns a function that sends the body and reads the response.
  */
 export async function holdRequest(
   { url, database }: Pick<ApiServer, 'url' | 'database'>,

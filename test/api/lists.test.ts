@@ -7,7 +7,7 @@ withApiServer(test);
 
 type Entry = Record<string, unknown>;
 
-/** Of the parameters that take one of a few values. */
+/** Query parameters that take one of a few values. */
 const QUERY_NAMES = [
   'type',
   'status',
@@ -29,7 +29,7 @@ function entriesOf(answer: Answer): Entry[] {
   return entries as Entry[];
 }
 
-/** Follows `Link` from page to page. */
+/** Follows `Link` from page to page, and returns the entries of each. */
 async function walk(call: Call, path: string): Promise<Entry[][]> {
   const pages: Entry[][] = [];
   for (let next: string | null = path; next !== null;) {

@@ -6,10 +6,10 @@ import { createUser } from '../../models/accounts/users.ts';
 import { SESSION_COOKIE } from '../helpers/nginx.ts';
 import { send, type Answer, type ApiServer, type Call } from './api-server.ts';
 
-/** Where people are made. */
+/** The API parts that creating users needs. */
 type PersonServer = Pick<ApiServer, 'database' | 'makeId' | 'url'>;
 
-/** A person of an account. `headers` are those of their session. */
+/** A user of an account. `headers` are those of their session. */
 export type Person = {
   user: User;
   email: string;
@@ -21,12 +21,12 @@ export type Person = {
 
 export const PASSWORD = 'a-good-long-password';
 
-/** What `hashPassword` made of it: everybody here has the same password, and Argon2id is costly by design. */
+/** The `hashPassword` result for PASSWORD, which all users share because Argon2id is slow by design. */
 const passwordHash = 'argon2id$19456$2$YTgI7F7HitWRB-ItOAX0Ug$r2yGc0nYYURLGt8kx1PZfUZR-2Ou8fA_araWNOSb4eI';
 
 export type PersonOptions = { role?: Role; mark?: string; isOperator?: boolean };
 
-/** Makes a person of an account, signed in; `mark` stands in every text of theirs. */
+/** Creates a signed-in user of an account; `mark` appears in all of their texts. */
 export async function addPerson(
   api: PersonServer,
   tenantId: string,
@@ -50,7 +50,7 @@ export async function addPerson(
   return { user, email, password: PASSWORD, headers, sessionId, call: callWith(api, headers) };
 }
 
-/** Signs a person in without asking for the password; the headers that a page of the console sends. */
+/** Signs a user in without a password; returns the headers that a console page sends. */
 export async function addSession(
   { database, makeId }: Pick<ApiServer, 'database' | 'makeId'>,
   user: User,
@@ -70,14 +70,14 @@ export async function addSession(
   return { sessionId, headers: { Cookie: `${SESSION_COOKIE}=${secret}`, 'X-CSRF-Token': csrfTokenOf(secret) } };
 }
 
-/** Calls with headers of one's own. */
+/** Returns a call that adds the given headers. */
 export function callWith(api: Pick<ApiServer, 'url'>, own: Record<string, string>): Call {
   // oxlint-disable-next-line max-params -- a call reads like the request that it sends
   return (method, path, body, headers, base = api.url) =>
     send(`${base}${path}`, { method, body, headers: { ...own, ...headers } });
 }
 
-/** The cookie that an answer set, as a browser sends it back; null where it set none. */
+/** Returns the cookie that a response set, as a browser sends it back; null if it set none. */
 export function cookieOf(answer: Answer): string | null {
   return answer.headers.get('set-cookie')?.split(';')[0] ?? null;
 }

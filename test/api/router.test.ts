@@ -10,7 +10,7 @@ withApiServer(test);
 const NOWHERE = 'there is no endpoint at this path';
 const UNDECODABLE = 'the path must be percent-encoded UTF-8';
 
-/** Asks for paths as they are, which no client that parses URLs would send. */
+/** Requests paths unchanged, including those that no URL-parsing client would send. */
 function asker({ server }: ApiServer, token: string | null) {
   const { send, close } = connectInProcess(server);
   const ask = async (method: string, path: string) => {
@@ -54,7 +54,7 @@ test('who may ask comes before whether the path can be decoded, and that before 
   t.deepEqual(await reader.ask('GET', '/v1/monitors/%ff'), [400, UNDECODABLE, null]);
   t.deepEqual(await owner.ask('PUT', '/v1/monitors/%ff'), [400, UNDECODABLE, null]);
   t.deepEqual(await owner.ask('GET', '/v1/nothing/%ff'), [404, NOWHERE, null]);
-  // What is open to everybody, and what is for people.
+  // One path is open to everybody, the other to users only.
   t.deepEqual(await anyone.ask('GET', '/v1/invitations/%ff'), [400, UNDECODABLE, null]);
   t.is((await owner.ask('DELETE', '/v1/tokens/%ff'))[0], 403);
 });
@@ -84,7 +84,7 @@ test('answers to a caller are kept by no cache for others, and are a 304 where t
   t.deepEqual(new Set([usage, ...others].map(cacheOf)), new Set(['private, no-cache']));
   t.is(cacheOf(await api.anonymous('GET', '/v1/openapi.json')), null);
   const headers = { Authorization: `Bearer ${ownerToken}`, 'If-None-Match': String(usage.headers.get('etag')) };
-  // Not by `fetch`, which asks for the whole then.
+  // `fetch` adds `Cache-Control: no-cache` here, and so gets the whole response.
   const [unchanged] = await once(get(`${api.url}/v1/usage`, { headers }), 'response');
   t.is(unchanged.resume().statusCode, 304);
 });

@@ -11,7 +11,7 @@ import { isError, withApiServer, type ApiServer } from './api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-/** What a worker is given when the monitor is due. */
+/** Returns the check that a worker receives when the monitor is due. */
 async function dueCheckOf({ database }: ApiServer, id: unknown): Promise<DueCheck> {
   for (const entry of await listOccupiedSlots(database)) {
     const due = (await listDueChecks(database, entry)).find(({ monitorId }) => monitorId === id);
@@ -20,7 +20,7 @@ async function dueCheckOf({ database }: ApiServer, id: unknown): Promise<DueChec
   throw new Error(`${String(id)} is due nowhere`);
 }
 
-/** Servers that keep what they are sent, as text, and send it back. */
+/** Servers that record received data as text, and echo it. */
 const ECHOES = {
   async tcp(t: ExecutionContext<{ api: ApiServer }>) {
     const received: string[] = [];

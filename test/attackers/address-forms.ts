@@ -1,7 +1,7 @@
-/** Hosts that lead to this very machine: to one that listens on every address, each of them would be a connection. */
+/** Hosts that lead to this machine: each would connect to a server that listens on every address. */
 export const LOOPBACK = [
-  // The usual form, and all that inet_aton(3) and the URL standard read as the same: parts left out, octal,
-  // hexadecimal, one number.
+  // The usual form, and all forms that inet_aton(3) and the URL standard treat as equal: omitted parts, octal,
+  // hexadecimal, a single number.
   '127.0.0.1',
   '127.0.0.1.',
   '127.1',
@@ -22,7 +22,7 @@ export const LOOPBACK = [
   '0x0',
   '00000000000',
   '0.0.0.0.',
-  // The same in other letters: full-width, circled and superscript digits, ideographic and half-width dots,
+  // The same in other characters: full-width, circled and superscript digits, ideographic and half-width dots,
   // percent-encoded.
   '１２７.０.０.１',
   '１２７。0。0。1',
@@ -32,7 +32,7 @@ export const LOOPBACK = [
   '%31%32%37.0.0.1',
   '127%2e0%2e0%2e1',
   '%30x7f000001',
-  // IPv6, however it is written, with IPv4 in it or not.
+  // IPv6 in every notation, with and without embedded IPv4.
   '[::1]',
   '[0:0:0:0:0:0:0:1]',
   '[0000:0000:0000:0000:0000:0000:0000:0001]',
@@ -61,8 +61,8 @@ export const LOOPBACK = [
 ] as const;
 
 /**
- * Hosts that lead to addresses which are not public: private networks, metadata services of clouds,
- * addresses that carry such.
+ * Hosts that lead to addresses which are not public: private networks, cloud metadata services, and addresses that
+ * embed them.
  */
 export const ELSEWHERE = [
   // Private, shared, link-local, benchmarking, documentation, reserved, multicast, broadcast.
@@ -97,7 +97,7 @@ export const ELSEWHERE = [
   '255.255.255.255',
   '0xffffffff',
   '4294967295',
-  // Metadata services of clouds: AWS, Azure, Google, Alibaba, Oracle, and the container credentials of AWS.
+  // Cloud metadata services: AWS, Azure, Google, Alibaba, Oracle, and the container credentials of AWS.
   '169.254.169.254',
   '169.254.169.254.',
   '2852039166',
@@ -118,7 +118,7 @@ export const ELSEWHERE = [
   '169.254.170.23',
   '[fd20:ce::254]',
   '[fd00:42::42]',
-  // IPv6 that carries IPv4: mapped, compatible, translated, NAT64 well-known and local, 6to4, Teredo, ISATAP.
+  // IPv6 that embeds IPv4: mapped, compatible, translated, NAT64 well-known and local, 6to4, Teredo, ISATAP.
   '[::ffff:10.0.0.1]',
   '[::10.0.0.1]',
   '[::127.0.0.1]',
@@ -136,8 +136,8 @@ export const ELSEWHERE = [
   '[2001:0:7f00:1::]',
   '[2001::1]',
   '[fe80::5efe:127.0.0.1]',
-  // IPv6 of its own: unique local, link-local, the old site-local, multicast, discard, documentation, benchmarking,
-  // ORCHID, segment routing, not allotted.
+  // Native IPv6: unique local, link-local, the former site-local, multicast, discard, documentation, benchmarking,
+  // ORCHID, segment routing, unallocated.
   '[fc00::1]',
   '[fd12:3456:789a::1]',
   '[fe80::1]',
@@ -155,7 +155,7 @@ export const ELSEWHERE = [
   '[1::1]',
 ] as const;
 
-/** Hosts that no URL can have: zones of link-local addresses, numbers beyond an address, dots in the wrong places. */
+/** Hosts that no URL can have: zones of link-local addresses, out-of-range numbers, misplaced dots. */
 export const IMPOSSIBLE = [
   '[fe80::1%25eth0]',
   '[fe80::1%eth0]',
@@ -174,7 +174,7 @@ export const IMPOSSIBLE = [
   '127..0.0.1',
 ] as const;
 
-/** Where the names above lead, and those below; the first six are what a stranger's zone may say. */
+/** Names and the addresses they resolve to; the first six simulate the DNS zone of an attacker. */
 export const NAMES: Readonly<Record<string, readonly string[]>> = {
   'private.example': ['10.0.0.1', 'fd00::1'],
   'loopback.example': ['127.0.0.1'],
@@ -192,7 +192,7 @@ export const NAMES: Readonly<Record<string, readonly string[]>> = {
   'instance-data': ['169.254.169.254'],
 };
 
-/** Whole URLs that look like somewhere else; each leads to the port of this machine. */
+/** Complete URLs that seem to lead elsewhere; each leads to the given port of this machine. */
 export const DISGUISED_URLS: readonly ((port: number) => string)[] = [
   (port) => `http://public.example@127.0.0.1:${port}/`,
   (port) => `http://public.example:80@127.0.0.1:${port}/`,

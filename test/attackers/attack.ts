@@ -9,18 +9,18 @@ import { startRawServer } from '../helpers/http-server.ts';
 import type { ProbedCheck, ProbingOrder, ProbingReport } from './probing-process.ts';
 
 /**
- * What a check under attack may cost at most: megabytes of memory, and milliseconds of processor time in one turn of
- * the event loop.
+ * Limits on the cost of a check under attack: megabytes of memory, and milliseconds of CPU time in one turn of the
+ * event loop.
  */
 export type Bounds = { grownMb?: number; holdMs?: number; copies?: number };
 
-/** A process of its own that runs checks with the real probes. */
+/** A separate process that runs checks with the real probes. */
 export type Probing = {
   child: ChildProcess;
   ask: (order: Pick<ProbingOrder, 'targets'> & Partial<ProbingOrder>) => Promise<ProbingReport>;
 };
 
-/** How far a check may exceed its timeout, in milliseconds: the machine has other things to do. */
+/** Tolerance for a check's timeout on a busy machine, in milliseconds. */
 const MARGIN_MS = 10_000;
 
 /** A port without a listener, for orders without a registry. */
@@ -42,7 +42,7 @@ export async function startProbing(): Promise<Probing> {
   };
 }
 
-/** How a server treats a client once the client has sent something. */
+/** Behavior of a server toward a client that has sent something. */
 export type Way = (socket: Socket) => void;
 
 /** Sends a text and keeps the connection open. */
@@ -55,7 +55,7 @@ export function sayAll(text: string | Buffer): Way {
   return (socket) => void socket.end(text, 'latin1');
 }
 
-/** Sends the beginning, then the same thing for ever, as fast as the client takes it. */
+/** Sends the beginning, then the same piece forever, as fast as the client accepts it. */
 export function flood(beginning: string, again: string | Buffer): Way {
   const piece = Buffer.from(again as string, 'latin1');
   return (socket) => {
@@ -68,7 +68,7 @@ export function flood(beginning: string, again: string | Buffer): Way {
   };
 }
 
-/** Sends the beginning, then one more byte every tenth of a second, for ever; `next` is repeated. */
+/** Sends the beginning, then one more byte every tenth of a second, forever; `next` is repeated. */
 export function drip(beginning: string, next: string): Way {
   return (socket) => {
     socket.write(beginning, 'latin1');
@@ -81,7 +81,7 @@ export function drip(beginning: string, next: string): Way {
   };
 }
 
-/** Starts a server that treats each client in one way once it has sent something, and returns its port. */
+/** Starts a server that treats each client the same way once it has sent something, and returns its port. */
 export async function startAttacker(t: ExecutionContext, way: Way): Promise<number> {
   const { port } = await startRawServer(t, (socket) => void socket.once('data', () => way(socket)));
   return port;
@@ -90,9 +90,9 @@ export async function startAttacker(t: ExecutionContext, way: Way): Promise<numb
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok';
 
 /**
- * Checks a hostile target beside a well-behaved one, and asserts that the cost stays within the bounds. Each check has
- * a verdict in its time and throws nothing, memory stays, no turn of the event loop is long, and the well-behaved
- * target is up. Returns the first check of the hostile target.
+ * Checks a hostile target beside a well-behaved one, and asserts that the cost stays within the bounds. Each check must
+ * reach a verdict in time without throwing, memory must not grow, no turn of the event loop may be long, and the
+ * well-behaved target must be up. Returns the first check of the hostile target.
  */
 export async function withstand(
   t: ExecutionContext,

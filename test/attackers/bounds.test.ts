@@ -16,7 +16,7 @@ const WALKERS = { ...ACCOUNT_WALKERS, ...WATCHING_WALKERS, ...READING_WALKERS, .
 
 type Row = { bound: string; tables: string[]; cause: string; limit: string; files: string[] };
 
-/** The rows of the table in SECURITY.md. */
+/** Returns the rows of the table in SECURITY.md. */
 function readRows(): Row[] {
   const [, section = ''] = readFileSync(new URL('SECURITY.md', ROOT), 'utf8').split(/^## Limits$/m);
   const [table = ''] = section.split(/^## /m);
@@ -53,8 +53,7 @@ test('every table of the database is in one row', async (t) => {
 });
 
 for (const { bound } of ROWS) {
-  // What one account does must not be refused for another's sake either, but they share addresses and the budget of a
-  // process.
+  // Serial, because walkers share addresses and one process's budget, and must not be refused for another's requests.
   test.serial(`${bound}: the bound holds`, async (t) => {
     await createPartitions(t.context.api.database, Date.now());
     const walk = WALKERS[bound];

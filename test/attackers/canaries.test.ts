@@ -26,12 +26,12 @@ import { startEchoingServers, type EchoingServers } from './echoing-servers.ts';
 
 type Secrets = Map<string, string | Buffer>;
 
-/** Where secrets were looked for: texts by where they were. */
+/** Texts that are searched for secrets, by their source. */
 type ShownTexts = Map<string, string>;
 
 const BOARD_STATES = ['latest', 'active', 'waiting', 'delayed', 'completed', 'failed'];
 
-/** What every installation of these tests is given, and the secrets in it. */
+/** Returns the settings of every installation in these tests, and the secrets in them. */
 function settingsOf(servers: EchoingServers): {
   env: Record<string, string>;
   secrets: Secrets;
@@ -72,7 +72,7 @@ function settingsOf(servers: EchoingServers): {
   return { env, secrets, token, boardPassword };
 }
 
-/** Gives the first tenant a token that may only read, and an agent. */
+/** Gives the first tenant a read-only token and an agent. */
 async function furnish(databaseUrl: string): Promise<{ readerToken: string; agent: { id: string; token: string } }> {
   const database = openTestDatabase(databaseUrl, { poolSize: 1 });
   const newId = createIdSource();
@@ -106,15 +106,15 @@ async function furnish(databaseUrl: string): Promise<{ readerToken: string; agen
   return { readerToken, agent: { id: agent.id, token } };
 }
 
-/** All that the description says can be read with an API token. */
+/** Returns the paths of all reads that the description allows with an API token. */
 async function describedReads(): Promise<string[]> {
   const operations = listOperations((await readDescription()) as unknown as Document);
   return operations.filter(({ method, token }) => method === 'GET' && token === 'api').map(({ path }) => path);
 }
 
 /**
- * What the service shows while it runs: metrics, the board, the answers of a life, and what `ps`
- * shows.
+ * Collects the texts that the running service exposes: metrics, the board, the responses of a life, and the output of
+ * `ps`.
  */
 async function shownBy(
   t: ExecutionContext,
@@ -148,7 +148,7 @@ async function shownBy(
   return shownTexts;
 }
 
-/** Of every process of this machine, where the system shows them as files. */
+/** Returns the command lines of all processes on this machine; empty without /proc. */
 async function commandLines(): Promise<string> {
   const ids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   const texts = await Promise.all(
@@ -157,7 +157,7 @@ async function commandLines(): Promise<string> {
   return texts.join('\n');
 }
 
-/** What a start without a life before it says once, left out. */
+/** Returns the log without the credentials that only a first start prints. */
 function logOf(service: Service): string {
   return service.program
     .output()
@@ -174,7 +174,7 @@ async function filesIn(shownTexts: ShownTexts, directory: string): Promise<void>
   }
 }
 
-/** Every key of a Redis with all that it holds. */
+/** Returns every key of a Redis with its content. */
 async function readRedis(redis: Redis): Promise<string> {
   const readers: Record<string, (key: string) => Promise<unknown>> = {
     string: (key) => redis.get(key),
@@ -192,10 +192,10 @@ async function readRedis(redis: Redis): Promise<string> {
   return texts.join('\n');
 }
 
-/** What a client put into a path may come back to it in the answer, and to no other. */
+/** A secret from a request's path may appear in the response to that request, and nowhere else. */
 const isOwnWord = (name: string, where: string) => name === 'misplaced secret' && where.startsWith('an answer to GET');
 
-/** Fails for each secret that stands somewhere, unless it belongs there. */
+/** Fails for each secret found in a text where it does not belong. */
 function assertNowhere(
   t: ExecutionContext,
   {
@@ -213,7 +213,9 @@ function assertNowhere(
   t.deepEqual(found, []);
 }
 
-/** That the search finds what is there: at those who were sent secrets, and in the answers that show one. */
+/**
+ * Asserts that the search works: it finds secrets at the servers that received them, and in responses that show one.
+ */
 function assertSearchable(
   t: ExecutionContext,
   { secrets, servers, life }: { secrets: Secrets; servers: EchoingServers; life: Life },
@@ -351,7 +353,7 @@ test('no secret stands where it must not, whatever happens to an installation on
   });
 });
 
-/** Gives a Redis a password; what it holds is read with it as well. */
+/** Sets a password on a Redis; returns its URL with the password. */
 async function protect(t: ExecutionContext, { url }: OwnRedis, password: string): Promise<URL> {
   const client = new Redis(url);
   t.is(await client.config('SET', 'requirepass', password), 'OK');
@@ -368,7 +370,7 @@ test('no secret stands where it does not belong in an embedded installation, its
   const { readerToken } = await furnish(databaseUrl);
   const [, keyText = ''] = (await readFile(join(dataDir, 'secret-keys'), 'utf8')).trim().split(':');
 
-  // PostgreSQL's own log reports statements that fail.
+  // PostgreSQL logs the statements that fail.
   const fail = () =>
     withClient(
       databaseUrl,

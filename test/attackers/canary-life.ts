@@ -6,19 +6,16 @@ import type { EchoingServers } from './echoing-servers.ts';
 
 type Json = Record<string, unknown>;
 
-/** An answer of the API, headers and body as they came. */
+/** A response of the API, with headers and body unchanged. */
 export type Exchange = { request: string; status: number; text: string };
 
-/**
- * Everything that a life made known: answers by whom they were for, and the secrets that came into being in it, by
- * name.
- */
+/** All responses in a life by recipient, and the secrets that it created, by name. */
 export type Life = {
   secrets: Map<string, string>;
-  /** To tokens that may write; `once` are those that show a secret once. */
+  /** Responses to tokens with write access; `once` has those that show a secret once. */
   answers: Exchange[];
   once: Exchange[];
-  /** To a token that may only read. */
+  /** Responses to a read-only token. */
   toReader: Exchange[];
 };
 
@@ -27,9 +24,9 @@ export type LifeOptions = {
   token: string;
   readerToken: string;
   servers: EchoingServers;
-  /** Makes what the service stands on fail for a while, one after the other. */
+  /** Failures of the service's dependencies, which begin and end one after the other. */
   faults: readonly { begin: () => unknown; end: () => unknown }[];
-  /** What is to be read at the end, as paths of the API's description. */
+  /** Paths of the API's description that are read at the end. */
   readPaths: readonly string[];
   ownAgentId: string | null;
 };
@@ -37,19 +34,19 @@ export type LifeOptions = {
 const PATIENCE = { timeoutMs: 120_000 };
 const CHAT = 5_000_000_077;
 
-/** A secret that nothing else looks like; its letters survive every form that it is written in. */
+/** Returns a unique secret whose characters survive every encoding. */
 export function canary(name: string): string {
   return `cnry-${name}-${randomBytes(9).toString('hex')}`;
 }
 
-/** Leads an installation through all that secrets go through: made, changed, used, sent, refused, lost. */
+/** Leads an installation through every use of secrets: created, changed, used, sent, refused, lost. */
 export async function liveThrough(
   t: ExecutionContext,
   { url, token, readerToken, servers, faults, readPaths, ownAgentId }: LifeOptions,
 ): Promise<Life> {
   const life: Life = { secrets: new Map(), answers: [], once: [], toReader: [] };
   const fresh = (name: string, value = canary(name.replaceAll(' ', '-'))): string => {
-    // One that takes the place of another does not end the search for the other.
+    // A replaced secret is still searched for.
     life.secrets.set(life.secrets.has(name) ? `${name} ${life.secrets.size}` : name, value);
     return value;
   };
@@ -146,7 +143,7 @@ export async function liveThrough(
   const unused = await post('/v1/channels', { type: 'telegram', name: 'Later' }, life.once);
   fresh('unused connect code', new URL(String(unused['deep_link'])).searchParams.get('start') ?? '');
 
-  // Monitors of every kind that has secrets.
+  // Monitors of all types with secrets.
   const request = () => ({
     secretHeaders: { 'X-Key': fresh('secret header') },
     auth: { type: 'basic', username: fresh('user name'), password: fresh('password') },
@@ -271,7 +268,7 @@ type RequestOptions = { method?: string; body?: unknown; headers?: Record<string
 
 type Asking = { ask: (exchanges: Exchange[], path: string, request?: RequestOptions) => Promise<Json>; life: Life };
 
-/** Sends secrets where they do not belong: no refusal may say them back. */
+/** Sends secrets in the wrong fields: no refusal may repeat them. */
 async function refuseEverything({
   ask,
   life,
@@ -351,7 +348,7 @@ async function refuseEverything({
     await expectRefusal('/v1/channels', { method: 'POST', body: { type: 'webhook', name: 'Refused', url } });
   await expectRefusal(`/v1/channels/${webhookId}`, { method: 'PATCH', body: { url: `https://127.0.0.1/${secret}` } });
   await expectRefusal(`/v1/channels/${webhookId}`, { method: 'PATCH', body: { signing_secret: secret } });
-  // Where people put tokens when they have not read how. The answer may say it back, for it is theirs; nothing else may
+  // Places where users put tokens by mistake. The response may repeat the token to its owner, but no other text may
   // keep it.
   const misplaced = fresh('misplaced secret');
   for (const path of [
@@ -376,7 +373,7 @@ async function refuseEverything({
   }
 }
 
-/** Reads all that the description says can be read, as one who may write and as one who may not. */
+/** Reads everything that the description lists, with a token that can write and one that cannot. */
 async function readEverything({ ask, life, readPaths }: Asking & { readPaths: readonly string[] }): Promise<void> {
   const idsOf = async (path: string): Promise<string[]> => {
     const [list] = Object.values(await ask(life.answers, path));
@@ -392,7 +389,7 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
     const kind = path.split('/')[2] ?? '';
     const paths = path.includes('{id}') ? (ids[kind] ?? []).map((id) => path.replace('{id}', id)) : [path];
     for (const filledPath of paths) {
-      // Reads that show a secret to those who may write: a heartbeat's token, and the ping key.
+      // Some reads show a secret to tokens with write access: a heartbeat's token, and the ping key.
       const isHeartbeat = life.once.some(({ request }) => request === `GET ${filledPath.slice(0, 40)}`);
       await ask(isHeartbeat ? life.once : life.answers, filledPath);
       await ask(life.toReader, filledPath);
@@ -400,15 +397,15 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
   }
 }
 
-/** What Slack's app is known by, for the environment of a service beside these servers. */
+/** Client id of the Slack app, for the environment of a service beside these servers. */
 export const SLACK_APP = SLACK_CLIENT_ID;
 
-/** Adds what a stream tells until it ends, or the test does. */
+/** Collects a stream's data until the stream or the test ends. */
 async function listenOn(response: Response, answer: Exchange): Promise<void> {
   const decoder = new TextDecoder();
   try {
     for await (const chunk of response.body ?? []) answer.text += decoder.decode(chunk, { stream: true });
   } catch {
-    // The service went away, or the test is over.
+    // The service stopped, or the test is over.
   }
 }

@@ -1,10 +1,10 @@
-/** Finds secrets in a text, in any of the forms in which they leak; returns the names of those that are there. */
+/** Finds secrets in a text in every encoding in which they leak; returns their names. */
 export type Search = (text: string) => string[];
 
-/** Base64 of a text inside something longer depends on how many bytes stand before it. */
+/** Base64 of a text within a longer one depends on the number of preceding bytes, modulo 3. */
 const ALIGNMENTS = [0, 1, 2];
 
-/** Prepares the search for these secrets, by name. Secrets that encode bytes (32 random ones, say) come as buffers. */
+/** Prepares a search for these secrets by name. Binary secrets, such as 32 random bytes, are given as buffers. */
 export function searchFor(secrets: ReadonlyMap<string, string | Buffer>): Search {
   const sought = [...secrets].map(([name, secret]) => ({ name, forms: formsOf(secret) }));
   return (text) => {
@@ -19,7 +19,7 @@ export function searchFor(secrets: ReadonlyMap<string, string | Buffer>): Search
 }
 
 /**
- * Lists the forms in which a secret may appear in a text. These are the secret as it is, in URLs, in JSON (and in JSON
+ * Returns the forms in which a secret may appear in a text. These are the secret itself, in URLs, in JSON (and in JSON
  * within JSON), in hex, and in base64 of both alphabets.
  */
 function formsOf(secret: string | Buffer): { exact: string[]; anyCase: string[] } {
@@ -43,7 +43,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** The characters of the base64 that come from these bytes alone, behind the given number of others. */
+/** Returns the base64 characters that depend on these bytes alone, after the given number of other bytes. */
 function inBase64(bytes: Buffer, before: number): string {
   const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
   return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));

@@ -13,30 +13,31 @@ import { startMailServer, type MailServer } from '../helpers/smtp-server.ts';
 import { startTelegramServer, type TelegramServer } from '../helpers/telegram-server.ts';
 
 /**
- * Everything outside of the service. Whatever it is sent it says back: that is how secrets return to logs and tables.
+ * All servers outside of the service. They echo everything that they receive, because that is how secrets get into logs
+ * and tables.
  */
 export type EchoingServers = {
   /**
-   * An http site that answers with what it was asked; below `/redirect` it sends on to another host, with the secrets
-   * in the address.
+   * An http site that responds with the request that it received; `/redirect` redirects to another host, with the
+   * secrets in the URL.
    */
   site: { url: (path: string) => string; status: number };
-  /** The same behind an untrusted certificate. */
+  /** URL of the same site with an untrusted certificate. */
   untrustedUrl: string;
-  /** A tcp peer that says back every byte. */
+  /** A tcp peer that echoes every byte. */
   tcpTarget: string;
-  /** A receiver of webhooks that answers as it is set; `isHeld` = not at all. `events` are those that came. */
+  /** A webhook receiver that responds with `status`, or not at all while `isHeld`. `events` lists those received. */
   receiver: { url: string; status: number; isHeld: boolean; events: string[] };
   caFile: string;
   slack: SlackServer;
-  /** It needs a sign-in, and quotes the password where it refuses a message. */
+  /** A mail server that requires a sign-in, and quotes the password when it refuses a message. */
   mail: MailServer;
   telegram: TelegramServer;
-  /** All that arrived anywhere, headers and bodies, but not at Slack and Telegram. */
+  /** All received headers and bodies, except those at Slack and Telegram. */
   arrived: string[];
 };
 
-/** Starts it; gone with the test. */
+/** Starts the servers; they stop with the test. */
 export async function startEchoingServers(t: ExecutionContext): Promise<EchoingServers> {
   const authority = await TestAuthority.create();
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ca-'));

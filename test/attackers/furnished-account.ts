@@ -20,7 +20,7 @@ import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 import type { DescribedOperation } from '../helpers/described-operations.ts';
 import { until } from '../helpers/until.ts';
 
-/** What an account can have an id of. */
+/** Kinds of resources with an id in an account. */
 export type Kind =
   | 'monitor'
   | 'agent'
@@ -39,19 +39,19 @@ export type Kind =
   | 'bulk_change'
   | 'identity';
 
-/** An account that has something of every kind. */
+/** An account with a resource of every kind. */
 export type Furnished = {
   account: Account;
   agent: AgentCaller;
   person: Person;
   ids: Record<Kind, string[]>;
-  /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] };
+  /** Numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] };
 };
 
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
 const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
 
-/** Makes an account in which every text of a customer has `mark` in it: letters, digits and hyphens. */
+/** Creates an account in which every customer text contains `mark`: letters, digits and hyphens. */
 export async function furnishAccount(api: ApiServer, mark: string): Promise<Furnished> {
   const account = await api.account();
   const agent = await agentCaller(api, account, `agent ${mark}`);
@@ -107,7 +107,7 @@ async function addIdentity(api: ApiServer, { user }: Person, mark: string): Prom
   return id;
 }
 
-/** The credentials that a member sends with a request for an operation. */
+/** Returns the credentials that a member sends for an operation. */
 export function headersOf(
   { account, agent, person }: Furnished,
   token: DescribedOperation['token'],
@@ -117,7 +117,7 @@ export function headersOf(
     : { Authorization: `Bearer ${token === 'agent' ? agent.token : account.ownerToken}` };
 }
 
-/** One that its own agent watches too, one that waits for pings, and one that others can depend on. */
+/** Adds a monitor that the account's agent also checks, a heartbeat, and one that others can depend on. */
 async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string): Promise<string[]> {
   const bodies = [
     {
@@ -148,7 +148,7 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
   return ids;
 }
 
-/** A window in progress that comes again, so that each of its operations has something to do. */
+/** Adds a recurring window that is in progress, so that each of its operations takes effect. */
 async function addMaintenance(
   { owner }: Account,
   { monitor, mark }: { monitor: string; mark: string },
@@ -221,7 +221,7 @@ async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): 
   return id;
 }
 
-/** One that waits for its confirmation. */
+/** Adds an email channel that awaits its confirmation. */
 async function addEmailChannel(api: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
   const id = api.makeId('nch');
   await createChannel(api.database, {
@@ -264,7 +264,7 @@ async function addDelivery(
   return id;
 }
 
-/** One that has ended, as messages of drills name it. */
+/** Adds a drill that has ended; messages of drills name it. */
 async function addDrill(
   { database, makeId }: ApiServer,
   { tenantId }: Account,
@@ -333,7 +333,7 @@ async function addIncident(
   return { incident, note };
 }
 
-/** One that is done, of monitors that are gone since. */
+/** Adds a completed bulk change of monitors that have been deleted since. */
 async function addBulkChange(
   { database, makeId }: ApiServer,
   { tenantId }: Account,
@@ -353,7 +353,7 @@ async function addBulkChange(
   if (typeof change === 'string') throw new Error(change);
   await failOpenSteps(database, { change, status: 404, error: `error ${mark}` });
   await settleBulkChange(database, change, START_MS);
-  // Where the server took it up in between, it ends it once more.
+  // If the server has picked up the change meanwhile, it completes it again.
   await until(async () => {
     const { rows } = await database.pool.query(
       'SELECT FROM bulk_changes WHERE id = $1 AND (served_at = $2 OR notified_at > $2)',

@@ -26,7 +26,7 @@ test.before(async () => {
 });
 test.after.always(() => probing.child.disconnect());
 
-/** How long checks wait for what never comes, and for what comes as soon as the machine gets to it, in milliseconds. */
+/** Timeouts for checks without a response, and for those whose response only waits for the machine, in milliseconds. */
 const TIMEOUT_MS = 600;
 const AMPLE_MS = 20_000;
 const KIB = 1024;
@@ -103,7 +103,7 @@ test.serial('a flood of answers to other questions neither answers ours nor keep
   t.is(check.cause, 'timeout');
 });
 
-/** The question of a message, and its head with another number of answers. */
+/** Returns the question of a message, and its header with another number of answers. */
 function partsOf(message: Buffer, answers: number): [Buffer, Buffer] {
   const head = Buffer.from(message.subarray(0, 12));
   for (const [at, value] of [
@@ -119,7 +119,7 @@ function partsOf(message: Buffer, answers: number): [Buffer, Buffer] {
   return [head, message.subarray(12, end + 5)];
 }
 
-/** A record of the name asked for; `type` as its number. */
+/** Returns a record for the name in the question; `type` is numeric. */
 function record(type: number, data: Buffer): Buffer {
   const head = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 1, 0, 0]);
   head.writeUInt16BE(data.length, 10);

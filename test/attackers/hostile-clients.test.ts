@@ -12,25 +12,22 @@ withServiceUnderAttack(test, (started) => {
   service = started;
 });
 
-/** A well-behaved client is answered within this, whatever others do, in milliseconds. */
+/** Time limit for the response to a well-behaved client, whatever others do, in milliseconds. */
 const NEIGHBOUR_MS = 5000;
 
-/** The headers that a request needs to get past authentication. */
+/** Returns the headers that get a request past authentication. */
 const caller = () => `Host: localhost\r\nAuthorization: Bearer ${service.token}\r\n`;
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${caller()}${headers}\r\n`;
 const post = (path: string, headers: string, body = '') =>
   `POST ${path} HTTP/1.1\r\n${caller()}Content-Type: application/json\r\n${headers}\r\n\r\n${body}`;
 const send = (path: string, body: string) => post(path, `Content-Length: ${Buffer.byteLength(body)}`, body);
 
-/**
- * A body that no operation takes: a request that gets past the validator with it is answered with something other than
- * 400.
- */
+/** A body that no operation accepts: a request smuggled past the validator with it gets a response other than 400. */
 const BAD_BODY = '{"no_such_field":1}';
-/** A whole request within a request: an answer to it is an answer too many. */
+/** A complete request inside a request: any response to it is one too many. */
 const HIDDEN = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** The shape of every error (D-03), with its id in the header too. */
+/** Asserts the shape of every error (D-03), including its id in the header. */
 function isOurError(t: ExecutionContext, { status, head, body }: RawAnswer, what: string): void {
   t.true(status >= 400 && status < 500, `${what}: ${status} ${body}`);
   t.true(body.startsWith('{'), `${what}: ${body}`);
@@ -41,8 +38,8 @@ function isOurError(t: ExecutionContext, { status, head, body }: RawAnswer, what
 }
 
 /**
- * Asserts that another client is served in time by at least one of ten requests. On a busy machine a single request may
- * be slow for other reasons, but a client that is held up is slow each time.
+ * Asserts that at least one of ten requests of another client is served in time. On a busy machine a single request may
+ * be slow for other reasons, but a blocked client is slow every time.
  */
 async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
   const waitedMs: number[] = [];
@@ -55,8 +52,8 @@ async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
 }
 
 /**
- * Sends each of the texts on a connection of its own, all at once, and passes the answers to `holds`. Another client
- * must be served meanwhile.
+ * Sends each text over a separate connection, all at once, and passes the responses to `holds`. Another client must be
+ * served meanwhile.
  */
 async function attack(
   t: ExecutionContext,
@@ -172,7 +169,7 @@ test.serial('odd forms and methods get an error of ours', async (t) => {
   });
 });
 
-/** Other spellings of /v1/monitors, and paths that pose as it. */
+/** Other spellings of /v1/monitors, and paths that imitate it. */
 const PATHS = [
   '//v1/monitors',
   '/v1//monitors',
@@ -353,13 +350,10 @@ test.serial('a byte-order mark, a key twice and the name of a prototype among he
   await neighbourIsAnswered(t);
 });
 
-/**
- * How many connect at a time: beyond what a busy service accepts in time, the system may lose connections and tell
- * neither side.
- */
+/** Concurrent new connections: the system may silently lose those beyond what a busy service accepts in time. */
 const AT_A_TIME = 200;
 
-/** Opens connections of hostile clients, all at once; `cut` are those that the service has closed. */
+/** Opens connections of hostile clients, all at once; `cut` returns the number that the service has closed. */
 async function openMany(count: number, begin: string): Promise<{ cut: () => number; end: () => void }> {
   let cut = 0;
   const { port } = new URL(service.url);
@@ -386,14 +380,17 @@ async function openMany(count: number, begin: string): Promise<{ cut: () => numb
   };
 }
 
-/** Waits for the answer to one more client. Connections are accepted in order, so all before it have been by then. */
+/**
+ * Waits for the response to one more client. Connections are accepted in order, so all earlier ones are accepted by
+ * then.
+ */
 async function neighbourGetsAnswer(): Promise<void> {
   const neighbour = service.open();
   neighbour.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   await once(neighbour.resume(), 'close');
 }
 
-/** A busy machine may need more than the one second that a look at the database has. */
+/** Waits until the service is ready; a busy machine may need more than the one second that a database check has. */
 function isReady(): Promise<true> {
   return until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
 }
@@ -444,7 +441,7 @@ test.serial('a client that requests large answers and reads none of them gets on
   await neighbourIsAnswered(t);
   await new Promise((resolve) => void unread.once('close', resolve).resume());
   const { length } = await (await fetch(`${service.url}/openapi.json`)).text();
-  // What stood in the buffers of the system counts as sent.
+  // Bytes in system buffers count as sent.
   t.true(unread.bytesRead < 17 * (length + 2000), `${unread.bytesRead} bytes came`);
 });
 
@@ -518,15 +515,15 @@ test.serial(
 
 const FAULT = /request\.failed|uncaught|"level":"fatal"/;
 
-/** What `pg` says where it has no connection in time; the request was answered 503. */
+/** Errors of `pg` when it gets no connection in time; the request was answered 503. */
 const NO_CONNECTION = new Set([
   'timeout exceeded when trying to connect',
   'Connection terminated due to connection timeout',
 ]);
 
 /**
- * A line of the log that tells of a fault. On a machine that many tests share, some requests get no connection to
- * PostgreSQL in time: that hostile clients take none from others is shown by the neighbours above.
+ * Reports whether a log line describes a fault. On a machine shared by many tests, some requests get no connection to
+ * PostgreSQL in time. The neighbors above prove that hostile clients take none from others.
  */
 function tellsOfFault(line: string): boolean {
   if (!FAULT.test(line)) return false;

@@ -1,7 +1,4 @@
-/**
- * Texts that mean something to a careless reader: a database, a log, a page, a chat, a spreadsheet,
- * a terminal.
- */
+/** Texts with a special meaning to careless readers: a database, a log, a page, a chat, a spreadsheet, a terminal. */
 export const HOSTILE_TEXTS: readonly string[] = [
   "'; DROP TABLE monitors; --",
   "\\'; SELECT pg_sleep(5); --",
@@ -14,7 +11,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   'a\0b',
   'half \uD800 a pair',
   '\u202Egnp.exe\u2066',
-  // Names are trimmed (D-68), and these are blanks at an end.
+  // Names are trimmed (D-68), and these characters are whitespace if at an end.
   'line\u2028separator\u2029end',
   '</title></script><script>alert(1)</script><img src=x onerror=alert(2)>',
   '" onmouseover="alert(1)',

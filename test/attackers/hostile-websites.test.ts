@@ -21,14 +21,14 @@ test.before(async () => {
 });
 test.after.always(() => probing.child.disconnect());
 
-/** How long checks wait for what never comes, and for what comes as soon as the machine gets to it, in milliseconds. */
+/** Timeouts for checks without a response, and for those whose response only waits for the machine, in milliseconds. */
 const TIMEOUT_MS = 600;
 const AMPLE_MS = 20_000;
 const MIB = 1024 * 1024;
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** Makes an answer with this body, optionally in a content coding. */
+/** Returns a response with this body, optionally with a content coding. */
 function page(body: string | Buffer, coding = 'identity'): Way {
   const bytes = Buffer.from(body as string);
   return sayAll(
@@ -40,8 +40,8 @@ function page(body: string | Buffer, coding = 'identity'): Way {
 }
 
 /**
- * How a website treats its visitors, and the cause that a check finds; null = the check is up. There are several causes
- * where the machine's speed decides whether the budget of judging is used up first.
+ * Behavior of a website, and the cause that a check finds; null = the check is up. There are several causes where the
+ * machine's speed decides whether the budget for judging runs out first.
  */
 type Attack = {
   way: Way;
@@ -161,7 +161,7 @@ const BOMBS: Record<string, Attack> = {
 };
 
 /**
- * How much the judging thread may hold, in megabytes. Reading one such body takes some 65, and the last one's may not
+ * Memory limit of the judging thread, in megabytes. Reading one such body takes some 65, and the previous one may not
  * have been collected yet.
  */
 const JUDGING_MB = 96;
@@ -179,11 +179,11 @@ const asserts = (...assertions: Assertion[]): Partial<CheckTarget> => ({
 });
 const fifty = (make: (index: number) => Assertion) => asserts(...Array.from({ length: 50 }, (_, index) => make(index)));
 
-/** The text that makes a search in a body of a million times `a` cost most. */
+/** Pattern whose search in a body of a million `a` is the most expensive. */
 const BARELY_NOT = `${'a'.repeat(1300)}b${'a'.repeat(1250)}`;
 const LETTERS = 'äöü漢字'.repeat(80_000);
 
-/** Deeper than any function can call itself, and parsed in a tenth of the budget. */
+/** Deeper than the call stack allows, yet parsed in a tenth of the budget. */
 const DEEP = 30_000;
 
 const BODIES: Record<string, Attack> = {
@@ -207,7 +207,7 @@ const BODIES: Record<string, Attack> = {
     cause: 'assert_text_body_matches',
     target: asserts(text('(?:a?){100}a{100}b')),
   },
-  // A slow machine may use up the budget with it, and the next ones are to exceed it.
+  // A slow machine may use up the budget with this pattern; the following ones must exceed it.
   'a pattern with a thousand states': {
     way: page('ab'.repeat(MIB / 4)),
     cause: ['assert_text_body_matches', null],

@@ -11,10 +11,10 @@ import { HOSTILE_TEXTS } from './hostile-texts.ts';
 
 const BOARD_PASSWORD = randomBytes(12).toString('base64url');
 
-/** What a line of an answer's head can carry, as the bytes that it is sent in. */
+/** Returns the part of a text that fits into a header line, as the bytes that are sent. */
 const inOneLine = (text: string): string => Buffer.from(text.replaceAll(/[\0\r\n]/g, '')).toString('latin1');
 
-/** A site of which everything that can be is hostile: the words of its status line, its headers, its body. */
+/** Starts a site where every possible part is hostile: the status text, the headers, the body. */
 async function startTarget(t: ExecutionContext): Promise<number> {
   let turn = 0;
   const { port } = await startRawServer(t, (socket) => {
@@ -32,7 +32,7 @@ async function startTarget(t: ExecutionContext): Promise<number> {
   return port;
 }
 
-/** Makes a monitor, named so and with such an address, for each text that may be a name. */
+/** Creates a monitor for each text that may be a name, with the text in its name and its URL. */
 async function watchAll({ call }: Service, port: number): Promise<string[]> {
   const names: string[] = [];
   for (const name of HOSTILE_TEXTS.filter((text) => text.isWellFormed() && !text.includes('\0'))) {
@@ -48,7 +48,7 @@ async function watchAll({ call }: Service, port: number): Promise<string[]> {
   return names;
 }
 
-/** Opens the queues of checks as an operator sees them; gives back what a hostile name could have brought about. */
+/** Opens the queues of checks as an operator sees them; returns signs that a hostile name took effect. */
 async function openBoard(t: ExecutionContext, { url }: Service, names: readonly string[]): Promise<string[]> {
   const { page, complaints } = await openPage(t, await startBrowser(t), { url });
   const dialogs: string[] = [];
@@ -68,7 +68,7 @@ async function openBoard(t: ExecutionContext, { url }: Service, names: readonly 
     `[...document.querySelectorAll('img[src="x"], script:not([src], [type="application/json"]), [onmouseover], ` +
       `a[href^="tg:"], a[href^="javascript:"]')].map((each) => each.outerHTML)`,
   )) as string[];
-  // The board's own page asks for letters of another host, which its policy refuses.
+  // The board's page requests fonts from another host, which its policy blocks.
   return [...dialogs, ...made, ...complaints.filter((complaint) => !complaint.includes('https://fonts.'))];
 }
 

@@ -13,14 +13,14 @@ import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 
 type Test = ExecutionContext<OpenIdContext>;
 
-// Before the tests: ava runs those that are there once this file waits for something.
+// The key is created first: once this file awaits, ava runs the tests that are registered by then.
 const foreign = await generateKeyPair('RS256');
 
-// What the provider answers is changed for all at once.
+// Serial, because changes to the provider's responses affect all tests.
 const { serial: test } = anyTest as TestFn<OpenIdContext>;
 const provider = await withOpenId(anyTest as TestFn<OpenIdContext>);
 
-/** An account whose domain is provisioned, by a process of its own. */
+/** Creates an account whose domain is provisioned, on a separate process. */
 async function provisioned({ context: { api } }: Test, different: Parameters<typeof openIdOf>[1] = {}) {
   const { tenantId } = await api.account();
   const provisionDomains = [{ domain: 'example.com', tenantId }];
@@ -33,7 +33,7 @@ async function membersOf({ context: { api } }: Test, tenantId: string): Promise<
   return rows;
 }
 
-/** Asserts that a visit ended on a page of that title, and not in a session. */
+/** Asserts that a sign-in ended on an error page with this title, and without a session. */
 async function isRefused(t: Test, [browser, page]: readonly [Browser, Page], title: RegExp): Promise<void> {
   t.true(page.status >= 400 && page.status < 600, `${page.status}`);
   t.is(page.location, null);
@@ -48,7 +48,7 @@ test('the end of one person’s sign-in signs nobody else in, whether or not the
   await victim.begin();
   for (const browser of [victim, idle])
     await isRefused(t, [browser, await browser.open(attackersEnd)], /was not started here/);
-  // With a state of one's own and the code of another's sign-in the verifier does not fit.
+  // With the user's own state and the code of another sign-in, the verifier does not match.
   const [own, others] = [
     new URL(await provider.signIn(await victim.begin(), addProviderUser(provider))),
     new URL(attackersEnd),
@@ -79,7 +79,7 @@ test('an end works once: not for a second time, not for a copy of the browser, n
   const before = new Map(browser.cookies);
   const copies = Array.from({ length: 3 }, () => new Browser(url, browser.cookies));
   const pages = await Promise.all([browser, ...copies].map((one) => one.open(end)));
-  // A provider that gets a code twice takes back what it gave for it, so that it may be none of them.
+  // A provider that receives a code twice revokes its tokens, so possibly none of them succeeds.
   t.true(pages.filter(({ status }) => status === 303).length <= 1);
   const late = new Browser(url, before);
   await isRefused(t, [late, await late.open(end)], /was not started here|was already used/);
@@ -282,7 +282,7 @@ test('the role claim gives what the rules say of its values; a value called like
     return ((await browser.session()).json['user'] as { role: string }).role;
   };
   t.is(await roleAfter({}), 'owner');
-  // The last owner stays one.
+  // The last owner keeps the role.
   t.is(await roleAfter({ groups: 'developers' }), 'owner');
   await addPerson(t.context.api, tenantId, { role: 'owner' });
   t.is(await roleAfter({ groups: 'developers' }), 'editor');
@@ -360,7 +360,7 @@ test('another site’s page begins no sign-in, and links no identity to a person
   const begun = await own.call('POST', '/user/identities', { password: PASSWORD }, csrf);
   const end = await provider.signIn(String(begun.json['url']), addProviderUser(provider));
   t.regex((await theirs.open(end)).html, /was not started here/);
-  // The attacker's cookie of the visit, planted beside the victim's session.
+  // The attacker's sign-in cookie, planted beside the victim's session.
   theirs.cookies.set('spotcheck-open-id', own.cookies.get('spotcheck-open-id') ?? '');
   t.regex((await theirs.open(end)).html, /Nothing was linked/);
   const { rows } = await api.database.pool.query('SELECT 1 FROM open_id_identities WHERE user_id IN ($1, $2)', [

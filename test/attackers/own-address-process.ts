@@ -4,10 +4,12 @@ import { createHttpProbe } from '../../probes/http.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
-/** What came of contacting a machine's own public address, and how many connections something on it saw. */
+/**
+ * Results of contacting a machine's own public address, and the number of connections that a listener on it accepted.
+ */
 export type OwnAddressReport = { http: string | null; tcp: string | null; connections: number };
 
-// Stands on a machine of its own, so to speak: its network has nothing but this address, on which something listens.
+// Runs in a separate network namespace that has only this address, on which a server listens.
 const [address = ''] = process.argv.slice(2);
 let connections = 0;
 const server = createServer((socket) => {

@@ -32,7 +32,7 @@ test.after.always(async () => {
   whois.close();
 });
 
-/** The error of the guard, or the earlier one that there is no such host. */
+/** Matches the guard's error, or the earlier one that there is no such host. */
 const REFUSED = new RegExp(
   'blocked|no public address|unsupported|no longer in the catalog|no URL|must be|must not contain|No registry is ' +
     'known|does not resolve|nxdomain',
@@ -80,12 +80,12 @@ for (const way of WAYS.filter((one) => one !== 'dns' && one !== 'whois' && one !
   );
 }
 
-/** A public address that a network of our own has for as long as a test lasts: nothing else is in that network. */
+/** Public address of a temporary network namespace that contains nothing else. */
 const PUBLIC_ADDRESS = '1.2.3.4';
 const SET_UP = `ip link set lo up && ip address add ${PUBLIC_ADDRESS}/32 dev lo`;
 const ENTER = ['unshare', '--net', '--map-root-user', 'sh', '-c'] as const;
 
-// Not every machine lets its users make networks; the guard's own test looks at the addresses that this machine has.
+// Not every machine lets its users create networks; the guard's own test covers the addresses of this machine.
 if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
   test.serial('what listens on a public address of the machine itself is not contacted', async (t) => {
     const command = `${SET_UP} && exec '${process.execPath}' test/attackers/own-address-process.ts ${PUBLIC_ADDRESS}`;
@@ -96,13 +96,12 @@ if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
   });
 }
 
-// What is refused above would have been a connection: each of these forms leads to the watchman where nothing guards
-// it.
+// Proves that the refusals above prevent connections: without the guard each of these forms reaches the watchman.
 for (const way of ['http', 'tcp', 'udp', 'dns', 'vendor', 'webhook', 'rdap', 'whois'] as const) {
   test.serial(`without the guard each way to write this machine is contacted as ${way}`, async (t) => {
     for (const form of ['127.0.0.1', '127.1', '0x7f000001', '１２７.０.０.１', 'LocalHost.']) {
       const before = watchman.connections();
-      // A machine that is held up past a deadline asks again.
+      // A machine that was delayed past a deadline tries again.
       const isContacted = async () => {
         await unguarded.toHosts[way](form, watchman.port);
         return watchman.connections() > before;

@@ -5,12 +5,10 @@ import net, { type AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { NAMES } from './address-forms.ts';
 
-/**
- * A server on every address of this machine, over tcp and udp on one port, that counts its clients and answers none.
- */
+/** A server on every address of this machine, over tcp and udp on one port. Counts its clients and never responds. */
 export type Watchman = { port: number; connections: () => number; close: () => void };
 
-/** Starts the watchman. Where the machine has no IPv6 it listens on all addresses of IPv4. */
+/** Starts the watchman. On a machine without IPv6 it listens on all IPv4 addresses. */
 export async function startWatchman(): Promise<Watchman> {
   let connections = 0;
   const host = (await hasIpv6()) ? '::' : '0.0.0.0';
@@ -47,18 +45,17 @@ async function hasIpv6(): Promise<boolean> {
 }
 
 /**
- * The names that the resolver of this process was asked for, in order, and its answers by name. The first list of
- * addresses answers the first question, the last one all that follow.
+ * Names looked up by this process in order, and the answers by name. The first list of addresses answers the first
+ * lookup, the last one all later lookups.
  */
 export type Resolver = { lookedUp: string[]; answers: Map<string, string[][]>; restore: () => void };
 
-/** Numbers that the system's resolver reads as addresses, without a query. */
+/** Numbers that the system's resolver parses as addresses, without a query. */
 const NUMERIC = /^[\da-fx.]+$/i;
 
 /**
- * Replaces the system's resolver, through which a stranger's zone speaks. The names of the table and those that a test
- * adds resolve as they say; other names do not resolve. None of our own parts is replaced, and nothing leaves the
- * machine.
+ * Replaces the system's resolver, so that it answers like an attacker's DNS zone. The names of the table and those that
+ * a test adds resolve as listed, all others do not. No other part is replaced, and nothing leaves the machine.
  */
 export function takeOverResolver(): Resolver {
   const original = dns.lookup;
@@ -71,7 +68,7 @@ export function takeOverResolver(): Resolver {
     options: dns.LookupOptions,
     callback: (error: Error | null, addresses: dns.LookupAddress[] | string, family?: number) => void,
   ): void => {
-    // As the system's resolver does.
+    // The system's resolver does the same.
     const ascii = domainToASCII(name);
     if (NUMERIC.test(ascii)) return original(name, options, callback as never);
     lookedUp.push(name);

@@ -28,14 +28,14 @@ test.after.always(async () => {
   watchman.close();
 });
 
-/** What follows redirects, and the path at the public host at which each asks first. */
+/** Components that follow redirects, and the path that each requests first from the public host. */
 const FOLLOWERS = { http: '/', vendor: '/api/v2/summary.json', rdap: '/domain/shop.example' } as const;
 const STATUSES = [301, 302, 303, 307, 308] as const;
 
 for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOWERS, string][]) {
   const locations = (port: number) => [
     ...[...LOOPBACK, ...ELSEWHERE, ...Object.keys(NAMES)].map((host) => `http://${host}:${port}/`),
-    // One with a scheme and no slashes is a path of the public host.
+    // A URL with a scheme but no slashes is a path of the public host.
     ...DISGUISED_URLS.map((make) => make(port).replaceAll(/\s/g, '')).filter((url) => !url.startsWith('http:1')),
     `//127.0.0.1:${port}/`,
     `https://127.0.0.1:${port}/`,

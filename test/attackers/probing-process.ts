@@ -11,10 +11,10 @@ import { Judge } from '../../probes/judging/judge.ts';
 import { openAgentProbe } from '../../probes/probe.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
 
-/** Checks to run at once, and the registries that domains are looked up at. */
+/** Checks to run at once, and the servers for domain lookups; `rdapBase` is null without RDAP. */
 export type ProbingOrder = { targets: CheckTarget[]; whois: { host: string; port: number }; rdapBase: string | null };
 
-/** The outcome of one check; `failure` is what it threw, which it must not. */
+/** Result of one check; `failure` is the error that it threw, which must be null. */
 export type ProbedCheck = {
   verdict: Vote | null;
   cause: string | null;
@@ -24,12 +24,12 @@ export type ProbedCheck = {
 };
 
 /**
- * The outcomes of an order's checks, and what the checks cost the process. `longestHoldMs` is the most processor time
- * between two turns of the event loop.
+ * Results of an order's checks, and their cost to the process. `longestHoldMs` is the most CPU time between two turns
+ * of the event loop.
  */
 export type ProbingReport = { checks: ProbedCheck[]; grownMb: number; longestHoldMs: number };
 
-/** How often memory and processor time are sampled, in milliseconds. */
+/** Sampling interval of memory and CPU time, in milliseconds. */
 const SAMPLE_EVERY_MS = 5;
 const MB = 1024 * 1024;
 
@@ -38,7 +38,7 @@ const SERVICE_TYPES = new Set(['dns', 'domain', 'vendor']);
 const agentProbe = openAgentProbe({ allowPrivateNetwork: true });
 const judge = new Judge();
 
-/** What is known of pages and domains lasts for one order. */
+/** Opens the probes; their caches of pages and domains last for one order. */
 function openProbes({ whois, rdapBase }: ProbingOrder) {
   const pages = new Map<string, VendorDocumentRecord>();
   const store: VendorDocumentStore = {
@@ -80,7 +80,7 @@ async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>):
   }
 }
 
-/** The processor time of this thread alone, in milliseconds: what others on the machine take does not count. */
+/** Returns the CPU time of this thread alone, in milliseconds, so that other load does not count. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -100,7 +100,7 @@ async function run(order: ProbingOrder): Promise<ProbingReport> {
   };
   const timer = setInterval(takeSample, SAMPLE_EVERY_MS);
   const probe = openProbes(order);
-  // Each as another account's: of one account the memory for bodies has room for few that hold much.
+  // Each check runs for a different account: one account's body memory holds few large bodies.
   const checks = await Promise.all(
     order.targets.map((target, index) => holdingBodies(`ten_${index}`, () => check(target, probe))),
   );

@@ -4,7 +4,7 @@ import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 import { connectInProcess } from '../helpers/in-process.ts';
 
 const PUBLIC_URL = 'https://status.example';
-/** One proxy on the way to the service, one on the machine. */
+/** A load balancer in front of the service, and a proxy on the same machine. */
 const [BALANCER, LOCAL] = ['10.0.3.7', '127.0.0.1'];
 const [STRANGER, COLLEAGUE] = ['203.0.113.9', '198.51.100.7'];
 
@@ -32,7 +32,7 @@ type Sent = {
 // oxlint-disable-next-line max-params -- a call reads like the request that it sends
 type Send = (method: string, path: string, headers: Record<string, string>, body?: object) => Promise<Sent>;
 
-/** Requests whose connection comes from an address. */
+/** Returns a function that sends requests over a connection from this address. */
 function callerAt(t: ExecutionContext<{ api: ApiServer }>, address: string): Send {
   const { send, close } = connectInProcess(t.context.api.server, address);
   t.teardown(close);
@@ -58,7 +58,7 @@ async function newPerson(api: ApiServer): Promise<Person> {
   return await addPerson(api, (await api.account()).tenantId);
 }
 
-/** How many wrong passwords are counted, by address. */
+/** Returns the number of counted wrong passwords by address. */
 async function countedFor({ database }: ApiServer): Promise<Record<string, number>> {
   const { rows } = await database.pool.query<{ key: string; points: number }>(
     `SELECT key, points FROM rate_limits WHERE key LIKE 'spotcheck-sign-in-address:%' AND points > 0`,

@@ -11,13 +11,13 @@ let resolver: Resolver;
 let whois: WhoisRoot;
 let ways: WaysIn;
 
-/**
- * Addresses that the guard lets through and that are unassigned: of the part of IPv6 that is handed out, but not this
- * piece of it.
- */
+/** Unassigned addresses that the guard allows: they are in the allocated part of IPv6, but no one has this piece. */
 const NOWHERE = '2fff::1';
 const NOWHERE_ELSE = '2fff::2';
-/** Nobody answers at those; a busy machine has to get as far as that within it, in milliseconds. */
+/**
+ * Time limit for connecting to those addresses, which never respond; on a busy machine the attempt must start within
+ * it. In milliseconds.
+ */
 const TIMEOUT_MS = 500;
 
 test.before(async () => {
@@ -35,7 +35,7 @@ test.after.always(async () => {
   whois.close();
 });
 
-/** The addresses that tcp connections are tried at meanwhile, but for that of the WHOIS root. */
+/** Returns the addresses of tcp connection attempts during `work`, except to the WHOIS root. */
 async function attempts(work: () => Promise<unknown>): Promise<string[]> {
   const tried: string[] = [];
   const follow = (message: unknown) => {
@@ -99,8 +99,8 @@ for (const way of OVER_TCP) {
   });
 }
 
-// A page is read for all its callers, and goes on being read when one of them has waited long enough: no second lookup
-// begins meanwhile.
+// A vendor page is read for all its callers, and the read continues after one of them times out: no second lookup
+// starts meanwhile.
 for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
   test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {
     const name = `turned-${way}.example`;
@@ -109,7 +109,7 @@ for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
     const tried = await attempts(async () => {
       await ways.toHosts[way](name, watchman.port);
       let said = NOTHING_YET;
-      // On a busy machine the patience of a lookup can end before the WHOIS root has answered.
+      // On a busy machine a lookup may time out before the WHOIS root has answered.
       for (let polls = 0; said === NOTHING_YET && polls < 20; polls += 1)
         said = await ways.toHosts[way](name, watchman.port);
       t.regex(said, /blocked|no public address/);

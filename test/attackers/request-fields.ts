@@ -5,7 +5,9 @@ import {
   type Document,
 } from '../helpers/described-operations.ts';
 
-/** Where in a request a value stands: a parameter's name, or the way through the body, 0 being any item of a list. */
+/**
+ * Position of a value in a request: a parameter's name, or the path through the body, where 0 is any item of a list.
+ */
 export type RequestField = {
   operation: DescribedOperation;
   in: 'path' | 'query' | 'body';
@@ -13,10 +15,10 @@ export type RequestField = {
   schema: DescribedSchema;
 };
 
-/** What one request is sent as. */
+/** Method, path and body of a request. */
 export type BuiltRequest = { method: string; path: string; body: unknown };
 
-/** Every field of an operation's request that takes a text: those of ids have `x-id` in their schema. */
+/** Returns every text field in an operation's request; id fields have `x-id` in their schema. */
 export function listTextFields(document: Document, operation: DescribedOperation): RequestField[] {
   const parameters = operation.parameters.flatMap(({ name, in: where, schema }): RequestField[] =>
     where === 'header' ? [] : [{ operation, in: where, way: [name], schema }],
@@ -36,8 +38,8 @@ export function listTextFields(document: Document, operation: DescribedOperation
 }
 
 /**
- * The request of an operation with a value at one field. Ids in the path that it is not about come from `idOf`, the
- * rest of the body is the description's example.
+ * Builds the request of an operation with a value in one field. `idOf` supplies the other ids in the path, and the
+ * description's example the rest of the body.
  */
 export function buildRequest(
   { operation, in: where, way }: Pick<RequestField, 'operation' | 'in' | 'way'>,
@@ -62,7 +64,7 @@ export function buildRequest(
   };
 }
 
-/** Texts at the ends of a body; lists and maps stand for one entry each. */
+/** Returns the text fields in a body; lists and maps count as one entry each. */
 function listLeaves(
   document: Document,
   schema: DescribedSchema,
@@ -78,7 +80,7 @@ function listLeaves(
   return inner.flatMap(({ step, value }) => listLeaves(document, resolveIn(document, value), [...way, step]));
 }
 
-/** What an item needs beside the field that is set. */
+/** Fields that an item requires besides the tested one. */
 const BESIDE: Readonly<Record<string, object>> = { depends_on: { mode: 'hold' } };
 
 function setField(into: unknown, [step, ...rest]: readonly (string | number)[], value: string): unknown {
@@ -90,8 +92,8 @@ function setField(into: unknown, [step, ...rest]: readonly (string | number)[], 
 }
 
 /**
- * Results of an example are of now: old ones are dropped before their agent is looked up. What lasts until a moment
- * lasts for an hour.
+ * Updates the times of an example. Results become current, because old ones are discarded before their agent is looked
+ * up; `until` becomes an hour from now.
  */
 function freshen(example: unknown): unknown {
   if (typeof example !== 'object' || example === null) return example;

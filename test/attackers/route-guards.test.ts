@@ -25,14 +25,14 @@ type Caller = {
   token: 'api' | 'agent' | 'session';
   status: 401 | 403;
   writesOnly?: true;
-  /** The operation that does admit it. */
+  /** The one operation that admits the caller. */
   except?: string;
 };
 
 const bearing = (bearer: string | null): Record<string, string> =>
   bearer === null ? {} : { Authorization: `Bearer ${bearer}` };
 
-/** Every caller that is not admitted. */
+/** Returns every kind of caller that is not admitted. */
 async function listStrangers(api: ApiServer): Promise<Caller[]> {
   const account = await api.account();
   const [agent, revoked, deleted] = [
@@ -108,7 +108,7 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
   ];
 }
 
-/** People who are not signed in any more, may not do it, or whose request may be another page's. */
+/** Returns users who are signed out, lack the permission, or whose request may come from another site. */
 async function listPeople(api: ApiServer, tenantId: string): Promise<Caller[]> {
   const [owner, viewer, gone, idle, old] = [
     await addPerson(api, tenantId),
@@ -157,7 +157,7 @@ async function listPeople(api: ApiServer, tenantId: string): Promise<Caller[]> {
   ];
 }
 
-/** The example of an operation, asked for things that are there. */
+/** Returns the example of an operation with ids of existing resources. */
 function exampleOf(
   { method, path, parameters, body }: DescribedOperation,
   ids: Partial<Record<string, string[]>>,
@@ -190,7 +190,7 @@ test.serial(
     const before = await listRows(api);
     let refused = 0;
     for (const operation of (await listDescribed()).filter(({ token }) => token !== null)) {
-      // All of them call from one address, which is limited in requests a minute.
+      // All requests come from one address, whose requests per minute are limited.
       await api.database.pool.query('DELETE FROM rate_limits');
       const refusedHere = strangers.filter(({ token, except }) => token === operation.token && except !== operation.id);
       for (const { what, headers, status, writesOnly } of refusedHere) {
@@ -221,10 +221,10 @@ test.serial('a method that is not described for a path does nothing: 405 that na
   const before = await listRows(api);
   for (const [path, operations] of Map.groupBy(await listDescribed(), (operation) => operation.path)) {
     const [first] = operations;
-    // A path of another one's form, such as an exit status of the name of a signal, is that one's.
+    // Ping paths match each other's patterns: an exit status also fits the name of a signal.
     const described = new Set(operations.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
     if (first === undefined || path.startsWith('/ping/')) continue;
-    // There are more of them than an account may send in a minute.
+    // There are more requests than an account may send in a minute.
     await api.database.pool.query('DELETE FROM rate_limits');
     for (const method of METHODS.filter((candidate) => !described.has(candidate))) {
       const answer = await send(
@@ -248,7 +248,7 @@ function isRefusal({ status, headers }: InProcessAnswer, described: ReadonlySet<
   return status === 404 || (status === 405 && [...described].some((method) => headers.allow?.includes(method)));
 }
 
-/** Ways to write a path that might lead past the route guard. */
+/** Spellings of a path that might bypass the route guard. */
 const DETOURS = [
   '//v1/monitors',
   '/v1//monitors',

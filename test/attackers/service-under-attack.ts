@@ -5,22 +5,20 @@ import { createTestDatabase } from '../helpers/database.ts';
 import { createHarness } from '../helpers/harness.ts';
 import { startService, type Service } from '../helpers/running-service.ts';
 
-/** The whole service as `npm start` runs it, over a database of its own, with the guard on. */
+/** The whole service as run by `npm start`, on a separate database, with the guard enabled. */
 export type ServiceUnderAttack = Service & {
-  /** Sends bytes as they are, and gives what comes back until the server hangs up or has been silent for a while. */
+  /** Sends raw bytes, and returns the responses until the server closes the connection or stays silent for a while. */
   talk: (sent: string | Buffer) => Promise<Talk>;
-  /** Opens a connection that its caller sees to. */
+  /** Opens a connection that the caller manages. */
   open: () => Socket;
 };
 
-/** What came back over one connection: its answers, one after the other, and whether the server closed it. */
+/** Responses over one connection in order, and whether the server closed it. */
 export type Talk = { answers: RawAnswer[]; rest: string; isClosed: boolean };
 
 export type RawAnswer = { status: number; head: string; body: string };
 
-/**
- * How long the first answer may take, and after how long without a byte no further one is expected, in milliseconds.
- */
+/** Time limit for the first response, and silence after which no further one is expected, in milliseconds. */
 const ANSWER_MS = 20_000;
 const SILENCE_MS = 300;
 
@@ -61,7 +59,7 @@ async function talk(socket: Socket, sent: string | Buffer): Promise<Talk> {
   return { ...readAnswers(Buffer.concat(pieces).toString('latin1')), isClosed };
 }
 
-/** Takes answers apart by their Content-Length, which all of ours have. */
+/** Splits responses by their Content-Length, which every response of the service has. */
 function readAnswers(text: string): { answers: RawAnswer[]; rest: string } {
   const answers: RawAnswer[] = [];
   let rest = text;

@@ -16,7 +16,7 @@ import { listRows } from './stored-rows.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const logLines: string[] = [];
-/** The clock stands still: a code must not run out between two requests. */
+/** Fixed time: a code must not expire between two requests. */
 const NOW_MS = Date.now();
 const STEP = Math.floor(NOW_MS / 30_000);
 withApiServer(test, {
@@ -24,7 +24,7 @@ withApiServer(test, {
   logger: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
 });
 
-// All of them come from 127.0.0.1, whose failures would add up.
+// All requests come from 127.0.0.1, whose failures would add up.
 test.beforeEach(async (t) => {
   await t.context.api.database.pool.query('DELETE FROM rate_limits');
 });
@@ -41,7 +41,7 @@ async function signIn(
   return await send(`${url}/v1/session`, { method: 'POST', body, headers });
 }
 
-/** What a page sends after a sign-in. */
+/** Returns a call with the headers that a page sends after a sign-in. */
 function pageOf(api: ApiServer, answer: Answer): ReturnType<typeof callWith> {
   return callWith(api, { Cookie: cookieOf(answer) ?? '', 'X-CSRF-Token': String(answer.json['csrf_token']) });
 }
@@ -184,7 +184,7 @@ test.serial(
   async (t) => {
     const { api } = t.context;
     const { person, ids } = await furnishAccount(api, 'reading');
-    // No one but operators may see how the installation is doing.
+    // Only operators may read how the installation is doing.
     await api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]);
     const { send: sendInProcess, close } = connectInProcess(api.server);
     t.teardown(close);
@@ -204,7 +204,7 @@ test.serial(
           path: filled,
           headers: { Cookie: person.headers['Cookie'] ?? '' },
         });
-        // 400 is for those that cannot do without a parameter.
+        // Operations with a required parameter respond with 400.
         t.true(
           status === 200 || (status === 400 && parameters.some(({ required }) => required)),
           `${method} ${id}: ${status}`,
@@ -266,7 +266,7 @@ test.serial('who signs in over and over, by the right password, takes no hashing
   const [busy, other] = await Promise.all([newPerson(api), newPerson(api)]);
   let signedIn = 0;
   let refused: Answer | undefined;
-  // Few at once, which are counted as failures until they are verified.
+  // Few at once, because sign-ins count as failures until verified.
   while (refused === undefined && signedIn < 400) {
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => signIn(api, { email: busy.email, password: PASSWORD })),
@@ -274,7 +274,7 @@ test.serial('who signs in over and over, by the right password, takes no hashing
     signedIn += answers.filter(({ status }) => status === 201).length;
     refused = answers.find(({ status }) => status !== 201);
   }
-  // The first four may be those of a stranger.
+  // The first four may count as those of an unknown client.
   t.true(signedIn >= 30, String(signedIn));
   t.is(refused?.status, 429);
   t.regex(String(refused?.json['error']), /^too many sign-ins: wait 1 minute$/);
@@ -328,7 +328,7 @@ test.serial(
 
 const PROXIED = { planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: ['loopback'] };
 
-/** Signs in through a proxy, as from anywhere, and tells what browsers would keep. */
+/** Signs in through a proxy from any address; returns the cookies that browsers would keep. */
 async function openProxied(t: ExecutionContext<{ api: ApiServer }>) {
   const { api } = t.context;
   const url = await api.another({ config: { publicUrl: api.url, ...PROXIED } });
@@ -429,7 +429,8 @@ test.serial('neither words nor the work of a sign-in tell whether an address has
       }),
     );
   t.deepEqual(new Set(await answers()), new Set(['401 incorrect email or password']));
-  // While as many passwords wait as may, only what would hash one is refused: an address without an account, too.
+  // While the queue of passwords is full, only requests that would hash one are refused, even for addresses without an
+  // account.
   const over = new AbortController();
   const guess = async () => {
     while (!over.signal.aborted) await verifyPassword('wrong', null);
@@ -560,10 +561,10 @@ test.serial(
       undefined,
       'who does not know the password does not learn of it',
     );
-    // The first of them turned the factor on.
+    // The first of these codes enabled the second factor.
     for (const code of [totpCode(secret, STEP - 1), totpCode(secret, STEP + 40), '000000', 'no code at all'])
       t.is((await signIn(api, { email, password, code })).status, 401, code);
-    // A clock that runs fast by one step may not use its code of now afterwards.
+    // A clock that is one step ahead cannot use the code of the current step afterwards.
     const next = totpCode(secret, STEP + 1);
     const both = await Promise.all([
       signIn(api, { email, password, code: `${next.slice(0, 3)} ${next.slice(3)}` }),
@@ -672,7 +673,7 @@ test.serial('a viewer reads and sees to their own account, and changes nothing e
     t.is(answer.status, 400, answer.text);
     t.regex(String(answer.json['error']), problem);
   }
-  // What the role allows now is what counts, and not what it allowed at the sign-in.
+  // The current role counts, not the one at sign-in.
   await api.database.pool.query(`UPDATE users SET role = 'viewer' WHERE id = $1`, [editor.user.id]);
   t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 403);
 });
@@ -749,7 +750,7 @@ test.serial(
   },
 );
 
-/** Turns the second factor of a person on, with the code of the step before. */
+/** Enables a user's second factor with the code of the previous step. */
 async function turnOn(
   t: ExecutionContext<{ api: ApiServer }>,
   { call, password, email }: Person,

@@ -1,9 +1,9 @@
 import type { ApiServer } from '../api/api-server.ts';
 
-/** Tables that count or remember for everybody at once, so that the work of one account is seen in them by design. */
+/** Tables with counters or caches of all accounts, which show one account's activity by design. */
 const SHARED = new Set(['rate_limits', 'schedule_phases', 'vendor_pages', 'service_marks', 'schema_migrations']);
 
-/** Every row of every table, with its table's name before it. */
+/** Returns every row of every table, prefixed with the table's name. */
 export async function listRows({ database: { pool } }: ApiServer): Promise<string[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -9,20 +9,20 @@ import { listRows } from './stored-rows.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-/** In every text of the account that is attacked, and in nothing else. */
+/** Contained in every text of the attacked account, and nowhere else. */
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 
-/** Names of fields that are ids without an account: those of the public catalog of vendors. */
+/** Fields with ids that belong to no account: those of the public vendor catalog. */
 const PUBLIC_IDS = new Set(['vendorId']);
 
-/** How ids are called. What is called so must say of what kind it is. */
+/** Names of id fields. Each such field must declare its kind. */
 const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 
 const ANY_ID = /\b(?:mon|mnt|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud|blk)_[0-9a-z]{26}\b/g;
 
 /**
- * Lists that show no account's things, counts alone, the stream, and the ping key, which is random. The stream begins
- * without any (test/api/live/live.test.ts holds what comes after); test/api/heartbeats/slugs.test.ts tries the key.
+ * Reads that show no resource of an account, counts alone, the stream, and the ping key, which is random. The stream
+ * starts empty (test/api/live/live.test.ts covers the rest); test/api/heartbeats/slugs.test.ts covers the key.
  */
 const OF_EVERYBODY = new Set([
   'listVendors',
@@ -33,10 +33,10 @@ const OF_EVERYBODY = new Set([
   'getPingKey',
 ]);
 
-/** For nobody who is no operator, whoever's account it is (test/api/agents/fleet.test.ts). */
+/** Reads for operators only, in any account (test/api/agents/fleet.test.ts). */
 const OF_OPERATORS = new Set(['/v1/fleet']);
 
-/** Seven requests each, and 600 a minute for one token. */
+/** Each field takes seven requests, and a token allows 600 a minute. */
 const FIELDS_PER_ATTACKER = 40;
 
 type Attack = { field: RequestField; kind: Kind; id: string; request: BuiltRequest; others: 'own' | 'victim' };
@@ -45,7 +45,7 @@ async function readServed({ url }: ApiServer): Promise<Document> {
   return (await (await fetch(`${url}/openapi.json`)).json()) as Document;
 }
 
-/** Every field of an id in every operation that needs a token. */
+/** Returns every id field of every operation that requires a token. */
 function listIdFields(document: Document): RequestField[] {
   return listOperations(document)
     .filter(({ token }) => token !== null)
@@ -53,7 +53,7 @@ function listIdFields(document: Document): RequestField[] {
     .filter(({ schema }) => schema['x-id'] !== undefined);
 }
 
-/** Each id of the victim's in each field of an id, with the attacker's own ids beside it and with the victim's. */
+/** Returns attacks with each id of the victim in each id field, beside other ids of the attacker and of the victim. */
 function listAttacks(document: Document, { victim, attacker }: { victim: Furnished; attacker: Furnished }): Attack[] {
   return listIdFields(document).flatMap((field) => {
     const kind = field.schema['x-id'] as Kind;
@@ -74,7 +74,7 @@ async function sendAs(
   furnished: Furnished,
   { token, request }: { token: DescribedOperation['token']; request: BuiltRequest },
 ): Promise<Answer> {
-  // Requests, previews and checks have so many turns a minute: here each of them is to be answered.
+  // Requests, previews and checks are rate-limited, but here each must be answered.
   await database.pool.query(
     `DELETE FROM rate_limits WHERE key ~
      ('^spotcheck-(rate|read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent|bulk|'
@@ -87,14 +87,14 @@ async function sendAs(
   });
 }
 
-/** What differs between the answers to two requests that are alike. */
+/** Fields that differ between the responses to two equal requests. */
 const OWN_FIELDS = new RegExp(
   '"(?:created_at|updated_at|starts_at|ends_at|finished_at|duration_ms' +
     '|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+',
   'g',
 );
 
-/** What an answer says, whatever ids it was asked with and made. */
+/** Returns the content of a response without the ids that were sent or created. */
 function sayingOf({ status, text }: Answer, made: readonly string[] = []): string {
   return made
     .reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`)
@@ -164,12 +164,12 @@ test.serial(
       isUnrelated(t, outcome, victim);
     }
 
-    // The same requests of the victim's own succeed, or find the thing in a state of its own (409): what was refused
-    // was refused for whose it is.
+    // The victim's own requests succeed, or conflict with a resource's state (409): ownership was the reason for the
+    // refusals.
     const own = new Map(
       attacks.filter(({ others }) => others === 'victim').map((attack) => [JSON.stringify(attack.request), attack]),
     );
-    // The address of the example is no vendor's page, and no monitor depends on itself.
+    // The example's URL is no vendor page, and no monitor can depend on itself.
     const isOdd = ({ field, id }: Attack) =>
       (field.operation.id === 'tryMonitor' && id === victim.ids.monitor[2]) ||
       (field.operation.id === 'updateMonitor' && field.way[0] === 'depends_on' && id === victim.ids.monitor[0]);
@@ -215,7 +215,7 @@ test.serial('lists of another account hold nothing of it', async (t) => {
   const { api } = t.context;
   const victim = await furnishAccount(api, CANARY);
   const attacker = await furnishAccount(api, 'attacker');
-  // What cannot be asked without naming something is attacked above, by what it names.
+  // Reads with a required name are attacked above, through that name.
   const lists = listOperations(await readServed(api)).filter(
     ({ method, path, token, parameters }) =>
       method === 'GET' &&
@@ -243,7 +243,7 @@ test.serial('lists of another account hold nothing of it', async (t) => {
 
 type AttackOutcome = { rows: readonly string[]; theirs: readonly string[]; saw: string };
 
-/** That every row of the victim's is there as it was. */
+/** Asserts that all of the victim's rows are unchanged. */
 function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: AttackOutcome): void {
   const present = new Set(rows);
   t.deepEqual(
@@ -253,7 +253,7 @@ function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, sa
   );
 }
 
-/** That no new row refers to a thing of the victim's, by its id or its short number. */
+/** Asserts that no new row refers to a resource of the victim, by its id or its number. */
 function isUnrelated(
   t: ExecutionContext<{ api: ApiServer }>,
   { rows, theirs, saw }: AttackOutcome,
@@ -271,10 +271,13 @@ function isUnrelated(
   );
 }
 
-/** Changes last, and deletions after them, what is deepest first: nothing is asked for that is not there any more. */
+/**
+ * Returns the order of an attack: changes come late, then deletions, the deepest first, so that every resource still
+ * exists.
+ */
 function turnOf({ field: { operation } }: Attack): number {
   if (operation.method === 'DELETE') return 1000 - operation.path.length;
-  // What ends a token, after all who come with it.
+  // Rotation invalidates a token, so it follows all requests that use it.
   if (operation.id === 'rotateAgentToken') return 2;
   return operation.method === 'PATCH' ? 1 : 0;
 }

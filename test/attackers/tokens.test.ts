@@ -21,7 +21,7 @@ test.serial(
     const statements: unknown[] = [];
     const { pool } = api.database;
     const { query } = pool;
-    // Every question that authentication asks goes through here.
+    // Every query of the authentication passes through here.
     pool.query = ((...question: unknown[]) => {
       statements.push(question);
       return Reflect.apply(query, pool, question);
@@ -161,7 +161,7 @@ test.serial(
 
 let updates = 900_000_000;
 
-/** What Telegram sends when a person in a chat presses start. */
+/** Sends the update that Telegram sends when a user presses start in a chat. */
 async function start({ database: { secrets }, url }: ApiServer, chat: number, code: string): Promise<Answer> {
   updates += 1;
   const body = {

@@ -11,24 +11,23 @@ import { httpTarget } from '../helpers/check-target.ts';
 import { judgeObservation } from '../helpers/judge.ts';
 
 /**
- * Has the service contact a host on a port (or a whole URL) in one of its ways. Returns the outcome in a word or
+ * Makes the service contact a host and port, or a complete URL, in one of its ways. Returns the outcome as a word or
  * sentence.
  */
 export type Way = (host: string, port: number) => Promise<string>;
 
 export type WaysIn = {
-  /** By what names the host: monitors of each type, channels, registries. */
+  /** Ways by the component that names the host: monitors of each type, channels, registries. */
   toHosts: Readonly<
     Record<'http' | 'https' | 'tcp' | 'udp' | 'icmp' | 'dns' | 'vendor' | 'webhook' | 'whois' | 'rdap', Way>
   >;
-  /** Ways that are given a whole URL. */
+  /** Ways that take a complete URL. */
   toUrls: Readonly<Record<'http' | 'vendor' | 'webhook' | 'rdap', (url: string) => Promise<string>>>;
   close: () => Promise<void>;
 };
 
 /**
- * `root` is the WHOIS server of the operator's choice; `refer` has it refer to another one. `timeoutMs` is that of each
- * contact.
+ * `root` is the operator's WHOIS server; `refer` makes it refer to another one. `timeoutMs` applies to each contact.
  */
 export type WaysInOptions = {
   allowPrivateNetwork: boolean;
@@ -37,19 +36,19 @@ export type WaysInOptions = {
   timeoutMs: number;
 };
 
-/** The outcome for a domain whose lookup was still under way at the end of the wait. */
+/** Outcome for a domain whose lookup did not finish in time. */
 export const NOTHING_YET = 'nothing learnt in time';
 
-/** Where the root refers to when another server is to be contacted: an address that is refused. */
+/** Referral of the root if the contacted server is another one: an address that the guard refuses. */
 const UNREACHABLE = '192.0.2.1:9';
 
 const A_EXISTS = { dns: { records: [{ type: 'A', mode: 'exists' }] } } satisfies CheckTarget['checkSpec'];
 
-/** Opens every way by which customers, and servers that they name, can have the service contact a host. */
+/** Opens every way in which customers, and servers that they name, can make the service contact a host. */
 export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: WaysInOptions): WaysIn {
   const search = createPatternSearch();
   const agentProbe = openAgentProbe({ allowPrivateNetwork });
-  // What was learned of a page by one spelling of its host is too old for the next.
+  // Cached pages expire between lookups, so that another spelling of the same host is contacted again.
   let nowMs = Date.now();
   const later = () => (nowMs += 60_000);
   const knownDomains = (rdapBase: string | null) =>
@@ -74,7 +73,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
       now: later,
       store: { find: async () => null, claim: async () => true, save: async () => undefined },
     }),
-    // What is known of registries must not outlive one lookup.
+    // A cache of registries must not outlive one lookup.
     knowDomain: (name, patienceMs) => knownDomains(null).know(name, patienceMs),
   });
   const webhooks = openWebhookSending({ allowPrivateNetwork, deadlineMs: timeoutMs });

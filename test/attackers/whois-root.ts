@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 
-/** The WHOIS server of the operator's choice, which refers to another server: `refer` says to which. */
+/** The operator's WHOIS server, which refers to another server; `refer` sets the referral. */
 export type WhoisRoot = { root: { host: string; port: number }; refer: (to: string) => void; close: () => void };
 
-/** Starts one on a port of its own. */
+/** Starts a WHOIS server on a free port. */
 export async function startWhoisRoot(): Promise<WhoisRoot> {
   let referral = '';
   const server = net.createServer(

@@ -52,7 +52,7 @@ test.serial(
     const path = `/v1/tokens/${made.json['id']}`;
     t.deepEqual([(await owner.call('DELETE', path)).status, (await owner.call('DELETE', path)).status], [204, 404]);
     t.is((await api.anonymous('GET', '/v1/monitors', undefined, bearer)).status, 401);
-    // One that ended is listed for a month, so that people see what became of it.
+    // A revoked token stays listed for a month, so that users see what happened to it.
     const ended = async () =>
       (await owner.call('GET', '/v1/tokens')).json['tokens'].some(({ id }) => id === made.json['id']);
     t.true(await ended());
@@ -478,7 +478,7 @@ test.serial('a role that changes counts at once, and ends the sessions that bega
   });
   t.is((await owner.call('PATCH', path, { role: 'owner' })).status, 200);
 
-  // One's own: this session stays, the others end.
+  // When users change their own role, this session stays and the others end.
   const other = callWith(api, (await addSession(api, owner.user)).headers);
   t.is((await owner.call('PATCH', `/v1/members/${owner.user.id}`, { role: 'viewer' })).status, 200);
   t.deepEqual(

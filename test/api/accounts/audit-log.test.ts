@@ -29,7 +29,7 @@ type Entry = {
   address: string | null;
 };
 
-/** An account, and what its person knows by now. `secrets` is all that was sent or shown of them. */
+/** An account with its user's current credentials. `secrets` collects every secret that was sent or shown. */
 type Stage = Furnished & {
   api: ApiServer;
   password: string;
@@ -42,7 +42,7 @@ type Stage = Furnished & {
 const NEW_PASSWORD = 'another-good-long-password';
 const WEBHOOK_SECRET = 'path-that-is-a-secret-9f2c';
 
-/** What is sent where the example of the description does not do by itself; also what has to be so before. */
+/** Bodies for operations for which the description's example is not enough, and their preparation. */
 const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   createMonitor: () => ({
     name: 'Made',
@@ -86,7 +86,7 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   acceptInvitation: ({ invitation }) => ({ token: invitation, name: 'Guest', password: NEW_PASSWORD }),
 };
 
-/** A window that is in progress. */
+/** A maintenance window that is in progress. */
 const PLANNED = {
   key: null,
   name: 'marked',
@@ -104,7 +104,7 @@ const PLANNED = {
   settleSeconds: 0,
 } as const;
 
-/** What has to be so before an operation changes anything. */
+/** Preparation that an operation needs before it changes anything. */
 const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
   retireRegion: ({ api, person }) =>
     api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]),
@@ -178,7 +178,7 @@ test.serial(
         const before = await stateOf(api);
         t.is((await perform(stage, operation)).status, 500, operation.id);
         const after = await stateOf(api);
-        // The test of a new URL was sent, and stays in the log of deliveries.
+        // The test delivery to the new URL was sent, and stays in the delivery log.
         if (operation.id === 'updateWebhook')
           for (const row of after)
             if (/^deliver(?:ies|y_attempts) .*dlv_/.test(row) && !before.has(row)) after.delete(row);
@@ -432,9 +432,9 @@ test('the description knows the actions and the kinds of objects that there are'
   t.deepEqual(schemas['AuditObjectKind']?.enum, [...AUDIT_OBJECTS]);
 });
 
-/** A paused monitor is not checked. Deletions last, what is deepest first, signing out after everything. */
+/** Returns the order of an operation: deletions come last, the deepest first, and signing out after everything. */
 function turnOf({ id, method, path }: DescribedOperation): number {
-  // A pause resolves the incident, which is nothing to snooze any more, and forbids a drill.
+  // A pause resolves the incident, which then cannot be snoozed, and rules out a drill.
   const turn = ['unsnoozeIncident', 'pauseMonitor', 'resumeMonitor', 'startDrill'].indexOf(id) + 1;
   return turn === 0 && method === 'DELETE' ? 1000 - path.length : turn;
 }
@@ -456,12 +456,12 @@ async function perform(stage: Stage, operation: DescribedOperation): Promise<Ans
 }
 
 async function addSecondSession({ api, person }: Stage): Promise<string> {
-  // Of now: the password is another one by then.
+  // The user is read again because the password has changed meanwhile.
   const user = await findUserByEmail(api.database, person.email);
   return (await addSession(api, user ?? person.user)).sessionId;
 }
 
-/** Lets entries be written while something is done. */
+/** Allows audit entries to be modified during `work`. */
 async function letWrite<Result>({ database }: ApiServer, work: () => Promise<Result>): Promise<Result> {
   await database.pool.query('ALTER TABLE audit_log DISABLE TRIGGER refuse');
   try {
@@ -471,7 +471,7 @@ async function letWrite<Result>({ database }: ApiServer, work: () => Promise<Res
   }
 }
 
-/** Everything that is stored, but what a look at a password or a code uses up. */
+/** Returns all stored rows except recovery codes, which verifying a code uses up. */
 async function stateOf(api: ApiServer): Promise<Set<string>> {
   return new Set((await listRows(api)).filter((row) => !row.startsWith('recovery_codes ')));
 }
@@ -489,7 +489,7 @@ const SHOWN_ONCE = new Set([
   'authorize_url',
 ]);
 
-/** Keeps in mind what an answer changed for the requests to come, and what it showed that belongs in no log. */
+/** Records the changes that later requests depend on, and the secrets in the response, which no log may contain. */
 function learn(stage: Stage, { id }: DescribedOperation, { json }: Answer): void {
   if (id === 'changePassword') stage.password = NEW_PASSWORD;
   if (id === 'startTotp') stage.totpSecret = String(json['secret']);

@@ -5,26 +5,26 @@ import { send, type Account, type Answer, type ApiServer } from '../api-server.t
 
 // oxlint-disable max-params -- a call reads like the request that it sends: path, body, headers
 
-/** A customer's agent that speaks the protocol by hand. */
+/** A private agent whose protocol requests the test writes by hand. */
 export type AgentCaller = {
   id: string;
   no: number;
   name: string;
   token: string;
-  /** `POST /agent/v1/<path>`; a string goes out as it is. */
+  /** Sends `POST /agent/v1/<path>`; a string body is sent unchanged. */
   post: (
     path: 'pull' | 'ingest' | 'discoveries' | 'discovery',
     body: unknown,
     headers?: Record<string, string>,
     base?: string,
   ) => Promise<Answer>;
-  /** Makes a monitor that this agent watches and returns its id: two days old, so that it can have older results. */
+  /** Creates a monitor for this agent and returns its id. It is two days old, so that it can have older results. */
   watch: (monitor: object) => Promise<string>;
 };
 
 export type Work = { monitorId: string; type: string } & Record<string, unknown>;
 
-/** Makes an agent of an account. */
+/** Creates a private agent of an account. */
 export async function agentCaller(
   { database, makeId, url }: ApiServer,
   { tenantId, owner }: Pick<Account, 'tenantId' | 'owner'>,
@@ -64,7 +64,7 @@ export async function agentCaller(
   };
 }
 
-/** The work of an answer to a pull. */
+/** Returns the work in the response to a pull. */
 export function workOf({ json, text }: Answer): Work[] {
   if (!Array.isArray(json['work'])) throw new Error(text);
   return json['work'];

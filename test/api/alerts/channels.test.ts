@@ -196,7 +196,7 @@ test('a PATCH changes what it names and nothing else; neither type nor address',
 
 const ADDRESS = 'https://hooks.example/first-s3cret';
 
-/** Creates a webhook with a header, and gives back how to change and read it. */
+/** Creates a webhook with headers, and returns functions that change and read it. */
 async function addWebhook(api: ApiServer) {
   const { owner } = await api.account();
   const { json } = await owner('POST', '/v1/channels', {
@@ -467,7 +467,7 @@ test('each test is among the deliveries with its outcome, and no replay sends it
     [
       ['failed', null, 1],
       ['delivered', null, 1],
-      // The one by which the channel was created.
+      // This test delivery created the channel.
       ['delivered', null, 1],
     ],
   );

@@ -151,7 +151,7 @@ async function testChat(
   return await sendChatTest(channel);
 }
 
-/** A channel as connecting it leaves it; without a connection it is pending. */
+/** Creates a channel as left by connecting it; without a connection it is pending. */
 async function addChannel(
   type: 'telegram' | 'slack',
   { chatId, webhookUrl }: { chatId?: string; webhookUrl?: string },

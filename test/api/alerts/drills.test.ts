@@ -10,7 +10,7 @@ import { isError, withApiServer, type Account, type ApiServer } from '../api-ser
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-/** A monitor that an agent checks, and a channel that is notified of it. */
+/** Creates a monitor that an agent checks, and a channel that receives its alerts. */
 async function prepare(api: ApiServer, account: Account) {
   const agent = await agentCaller(api, account, 'home-lab');
   const body = { name: 'Shop', target: 'https://shop.example', agent_sources: [agent.id] };

@@ -11,7 +11,7 @@ type Test = ExecutionContext<{ api: ApiServer }>;
 const PUBLIC_URL = 'https://spotcheck.example';
 const DAY_MS = 86_400_000;
 
-// One API and one mail server for them all: so they run one after the other.
+// All tests share one API and one mail server, so they run serially.
 let mail: MailServer;
 let sending: MailSending;
 const { harness, close } = createHarness();
@@ -300,7 +300,7 @@ test('a mail program unsubscribes with one POST, a GET only asks; log and other 
   );
   t.true(api.enqueuedAttempts.some(({ deliveryId }) => deliveryId === deliveries[0]?.id));
 
-  // Its owner cannot simply go on: the reader has to agree again.
+  // The owner cannot simply re-enable the channel: the recipient has to confirm again.
   await account.owner('PATCH', `/v1/channels/${id}`, { enabled: true });
   t.is((await read(id)).status, 'pending');
 });
@@ -383,7 +383,7 @@ function newAddress(): string {
   return `oncall-${made}@customer.example`;
 }
 
-/** The link of the newest confirmation to an address. */
+/** Returns the link in the newest confirmation sent to an address. */
 function linkOf(address: string): string {
   const text = mail.mailsTo(address).at(-1)?.text ?? '';
   return /https:\/\/\S+\/connect\/email\?code=\S+/.exec(text)?.[0] ?? '';

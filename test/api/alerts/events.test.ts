@@ -36,7 +36,7 @@ test.before(async () => {
   keys = await authority.issue({ hosts: ['127.0.0.1'] });
 });
 
-/** A receiver that holds what it gets against the description, and tells of each field that this does not name. */
+/** Starts a receiver that validates events against the description, and reports fields that it does not define. */
 async function startStrictReceiver(
   t: ExecutionContext,
 ): Promise<{ url: (event: string) => string; post: (event: string, body: unknown) => Promise<string> }> {
@@ -96,7 +96,7 @@ async function startStrictReceiver(
   };
 }
 
-/** The validator knows no ranges of statuses. */
+/** Replaces the responses, because the validator does not support ranges of statuses. */
 function withPlainAnswers(item: unknown): unknown {
   const { post } = item as { post: object };
   return { post: { ...post, responses: { 204: { description: 'Accepted.' } } } };

@@ -13,7 +13,7 @@ type Context = ExecutionContext<{ api: ApiServer }>;
 
 const SECRET = 'key-that-no-preview-shows';
 
-/** Adds a channel, and returns what reads its previews: by kind. */
+/** Adds a channel, and returns a function that reads its previews by kind. */
 async function add(t: Context, channel: Partial<NewChannel> & Pick<NewChannel, 'type'>) {
   const { api } = t.context;
   const account = await api.account();

@@ -11,7 +11,7 @@ type Test = ExecutionContext<{ api: ApiServer }>;
 const PUBLIC_URL = 'https://spotcheck.example';
 const HOUR_MS = 3_600_000;
 
-// One API for them all, one Slack for each: so they run one after the other.
+// All tests share one API, and each has its own Slack server, so they run serially.
 let slack: SlackServer;
 const sending = (): SlackSending =>
   openSlackSending({ allowPrivateNetwork: false, apiUrl: slack.apiUrl, deadlineMs: 8000 });
@@ -308,7 +308,7 @@ test('neither logs nor rows in clear nor reads hold the client secret, a code, t
   t.true(api.logLines.some((line) => line['msg'] === 'request.completed' && line['route'] === '/connect/slack'));
 });
 
-/** What people do with the API and with Slack. */
+/** Prepares an account, and functions for a user's steps in the API and in Slack. */
 async function prepare(t: Test) {
   slack = await startSlackServer(t);
   const { api } = t.context;
@@ -331,7 +331,7 @@ async function prepare(t: Test) {
     },
     /** Follows Slack's redirect. */
     visit: (address: string) => open(address, api.url),
-    /** The same at another process of the installation. */
+    /** Follows the redirect at another process of the installation. */
     visitAt: async (address: string, overrides: Partial<ApiDependencies>) =>
       open(address, await api.another(overrides)),
   };

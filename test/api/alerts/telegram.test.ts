@@ -192,7 +192,7 @@ test("neither secret nor the chat's text is logged", async (t) => {
   t.true(api.logLines.some(({ route }) => route === '/telegram/{secret}'));
 });
 
-/** Sends an update as Telegram does. */
+/** Sends an update the way Telegram does. */
 async function hand(api: ApiServer, update: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const { path, header } = secretsOf(api);
   return await send(`${api.url}/telegram/${path}`, {

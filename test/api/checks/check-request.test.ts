@@ -19,7 +19,7 @@ async function makeMonitor({ owner }: Account, fields: object = {}): Promise<str
   );
 }
 
-// By itself: rechecks of the others' monitors are reported as well.
+// Serial, because rechecks of other tests' monitors would be reported as well.
 test.serial("the service's sources are told to check at once, whatever their next tick", async (t) => {
   const { api } = t.context;
   const account = await api.account();

@@ -16,7 +16,7 @@ withApiServer(test, { now: () => NOW_MS });
 
 const AT = (secondsAgo: number): number => Math.floor(NOW_MS / 1000) * 1000 - secondsAgo * 1000 + 250;
 
-/** The moments of what a request lists, in seconds before now. */
+/** Returns the ages of the listed results, in seconds before now. */
 async function agesOf(account: Account, path: `/v1/monitors/${string}/checks${string}`): Promise<number[]> {
   const answer = await account.reader('GET', path);
   return answer.json['checks'].map(({ at }) => Math.round(Math.floor(NOW_MS / 1000) + 0.25 - at));

@@ -6,7 +6,7 @@ import { until } from '../../helpers/until.ts';
 
 const pingOf = (token: string | number): TokenPing => ({ token: String(token), ping: SUCCESS });
 
-/** A database that takes a batch when the test says so. */
+/** Returns a database that finishes a batch when the test lets it. */
 function heldDatabase() {
   const batches: { tokens: string[]; finish: (outcomes: PingOutcome[]) => void; fail: (error: Error) => void }[] = [];
   const take = (pings: readonly TokenPing[]) => {

@@ -231,7 +231,7 @@ test('a body that comes in pieces over one connection is kept as one', async (t)
   );
 });
 
-// Serial: other tests of this file take the database away, and say so in the same log.
+// Serial, because other tests of this file make the database unavailable, which appears in the same log.
 test.serial('a ping that is broken off half-way is none, and a fault of ours neither', async (t) => {
   const { api } = t.context;
   const { token, pings } = await createHeartbeat(api);
@@ -277,7 +277,7 @@ test('a burst of a thousand pings is answered whole, and each is stored', async 
   const paths = Array.from({ length: 20 }, (_, status) =>
     heartbeats.map(({ token }) => `/ping/${token}/${status}`),
   ).flat();
-  // No more connections at once than wait for a busy process before the kernel drops some.
+  // The kernel drops connections if too many wait for a busy process.
   const answers = [];
   for (let first = 0; first < paths.length; first += 250)
     answers.push(
@@ -370,7 +370,7 @@ test('a ping leaves a log line and a count without its token', async (t) => {
   t.regex((await api.anonymous('GET', '/metrics')).text, /spotcheck_pings_total\{kind="exit",outcome="taken"\} [1-9]/);
 });
 
-/** Alternates two signals, one ping after the other, so that each is a change. */
+/** Alternates two signals, one ping after the other, so that each changes the state. */
 async function flap({ anonymous }: ApiServer, token: string, times: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let turn = 0; turn < times; turn += 1)
@@ -428,7 +428,7 @@ test('what is no token, or was none a moment ago, costs no query', async (t) => 
   t.is(await ask(`/ping/${other}`), 404);
   const lock = await api.database.pool.connect();
   try {
-    // Every query of the table now waits.
+    // Every query of the table waits from here on.
     await lock.query('BEGIN; LOCK TABLE heartbeats IN ACCESS EXCLUSIVE MODE');
     for (const path of [
       `/ping/${other}`,
@@ -489,7 +489,7 @@ test(
   },
 );
 
-/** A database that takes none of the pings under way until the test says so. */
+/** Returns a database that stores no ping in flight until the test lets it. */
 function heldPings() {
   const underWay = new PingsUnderWay();
   const taken = Promise.withResolvers<void>();
@@ -524,7 +524,7 @@ test('of an account a thousand pings are under way, whatever heartbeats they are
   const refused = { message: "1000 pings of this account's heartbeats are already under way: send fewer at once" };
   await t.throwsAsync(take('a1', 'ten_1'), refused);
   await t.throwsAsync(take('a slug', 'ten_1', false), refused);
-  // The only ping of a heartbeat must not be refused.
+  // Each ping here is its heartbeat's first one in flight, which must not be refused.
   taking.push(take('one more', 'ten_1'), take('other', 'ten_2'), take('not met yet', null));
   await t.throwsAsync(take('one more', 'ten_1'), refused);
   finish();
@@ -590,7 +590,7 @@ test.serial(
     ping.resolve();
     await following;
     await until(async () => (await marks()).length === 1);
-    // The ping of one is stored while its process ends.
+    // One ping is still being stored while its process stops.
     const late = Promise.withResolvers<void>();
     const followed = unstored.follow(late.promise);
     await until(async () => (await marks()).length === 3);

@@ -15,7 +15,7 @@ const scheduled = (schedule: object, rest: object = {}) => ({
 
 type Expected = { at: number; utc: string; local: string; timezone: string } | null;
 
-/** The next moment at which it is 2:30 in Berlin, found minute by minute. */
+/** Returns the next time at which it is 2:30 in Berlin, found minute by minute. */
 function nextNight(nowMs: number): number {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', hour: '2-digit', minute: '2-digit' });
   for (let ms = Math.ceil((nowMs + 60_001) / 60_000) * 60_000; ; ms += 60_000)

@@ -60,7 +60,7 @@ test('the first ping with create=1 makes the heartbeat, which later pings and it
   t.like(json, { name: 'nightly-sync', type: 'heartbeat', interval_seconds: 86_400, heartbeat_grace_seconds: 3600 });
   const { heartbeat } = json['check_spec'] as NonNullable<Made['check_spec']>;
   t.is(heartbeat.slug, 'nightly-sync');
-  // Not the same as the ping before: a repeated one is not kept.
+  // A different kind of ping, because a repeated one is not stored.
   t.is((await api.anonymous('GET', `/ping/${heartbeat.token}/start`)).status, 200);
   const { rows } = await api.database.pool.query<{ kind: string }>(
     'SELECT kind FROM heartbeat_pings p JOIN monitors m ON m.no = p.monitor_no WHERE m.id = $1 ORDER BY at',
@@ -102,7 +102,7 @@ test('a heartbeat that a ping made is in the audit log, by the ping key, with th
   t.false(JSON.stringify(rows).includes(key));
 });
 
-/** Pings by a connection of its own, however long that takes: `fetch` gives one up after 10 s. */
+/** Pings over a separate connection without a time limit: `fetch` gives up after 10 s. */
 function pingPatiently(url: string): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   get(url, { agent: false }, (response) => resolve(response.resume().statusCode)).on('error', reject);

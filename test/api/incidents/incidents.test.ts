@@ -26,10 +26,7 @@ type Story = {
   incidentId: () => Promise<string>;
 };
 
-/**
- * A monitor that two locations watch and one webhook is notified of, in a time that the test makes up: seconds after
- * START_MS.
- */
+/** Creates a monitor with two locations and one webhook, in a simulated time: seconds after START_MS. */
 async function watched(api: ApiServer): Promise<Story> {
   await createPartitions(api.database, START_MS);
   const account = await api.account();
@@ -91,7 +88,7 @@ async function watched(api: ApiServer): Promise<Story> {
   };
 }
 
-/** Up, then down from second 60 on, seen from both locations at second 120, and up again at 300. */
+/** Plays an outage: up, down from second 60 on, seen from both locations at second 120, and up again at 300. */
 async function outage(api: ApiServer): Promise<Story> {
   const story = await watched(api);
   await story.evaluate(0, ['up', 'up']);
@@ -476,11 +473,11 @@ test('read-only tokens write nothing, and strangers find nothing', async (t) => 
   t.like((await account.reader('GET', `/v1/incidents/${id}`)).json, { acknowledged_at: null, notes: [{ id: note }] });
 });
 
-/** The lines of a plan that say which relations are read, and how. */
+/** Returns the lines of a query plan that show which relations are read, and how. */
 async function planOf(t: ExecutionContext<{ api: ApiServer }>, sql: string, bind: unknown[]): Promise<string> {
   const client = await t.context.api.database.pool.connect();
   try {
-    // Small tables are scanned whatever their indexes: what counts is what can be used.
+    // PostgreSQL scans small tables regardless of their indexes, so the test disables that.
     await client.query('BEGIN');
     await client.query('SET LOCAL enable_seqscan = off');
     const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${sql}`, bind);

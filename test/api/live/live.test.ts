@@ -11,8 +11,8 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 /**
- * What the issue asks for, in milliseconds; a busy machine may hold up a single one for longer, and tests are no
- * benchmark.
+ * Time limit for an event, in milliseconds. A busy machine may delay one for longer than the service aims for, and
+ * tests are no benchmark.
  */
 const SOON_MS = 5000;
 
@@ -23,7 +23,7 @@ async function makeMonitor({ owner }: Account, name = 'Shop'): Promise<string> {
   return made.json['id'];
 }
 
-/** Streams of everybody who may watch an account, at two processes: a token that only reads, and a person. */
+/** Opens streams as each kind of viewer of an account, on two processes: a read-only token, and a user. */
 async function watchers(
   t: Parameters<typeof openLiveStream>[0],
   api: ApiServer,
@@ -161,8 +161,8 @@ test.serial('5,000 changes at once are one event: to load anew', async (t) => {
   await api.database.pool.query(`UPDATE monitors SET state = 'down' WHERE tenant_id = $1`, [account.tenantId]);
   const reset = await stream.next('reset');
   t.true(Number(reset.data['wait_ms']) >= 0);
-  // On a busy machine the 5,000 come in several parts, each of them a `reset`, and a change that comes with one of
-  // those is reported by it.
+  // On a busy machine the 5,000 changes arrive in several parts, each a `reset`. A change that arrives along with one
+  // gets no separate event.
   let renamed = 0;
   await until(
     async () => {

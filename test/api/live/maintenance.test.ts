@@ -17,7 +17,7 @@ test('streams learn of a window from plan to end, and no other account’s do', 
   const watch = (token: string) => openLiveStream(t, api.url, { Authorization: `Bearer ${token}` });
   const [stream, foreign] = [await watch(readerToken), await watch(stranger.readerToken)];
   const seen = () => stream.events.filter(({ event }) => event === 'maintenance').map(({ data }) => data);
-  /** What the next event says. */
+  /** Makes a change and returns the data of the next event. */
   const after = async (change: () => Promise<unknown>) => {
     const before = seen().length;
     await change();

@@ -51,7 +51,7 @@ test('a window from now on is in progress at once, and its monitors say so until
 test('a window in local time begins when its zone says, with the first of two and the end of a gap', async (t) => {
   const account = await t.context.api.account();
   const year = new Date().getUTCFullYear() + (new Date().getUTCMonth() >= 9 ? 1 : 0);
-  // The clocks of Berlin go forward at 01:00 UTC of the last Sunday in March, and back then in October.
+  // Berlin's clocks go forward at 01:00 UTC on the last Sunday in March, and back in October.
   const lastSunday = (month: number) => {
     const last = new Date(Date.UTC(year, month, 31));
     return new Date(last.getTime() - last.getUTCDay() * 86_400_000).toISOString().slice(0, 10);
@@ -246,7 +246,7 @@ test('an account has at most 500 windows that are not over', async (t) => {
   );
   const body = { name: 'One more', duration_seconds: 60, all_monitors: true };
   isError(t, await account.owner('POST', WINDOWS, body), { status: 400, error: /at most 500 maintenance windows/ });
-  // What is over does not count.
+  // A window that is over does not count.
   t.is((await account.owner('POST', WINDOWS, { ...body, starts_at: NOW() - 600 })).status, 201);
 });
 
@@ -318,7 +318,7 @@ test('a window that recurs has its occurrences of 60 days as rows, of which one 
 
   const edited = await owner('PATCH', `${WINDOWS}/${window.id}`, { cron: null, rrule: 'FREQ=DAILY;COUNT=3' });
   t.is(edited.status, 200, edited.text);
-  // The first of the three would have begun with the window itself.
+  // The first of the three occurrences would have started with the window itself.
   t.is((await listed()).length, 2);
   const start = NOW() + 600;
   t.like((await owner('PATCH', `${WINDOWS}/${window.id}`, { rrule: null, starts_at: start })).json, {
@@ -331,7 +331,7 @@ test('occurrences are made ahead day by day, and the windows of a rule that has 
   const { api } = t.context;
   const account = await api.account();
   const daily = await addWindow(account, { all_monitors: true, rrule: 'FREQ=DAILY' });
-  // Not who is covered: other tests' windows are in progress now.
+  // This plans occurrences but not the monitors in them, because other tests' windows are in progress now.
   const plan = async (days: number) => {
     while ((await planWindows(api.database, Date.now() + days * 86_400_000)) > 0);
   };
@@ -451,7 +451,7 @@ test.serial('a monitor that comes to a window as it is ended does not stay in ma
   await addMonitor(account);
   const { id } = await addWindow(account, { all_monitors: true, duration_seconds: 30 * 86_400 });
   const late = await addMonitor(account);
-  // What waits for this has read the window's end, and not written yet.
+  // The chore that waits for this lock has read the window's end, but not written yet.
   const client = await database.pool.connect();
   await client.query('BEGIN');
   await client.query('SELECT FROM monitors WHERE id = $1 FOR UPDATE', [late]);
@@ -499,7 +499,7 @@ test('a preview has the occurrences that its window is made with', async (t) => 
   t.like(preview.json['occurrences'][0], made.json['next'] ?? {});
 });
 
-/** Waits until statements of this database wait for locks of others. */
+/** Waits until statements of this database are blocked by locks. */
 async function untilBlocked(database: Database, statements = 1): Promise<void> {
   await until(async () => {
     const { rowCount } = await database.pool.query(

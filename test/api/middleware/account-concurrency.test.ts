@@ -6,10 +6,10 @@ import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-// More connections than the changes of an account that are under way at a time.
+// The pool has more connections than an account may have concurrent changes.
 withApiServer(test, { poolSize: 8 });
 
-/** Locks the row of a monitor, from outside of the API, until it is told to let go. */
+/** Locks a monitor's row from outside of the API until released. */
 async function lockRow(t: ExecutionContext, { databaseUrl }: ApiServer, id: string) {
   const outside = openTestDatabase(databaseUrl);
   const holder = await outside.pool.connect();
@@ -101,7 +101,7 @@ test.serial('what waits of one account has a bound', async (t) => {
   const id = await makeMonitor(account);
   const { outside, letGo } = await lockRow(t, api, id);
   const changes = Array.from({ length: 104 }, () => account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop' }));
-  // Before the changes have all slots, reads would be answered instead of waiting.
+  // Until the changes hold all slots, reads would be served instead of waiting.
   await until(async () => (await countWaiting(outside)) >= 4);
   const reads = Array.from({ length: 110 }, () => account.reader('GET', '/v1/monitors'));
   const refusal = new Promise((resolve) => {
@@ -121,7 +121,7 @@ test.serial(
     const { api } = t.context;
     const [account, other] = [await api.account('pro'), await api.account('pro')];
     const ids = [await makeMonitor(account), await makeMonitor(account)];
-    // Larger than any answer is, so that three are enough.
+    // Larger than any real response, so that three are enough.
     await api.database.pool.query("UPDATE monitors SET name = repeat('x', 10000000) WHERE id = ANY($1)", [ids]);
     const { hostname, port } = new URL(api.url);
     const statuses = async ({ reader }: Account) => (await reader('GET', '/v1/agents')).status;

@@ -200,7 +200,8 @@ test('of an account one brotli body is read at a time, whoever sends it', async 
     );
     held.push(socket);
   };
-  // One may come while a body of the agent is being read. The agent may send only so much in a minute.
+  // A held request may start while a body of the agent is being read. The interval keeps the agent within its rate
+  // limit.
   const refused = await until(
     async () => {
       if (held.length < 40) hold();

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Request, Response } from 'express';
 import { jsonBody } from '../../../api/middleware/json-body.ts';
 
-/** What the content type of a request reads as behind the middleware. */
+/** Returns the content type of a request after the middleware. */
 function typeBehind(headers: Record<string, string>): string | undefined {
   const [requireJson, , nameTypeOnce] = jsonBody();
   const request = { headers } as unknown as Request;

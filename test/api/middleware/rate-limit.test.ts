@@ -69,7 +69,7 @@ test('who is unknown is counted by network: all addresses of an IPv6 /64 togethe
   );
 });
 
-// Serial: it ends the windows of every token.
+// Serial, because it ends the rate limit windows of all tokens.
 test.serial('once the window is over the count starts anew', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account('free');

@@ -46,7 +46,7 @@ function person(role: Role): Caller {
   };
 }
 
-/** The status that a request is refused with; else whether it is open to everybody. */
+/** Returns the status with which a request is refused; otherwise whether it is open or admitted. */
 function ask(handler: RequestHandler, { method, caller }: { method: string; caller: Caller | null }): number | string {
   const locals: { caller?: Caller; isOpen?: boolean } = caller === null ? {} : { caller };
   try {

@@ -6,7 +6,7 @@ import { METHODS, readDescription, type Description, type OperationKey } from '.
 import { validationOf, type Validation } from '../../../api/middleware/validation.ts';
 
 const description = await readDescription();
-/** With the paths below /v1 alone: requests of the others are not validated. */
+/** The description with only the paths below /v1: other requests are not validated. */
 const requests = {
   ...description,
   paths: Object.fromEntries(Object.entries(description.paths).filter(([, item]) => item.servers === undefined)),
@@ -18,8 +18,8 @@ const listKeys = ({ paths }: Pick<Description, 'paths'>): OperationKey[] =>
   );
 
 /**
- * Sends an empty request of an operation through the validator; true when it goes through, rejects with anything but a
- * refusal of ours.
+ * Sends an empty request of an operation through the validator. Returns whether it passes; rejects on any error but an
+ * ApiError.
  */
 async function passes(validate: Validation, operation: OperationKey): Promise<boolean> {
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -37,7 +37,7 @@ async function passes(validate: Validation, operation: OperationKey): Promise<bo
   };
   try {
     for (const step of validate(operation)) {
-      // Only what the validator reads of a request and answers to is there.
+      // The request and the response have only the parts that the validator uses.
       await new Promise<void>(
         (resolve, reject) =>
           void step(request as unknown as Request, { locals: {} } as Response, (refusal?: unknown) =>
@@ -59,7 +59,7 @@ test('the description is a document of OpenAPI that the package itself reads the
     $refParser: { mode: 'bundle' },
   }).load();
   t.is(routes.length, listKeys(requests).length);
-  // It only sorts the tags.
+  // The package only sorts the tags.
   const given = requests as unknown as typeof apiDoc;
   t.deepEqual({ ...apiDoc, tags: [] }, { ...given, tags: [] });
 });
@@ -67,7 +67,7 @@ test('the description is a document of OpenAPI that the package itself reads the
 test('the schemas of every operation compile', async (t) => {
   const validate = validationOf(description);
   const outcomes = await Promise.all(listKeys(requests).map((operation) => passes(validate, operation)));
-  // Lists want nothing, writes want a body: both kinds came as far as being held against their schemas.
+  // Lists require nothing and writes require a body, so both outcomes prove that requests were validated.
   t.true(outcomes.includes(true));
   t.true(outcomes.includes(false));
 });

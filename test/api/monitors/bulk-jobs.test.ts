@@ -12,7 +12,7 @@ withApiServer(test);
 
 const BULK = '/v1/monitors/bulk';
 
-/** Monitors by names that sort; the one named `odd` is a heartbeat. */
+/** Adds monitors with sortable names; the one named `odd` is a heartbeat. */
 async function addMonitors({ database, makeId }: ApiServer, { tenantId }: Account, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => makeId('mon'));
   for (const [index, id] of ids.entries())
@@ -130,7 +130,8 @@ test('what a process was killed at another one finishes, and no monitor is chang
       [account.tenantId],
     )
   ).rows.map((token) => token.id);
-  // As a process left it: claimed, the first monitor paused and recorded, and resumed by its owner since.
+  // The change is as a killed process left it: claimed, the first monitor paused, recorded, and since resumed by its
+  // owner.
   const id = api.makeId('blk');
   await api.database.pool.query(
     `WITH change AS (

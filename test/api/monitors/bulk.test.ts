@@ -141,7 +141,7 @@ test('what a bulk patch leaves out stays, settings of the check, its secrets and
   t.deepEqual(after.check_spec, before.check_spec);
   t.like(after, { down_min_sources: 1, interval_seconds: 120, tags: ['kept'] });
   t.deepEqual(after.sla, { ...sla, exclude_maintenance: true });
-  // The secret is not for another server.
+  // The secret must not reach another server.
   t.like(await change('patch', { target: 'https://other.example/' }), { status: 400, error: { code: 'bad_request' } });
   t.is((await shown()).target, 'https://shop.example/');
 });
@@ -313,7 +313,7 @@ test('the same request with the same key is made once, and answers the same agai
     status: 409,
     error: 'this Idempotency-Key came with another body before: use a new key for another change',
   });
-  // A key is its account's.
+  // A key is valid only within its account.
   t.like((await other.owner('POST', BULK, { ...body, action: 'delete' }, key)).json, { total: 2, failed: 2 });
   isError(t, await account.owner('POST', BULK, body, { 'Idempotency-Key': 'a b' }), {
     status: 400,

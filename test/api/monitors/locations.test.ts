@@ -33,7 +33,7 @@ test('each location of a monitor says whether it counts, and if not why', async 
     now * 1000,
     now - 100,
   ]);
-  // The results of the silent one are too old to count: at an interval of 60 s they do for three minutes.
+  // The silent location's results are too old: at an interval of 60 s they count for three minutes.
   await api.database.pool.query(
     `INSERT INTO check_results (due_at, monitor_no, agent_no, verdict)
      SELECT $3::bigint - CASE a.no WHEN $4 THEN 190000 ELSE 5000 END, m.no, a.no, 1 FROM monitors m, agents a

@@ -5,7 +5,7 @@ import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-// Alone: it counts the changes of schedules.
+// Serial, because it counts the changes of schedules.
 test.serial(
   'a monitor is created by its name alone, read back with every default, and scheduled once it has a target',
   async (t) => {
@@ -436,7 +436,7 @@ test('a change made from older settings is refused where it says so, and changes
   await remember();
   t.is((await patch({ name: 'Till' })).status, 200);
   await remember();
-  // A secret that changes changes nothing else that is read.
+  // A changed secret leaves everything else in the response as it was.
   t.is((await patch({ check_spec: { request: { auth: { type: 'bearer', token: 'two' } } } })).status, 200);
   await remember();
   t.is((await patch({ agent_sources: (await read()).agent_sources.slice(0, 1) })).status, 200);

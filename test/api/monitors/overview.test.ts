@@ -157,7 +157,7 @@ test.serial(
     };
     t.deepEqual(await read(), stopped);
     t.like((await stranger.reader('GET', '/v1/overview/figures')).json, { overdue_monitors: 0, no_checks_since: null });
-    // What is read is shared for five seconds, however many screens ask.
+    // Results of the queries are shared for five seconds among all screens.
     await addResults(api, shop.no, [{ atMs: clock.ms, agentId: first }]);
     t.deepEqual((await read()).figures, stopped.figures);
     clock.ms += 5000;
@@ -177,7 +177,7 @@ test.serial(
   },
 );
 
-/** An agent that watches both monitors: of four regions each has three. */
+/** Returns an agent that checks both monitors: each has three of the four regions. */
 async function findCommonAgent(api: ApiServer, monitorNos: readonly [number, number]): Promise<string> {
   const { rows } = await api.database.pool.query<{ id: string }>(
     `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[])
@@ -187,7 +187,7 @@ async function findCommonAgent(api: ApiServer, monitorNos: readonly [number, num
   return rows[0]?.id ?? '';
 }
 
-/** A channel with a delivery of each event. */
+/** Adds a channel with a delivery of each event. */
 async function addAlerts(
   api: ApiServer,
   { tenantId }: Account,

@@ -27,7 +27,7 @@ withApiServer(test, {
   },
 });
 
-/** The previews whose target is this. */
+/** Returns the previews of this target. */
 const madeOf = (target: string) => previews.filter((preview) => preview.target.target === target);
 
 test('a draft without a name is previewed in the region asked for, with its secrets; nothing is stored', async (t) => {

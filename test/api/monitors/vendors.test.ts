@@ -13,13 +13,13 @@ import { isError, withApiServer, type ApiServer, type Call } from '../api-server
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 
-/** Only vendors are checked here. */
+/** Probe settings of the worker, which only checks vendors here. */
 const SERVICE = { allowPrivateNetwork: true, dnsResolvers: [], whoisServer: { host: '127.0.0.1', port: 9 } };
 
 const closers: (() => Promise<void>)[] = [];
 let runtime: Runtime | null = null;
 
-/** One worker for the file: a queue with as many workers as tests would be slower, not faster. */
+/** Opens the file's only worker: with one per test, the shared queue would be slower. */
 function openWorker({ databaseUrl }: ApiServer): Runtime {
   if (runtime !== null) return runtime;
   const opened = openRuntime({
@@ -35,22 +35,21 @@ function openWorker({ databaseUrl }: ApiServer): Runtime {
   return runtime;
 }
 
-// Before the database goes, so before the server's own hooks.
+// The workers close before the database, so this hook precedes those of the server.
 test.after.always(async () => {
   for (const close of closers) await close();
 });
 withApiServer(test);
 
-/** Vendors whose lookups no worker ever takes, and every vendor that the API wanted to have read. */
+/** Vendors whose lookups no worker handles; `wanted` lists every vendor that the API wanted to read. */
 const UNATTENDED = new Set(['cloudflare', 'status.shop.example']);
 const wanted: string[] = [];
 let base: Promise<string> | null = null;
-/** What runs once a page has been read and before the request that waits for it goes on. */
+/** Callbacks that run after a page is read and before the waiting request continues, by URL. */
 const overtaking = new Map<string, () => Promise<void>>();
 
 /**
- * Starts one more process of the API, as production makes it: a real queue, with a real worker behind it except for the
- * unattended vendors.
+ * Starts another API process with a real queue, as in production, and a real worker for all but the unattended vendors.
  */
 function openApi(api: ApiServer): Promise<string> {
   const listRecords = (urls: readonly string[]) => listVendorDocumentRecords(api.database, urls);
@@ -60,7 +59,7 @@ function openApi(api: ApiServer): Promise<string> {
     now: Date.now,
   });
   let ms = Date.now();
-  // Each reading of the clock is three seconds later, so that no test waits for the patience to end.
+  // Each reading of the clock is three seconds later, so that no test waits for the time limit.
   const unattended = createVendorLookup({ listRecords, enqueueLookup: async () => undefined, now: () => (ms += 3000) });
   return api.another({
     async readVendorPage(page, reader) {
@@ -73,8 +72,8 @@ function openApi(api: ApiServer): Promise<string> {
 }
 
 /**
- * Calls `overtake` from now on whenever a request has had one of the pages read, before that request goes on. Requests
- * of `overtake` itself are not overtaken. Returns the pages that were read, a list that grows.
+ * From now on calls `overtake` after a request has read one of the pages and before it continues. Requests of
+ * `overtake` itself do not call it again. Returns the growing list of pages read.
  */
 function overtakeReads(pages: readonly string[], overtake: (reads: number) => Promise<unknown>): string[] {
   const read: string[] = [];

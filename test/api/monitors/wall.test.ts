@@ -5,7 +5,7 @@ import { addPerson } from '../person.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-/** More than the wall names. */
+/** More monitors than the wall lists. */
 const MANY = 510;
 
 test("a wallboard's token shows names and statuses, the worst first, and opens nothing else", async (t) => {

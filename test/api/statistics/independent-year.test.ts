@@ -6,8 +6,8 @@ import { seeded } from '../../helpers/seeded.ts';
 import { withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addMonitor, addTransitions } from './measured-monitor.ts';
 
-// A year of SLA as PostgreSQL alone counts it: states, service gaps, maintenance and service hours are sets of seconds
-// there, and its zones say when the clocks show which time. Nothing of `core` has a part in it.
+// PostgreSQL alone counts a year of SLA here: states, service gaps, maintenance and service hours are sets of seconds,
+// and its time zones convert local times. No code of `core` takes part.
 
 const DAY_MS = 86_400_000;
 const FROM = Date.UTC(2025, 0, 1) / 1000;
@@ -17,13 +17,13 @@ const clock = { nowMs: Date.UTC(2024, 11, 20) };
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test, { now: () => clock.nowMs });
 
-/** Service hours as the API takes them, and the same as PostgreSQL does: weekday from Monday, beginning and length. */
+/** Service hours in the API's format, and as rules for PostgreSQL: weekdays from Monday, start and length. */
 type Watched = {
   sla: { target: number; timezone: string; hours: string; exclude_maintenance: boolean };
   rules: readonly (readonly [weekdays: string, begin: string, length: string])[];
 };
 
-/** Some hours begin or end at times that the clocks skip, or show twice. */
+/** Some hours start or end at times that the clocks skip or repeat. */
 const WATCHED: readonly Watched[] = [
   {
     sla: {
@@ -71,7 +71,7 @@ const WATCHED: readonly Watched[] = [
 
 const ZONE = WATCHED.map(({ sla }) => sla.timezone);
 
-/** Maintenance windows, and when they begin by the clock of their zone: the monitors of each, by their places. */
+/** Maintenance windows with their starts in local time, and the indexes of their monitors. */
 const WINDOWS = [
   {
     body: { cron: '30 2 * * SUN', timezone: 'Europe/Berlin', duration_seconds: 5400, sla: 'exclude' },
@@ -220,7 +220,10 @@ test('the SLA of a year is what PostgreSQL counts, to the second, in four zones'
   }
 });
 
-/** A monitor with a year of any states, changes within a second among them; one is created in the middle of a day. */
+/**
+ * Adds a monitor with a year of random states, some lasting under a second; one monitor is created in the middle of a
+ * day.
+ */
 async function addLife(
   api: ApiServer,
   account: Account,
@@ -249,7 +252,7 @@ async function addGaps({ database }: ApiServer, random: () => number): Promise<v
   }
 }
 
-/** Plans the windows before the year, and lets the chore come by every three weeks: it makes up for what it missed. */
+/** Plans the windows before the year, and runs the chore every three weeks: it catches up on missed rounds. */
 async function planYear({ database }: ApiServer, { owner }: Account, ids: readonly string[]): Promise<void> {
   for (const { body, monitors } of WINDOWS) {
     const monitorIds = monitors.map((place) => ids[place]);
@@ -264,7 +267,7 @@ async function planYear({ database }: ApiServer, { owner }: Account, ids: readon
     await planMaintenance({ database, now: () => clock.nowMs });
 }
 
-/** Has PostgreSQL find the seconds of service hours and of maintenance, by the monitors' places. */
+/** Lets PostgreSQL compute the seconds of service hours and of maintenance for each monitor. */
 async function prepareCounting({ database: { pool } }: ApiServer): Promise<void> {
   await pool.query(FUNCTIONS);
   for (const [place, { rules }] of WATCHED.entries())
@@ -292,9 +295,9 @@ type Count = {
   id: string;
   place: number;
   window: { from: number; to: number };
-  /** Whether maintenance is left out; it is unless given. */
+  /** Sets whether maintenance is excluded, which is the default. */
   sla?: Watched['sla'];
-  /** Whose service hours are counted; all of the time unless given. */
+  /** Index of the monitor whose service hours are counted; all of the time by default. */
   hoursOf?: number;
 };
 
@@ -309,7 +312,7 @@ async function count({ database: { pool } }: ApiServer, { id, place, window, sla
   return rows[0] ?? {};
 }
 
-/** What the seconds say of a target, in exact decimals. */
+/** Judges a target by the seconds, in exact decimals. */
 async function judge({ database: { pool } }: ApiServer, target: number, seconds: object): Promise<object> {
   const { rows } = await pool.query<{ judged: object }>(
     `SELECT CASE WHEN counted = 0 THEN json_build_object('uptime_percent', null, 'met', null, 'budget', null)
@@ -327,7 +330,7 @@ async function judge({ database: { pool } }: ApiServer, target: number, seconds:
   return rows[0]?.judged ?? {};
 }
 
-/** Any window of the year, to the second. */
+/** Returns a random window of the year, in whole seconds. */
 function windowOf(random: () => number): { from: number; to: number } {
   const from = FROM + Math.floor(random() * (TO - FROM - 2));
   return { from, to: from + 1 + Math.floor(random() ** 2 * (TO - from - 1)) };

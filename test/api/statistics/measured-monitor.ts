@@ -4,7 +4,7 @@ import { runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import type { Account, ApiServer } from '../api-server.ts';
 
-/** A stored result; what is left out is that of a success of 100 ms by the first agent. */
+/** A stored result; omitted fields are those of a success of 100 ms by the first agent. */
 export type StoredResult = {
   atMs: number;
   agentId: string;
@@ -15,7 +15,7 @@ export type StoredResult = {
   detail?: object | null;
 };
 
-/** Makes a monitor as it would have been made at `createdAtMs`; returns its id and short number. */
+/** Creates a monitor as of `createdAtMs`; returns its id and number. */
 export async function addMonitor(
   api: ApiServer,
   account: Account,
@@ -30,7 +30,7 @@ export async function addMonitor(
   return { id, no: rows[0]?.no ?? 0 };
 }
 
-/** Writes changes of state in their order. */
+/** Stores state changes in the given order. */
 export async function addTransitions(
   api: ApiServer,
   { tenantId, monitorId }: { tenantId: string; monitorId: string },
@@ -51,7 +51,7 @@ export async function addTransitions(
   await insertTransitions(runOn(api.database.pool), rows);
 }
 
-/** Writes results, on days of which some may be long ago. */
+/** Stores results; their days may be long ago. */
 export async function addResults(api: ApiServer, monitorNo: number, results: readonly StoredResult[]): Promise<void> {
   for (const day of new Set(results.map(({ atMs }) => Math.floor(atMs / 86_400_000))))
     await createPartitions(api.database, day * 86_400_000);
@@ -72,7 +72,7 @@ export async function addResults(api: ApiServer, monitorNo: number, results: rea
   }
 }
 
-/** The shared agents' ids, in the order of their making. */
+/** Returns the ids of the shared agents, in order of creation. */
 export async function listAgentIds(api: ApiServer): Promise<string[]> {
   return (
     await api.database.pool.query<{ id: string }>(`SELECT id FROM agents WHERE kind = 'first_party' ORDER BY no`)

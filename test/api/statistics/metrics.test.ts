@@ -16,7 +16,9 @@ test.beforeEach(() => {
   nowMs = START_MS;
 });
 
-/** The values of a scrape by name and labels that are asked for, such as `probe_success{monitor_id="mon_1"}`. */
+/**
+ * Scrapes, and returns a function that finds values by name and labels, such as `probe_success{monitor_id="mon_1"}`.
+ */
 async function scrape(account: Account, query = ''): Promise<(name: string, ...labels: string[]) => number[]> {
   const { status, headers, text } = await account.reader('GET', `/v1/metrics${query}`);
   if (status !== 200) throw new Error(text);
@@ -28,13 +30,13 @@ async function scrape(account: Account, query = ''): Promise<(name: string, ...l
       .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
 }
 
-/** A monitor of the first two agents. */
+/** Adds a monitor of the first two agents. */
 async function addWatched(api: ApiServer, account: Account, { createdAtMs = START_MS - HOUR_MS, ...body }) {
   const agents = await listAgentIds(api);
   return await addMonitor(api, account, { createdAtMs, body: { agent_sources: agents.slice(0, 2), ...body } });
 }
 
-/** A read that finds no snapshot of its account on hand. */
+/** Scrapes after the account's cached snapshot has expired. */
 async function scrapeLater(account: Account, query = ''): ReturnType<typeof scrape> {
   nowMs += 2 * MINUTE_MS;
   return await scrape(account, query);
@@ -93,7 +95,7 @@ test('a scrape says what each source measured last, and what was decided', async
   t.deepEqual(metrics('probe_http_duration_seconds', own, 'singapore', 'phase="tls"'), []);
   t.deepEqual(metrics('spotcheck_monitor_uptime_ratio', own, 'window="1d"'), [0.875]);
   t.deepEqual(metrics('spotcheck_monitor_uptime_ratio', own, 'window="30d"'), [0.9875]);
-  // A percent of ten days are 8,640 s; 10,800 were used.
+  // One percent of ten days is 8,640 s; 10,800 were used.
   t.deepEqual(metrics('spotcheck_monitor_error_budget_remaining_ratio', own), [-0.25]);
   t.deepEqual(metrics('spotcheck_monitor_info', own, 'type="http"', 'instance="https://shop.example"'), [1]);
   t.deepEqual(metrics('spotcheck_monitor_incident_open', own), [0]);
@@ -124,10 +126,10 @@ test('a newer result takes the place of the one before, and timings stay until t
   const later = await scrapeLater(account);
   t.deepEqual(later('probe_duration_seconds', id), [5]);
   t.deepEqual(later('probe_dns_lookup_time_seconds', id), [0.003]);
-  // Not up: a recheck between two ticks is seen as well.
+  // The check fails between two ticks: a recheck counts as well.
   await addResults(api, no, [{ atMs: nowMs + 5000, agentId: frankfurt, verdict: 3, latencyMs: 10_000 }]);
   t.deepEqual((await scrapeLater(account))('probe_success', id), [0]);
-  // Three intervals later nothing counts any more.
+  // Results expire after three intervals.
   nowMs += 4 * MINUTE_MS;
   const old = await scrape(account);
   t.deepEqual(old('probe_success', id), []);
@@ -192,7 +194,7 @@ test('a scrape costs no query, shows no other account, and what is not understoo
   const { id } = await addWatched(api, account, {});
   t.deepEqual((await scrape(account))('spotcheck_monitor_info', id), [1]);
   t.deepEqual((await scrape(other))('spotcheck_monitor_info'), []);
-  // Within a minute the snapshot is served as it is, whatever the database says.
+  // Within a minute the cached snapshot is served, regardless of the database.
   await addWatched(api, account, {});
   t.is((await scrape(account))('spotcheck_monitor_info').length, 1);
   t.is((await scrapeLater(account))('spotcheck_monitor_info').length, 2);

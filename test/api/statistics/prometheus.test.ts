@@ -10,7 +10,7 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 let aheadMs = 0;
 withApiServer(test, { now: () => Date.now() + aheadMs });
 
-/** What the panels of public dashboards for blackbox_exporter ask (grafana.com 7587 and 13659), for all of a job. */
+/** Queries of public dashboards for blackbox_exporter (grafana.com 7587 and 13659), for all instances of a job. */
 const DASHBOARD_QUERIES = [
   'probe_success{job=~".+", instance=~".+"}',
   'avg by (instance) (probe_duration_seconds)',
@@ -44,7 +44,7 @@ if (isPrometheusInstalled()) {
       tags: ',env:prod,',
     });
     t.is((await account.owner('DELETE', `/v1/monitors/${deleted}`)).status, 204);
-    // The snapshot is too old now: the next scrape makes another.
+    // The snapshot is too old now, so the next scrape creates another.
     aheadMs += 2 * MINUTE_MS;
     await until(async () => (await query(`probe_success{monitor_id="${deleted}"}`)).length === 0);
     t.is((await query(`probe_success{monitor_id="${kept}"}`)).length, 1);
@@ -53,7 +53,7 @@ if (isPrometheusInstalled()) {
   test('Prometheus is not installed here, so it was not tried', (t) => t.pass());
 }
 
-/** A monitor that was up for an hour, with a newest check of this verdict. */
+/** Adds a monitor that was up for an hour and whose newest check has this verdict. */
 async function addChecked(api: ApiServer, account: Account, verdict: 1 | 3): Promise<string> {
   const [agentId = ''] = await listAgentIds(api);
   const { id, no } = await addMonitor(api, account, {

@@ -27,8 +27,8 @@ const SLA = { target: 99.9, timezone: 'UTC', hours: 'We 00:00-01:00', excludeMai
 type Stored = { id: string; content: ReportContent; details: ReportDetails };
 
 /**
- * Stores a report of three monitors. One was down on its third day, one has no measurements and a hostile name, and one
- * was created in the middle.
+ * Stores a report of three monitors: one was down on its third day, one has no measurements and a hostile name. The
+ * third was created in the middle.
  */
 async function storeReport(
   { database, makeId }: ApiServer,
@@ -196,7 +196,7 @@ test('large reports come in pages also where no limit is asked for', async (t) =
   const account = await api.account();
   const windows = Array.from({ length: 7 }, (_, week) => periodAround('week', WEEK.startSeconds + week * 7 * 86_400));
   for (const window of windows) await storeReport(api, account, window);
-  // A name of random letters, which do not get smaller.
+  // Names of random letters do not compress.
   await api.database.pool.query(
     `UPDATE reports SET content = jsonb_set(content::jsonb, '{monitors,0,name}',
        (SELECT to_jsonb(string_agg(md5(id || n), '')) FROM generate_series(1, 16000) n)) WHERE tenant_id = $1`,
@@ -248,7 +248,7 @@ test('as CSV a report is a file of a line for each monitor, whatever Accept asks
 
 type Node = { [name: string]: Node[] | string | Record<string, string> | undefined };
 
-/** Parses the page into a tree: it is well-formed, so nothing foreign can have become a part of it. */
+/** Parses the page into a tree: it is well-formed, so no foreign text has become markup. */
 function parsePage(
   t: ExecutionContext,
   text: string,
@@ -356,7 +356,7 @@ test('the plots of the page show the numbers of the report', async (t) => {
       widths.toSorted((a, b) => a - b),
     );
 
-    // One monitor was measured, and not on its fifth day: each percentile is a line before it and one after it.
+    // The measured monitor has a gap on its fifth day: each percentile is one line before it and one after it.
     const lines = all('polyline');
     t.deepEqual(
       lines.map(({ attributes }) => attributes['class']),

@@ -5,7 +5,7 @@ import { addMonitor, addTransitions } from './measured-monitor.ts';
 const NOW_MS = Date.parse('2026-03-10T12:00:00Z');
 const HOUR = 3600;
 const NONE = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0, maintenance: 0 };
-/** A week in which the clocks of New York go forward, on Sunday the 8th: 50 hours on weekdays, and 4 on that Sunday. */
+/** A week in which New York's clocks go forward, on Sunday the 8th: 50 hours on weekdays, and 4 on that Sunday. */
 const WEEK = { from: Date.UTC(2026, 2, 2, 5) / 1000, to: Date.UTC(2026, 2, 9, 4) / 1000 };
 const SLA = { target: 99, timezone: 'America/New_York', hours: 'Mo-Fr 08:00-18:00; Su 01:00-06:00' };
 
@@ -14,7 +14,7 @@ withApiServer(test, { now: () => NOW_MS });
 
 const at = (text: string): number => Date.parse(`2026-03-${text}Z`);
 
-/** A monitor that was down on Tuesday from 17:00 to 19:00, and in the night after, in New York. */
+/** Adds a monitor that was down on Tuesday from 17:00 to 19:00, and in the following night, in New York. */
 async function addShop(api: ApiServer, account: Account, body: object = {}): Promise<{ id: string; no: number }> {
   const monitor = await addMonitor(api, account, { createdAtMs: at('01T00:00:00'), body });
   await addTransitions(api, { tenantId: account.tenantId, monitorId: monitor.id }, [
@@ -27,7 +27,7 @@ async function addShop(api: ApiServer, account: Account, body: object = {}): Pro
   return monitor;
 }
 
-/** Maintenance of a monitor, Tuesday from 17:30 to 19:30 in New York. */
+/** Adds maintenance of a monitor, on Tuesday from 17:30 to 19:30 in New York. */
 async function addMaintenance(
   { database }: ApiServer,
   { tenantId, no, sla }: { tenantId: string; no: number; sla: 'exclude' | 'count' },

@@ -64,7 +64,7 @@ test('of very many single results none are read: the step is an hour', (t) => {
   t.is(readStatsWindow({}, often).resolution, 'hour');
   t.is(readStatsWindow({ from: NOW - 74_000 }, often).resolution, 'five_minutes');
   t.is(readStatsWindow({ from: NOW - 40 * DAY }, often).resolution, 'day');
-  // What was before the monitor has no results.
+  // There are no results from before the monitor was created.
   t.is(
     readStatsWindow({ from: NOW - DAY }, { ...AT, results: { since: NOW - 74_000, perSecond: 4 } }).resolution,
     'five_minutes',

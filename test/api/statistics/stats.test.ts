@@ -125,7 +125,7 @@ test(
       timed['series'].map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
       [
         [phases(null, null), [phases(null, null)]],
-        // Of two checks the one had no connect: the mean of the two together is of the other alone.
+        // One of the two checks had no connect, so the mean of both is the value of the other.
         [phases(15, 20), [phases(20, null), phases(10, 20)]],
       ],
     );

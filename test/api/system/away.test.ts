@@ -21,7 +21,7 @@ withApiServer(test, {
 
 const NO_ROOM = 'no room';
 
-/** A way to PostgreSQL that can be cut and mended. */
+/** A connection path to PostgreSQL that can be cut and restored. */
 type Wire = { url: string; cut: () => Promise<void>; mend: () => Promise<void> };
 
 async function createWire(databaseUrl: string): Promise<Wire> {
@@ -33,7 +33,7 @@ async function createWire(databaseUrl: string): Promise<Wire> {
       const outer = connect(Number(target.port), target.hostname);
       for (const socket of [inner, outer]) {
         sockets.add(socket);
-        // A cut wire is what this is for.
+        // Errors are expected once the wire is cut.
         socket.on('error', () => undefined);
       }
       inner.pipe(outer).pipe(inner);
@@ -125,7 +125,7 @@ test('a database that cannot store is away as well: without room, without connec
     for (const statement of statements) await set(statement);
     const database = openTestDatabase(asRole.href);
     const base = await api.another({ database });
-    // PostgreSQL has no setting that leaves a row no room; what a full disk does is in test/faults/full-disk.test.ts.
+    // No PostgreSQL setting leaves a row without room; test/faults/full-disk.test.ts covers a full disk.
     if (refusal !== NO_ROOM)
       isError(
         t,

@@ -18,8 +18,7 @@ type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 type Ask = (path: string, headers?: Record<string, string>, method?: string) => Promise<Answer>;
 
 /**
- * Writes a built console as the build does, and serves it in front of something that answers everything else with 404
- * in JSON.
+ * Writes a console as the build does, and serves it in front of an app that answers other requests with 404 in JSON.
  */
 async function serve(t: ExecutionContext, { isBuilt = true } = {}): Promise<Ask> {
   const folder = join(await temporaryFolder(t), 'dist');

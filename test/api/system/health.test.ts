@@ -11,7 +11,7 @@ withApiServer(test, { metrics, findAwayQueues: async () => (queue.isReachable ? 
 test('health, readiness and metrics need no token', async (t) => {
   const { anonymous } = t.context.api;
   t.like(await anonymous('GET', '/healthz'), { status: 200, json: { status: 'ok' } });
-  // On a busy machine the first write that proves the database may take longer than an answer waits for it.
+  // On a busy machine the first write that proves the database may exceed the response's time limit.
   const ready = await until(async () => {
     const answer = await anonymous('GET', '/readyz');
     return answer.status === 200 && answer;

@@ -18,14 +18,14 @@ const PATIENT: ConnectionLimits = {
   connectionCheckMs: 50,
 };
 
-/** What fills every buffer on the way. */
+/** A body that fills every buffer on its way. */
 const LONG = Buffer.alloc(32 * 1024 * 1024);
 
 const answerAll: RequestListener = (request, response) => {
   request.resume().once('end', () => response.end(request.url === '/long' ? LONG : 'ok'));
 };
 
-/** With the given limits and none besides; with those of the service where there are none. */
+/** Opens a connection to a server with only the given limits, or with those of the service if none are given. */
 async function open(
   t: ExecutionContext,
   limits?: Partial<ConnectionLimits>,
@@ -47,7 +47,7 @@ async function open(
   return socket;
 }
 
-/** Not by `once`, which an error on the way would reject: that is how the end shows here. */
+/** Waits for 'close'. `once` would reject on the error with which the connection ends here. */
 function closing(socket: Socket): Promise<void> {
   return new Promise((resolve) => void socket.once('close', () => resolve()));
 }
@@ -72,7 +72,7 @@ for (const [what, { sent, limits }] of Object.entries(SLOW)) {
       await text(socket.iterator({ destroyOnReturn: false })),
       /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the request took too long to arrive"/,
     );
-    // The end of the answer does not end our side: only the server's cut does, which the next byte meets.
+    // The end of the response leaves this side open; only the next byte meets the server's reset.
     const knock = setInterval(() => socket.write('x'), 50);
     await closing(socket);
     clearInterval(knock);
@@ -115,7 +115,7 @@ test('idle connections are kept for longer than load balancers keep theirs', asy
 
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
 
-/** Holds the answers to `/held`, and gives others at once; `begun` are the paths whose requests have begun. */
+/** Holds the responses to `/held` and sends others at once; `begun` lists the paths of started requests. */
 async function openHolding(t: ExecutionContext, limits: Partial<ConnectionLimits> = {}) {
   const begun: string[] = [];
   const held: ServerResponse[] = [];
@@ -129,7 +129,7 @@ async function openHolding(t: ExecutionContext, limits: Partial<ConnectionLimits
 
 test('a request that was sent behind others begins once their answers are sent', async (t) => {
   const { socket, begun, held } = await openHolding(t);
-  // More than is read of a body that waits.
+  // Larger than the part that is read of a waiting body.
   const body = 'x'.repeat(2 ** 20);
   const long = `POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const expecting = 'POST /expecting HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc';

@@ -97,7 +97,7 @@ for (const backend of listQueueBackends()) {
       };
       return queues.find(({ name }) => name === 'check-local')?.jobs ?? [];
     };
-    // A check that a busy machine held up for its whole timeout is not among the results of its tick.
+    // A check that a busy machine delayed past its timeout is missing from the results of its tick.
     const done = await until(async () =>
       (await jobsOf('completed')).find(({ returnValue }) => (returnValue?.monitors.length ?? 0) > 0),
     );
@@ -185,7 +185,7 @@ test(
     t.is(await ask('GET', cookie), 200);
     t.is(await ask('GET', { ...cookie, Authorization: `Basic ${btoa('anyone:wrong')}` }), 200);
     t.is(await ask('GET', others), 401);
-    // There is nothing to post to at this path, which only who is let in is shown.
+    // The path accepts no POST, and only an authorized caller gets this 404.
     t.is(await ask('POST', { ...cookie, Origin: url }), 404);
     t.is(await ask('POST', cookie), 401);
     for (const Origin of ['https://evil.example', 'null'])

@@ -41,7 +41,7 @@ const bodies: Walker = async (t) => {
   t.regex(String(many.json['error']), /at most 6000 values/);
 };
 
-/** Through a router before a cell that answers nothing and one that is there. */
+/** Sends requests through a router in front of an unresponsive cell and a working one. */
 const routedRequests: Walker = async (t) => {
   const held: Socket[] = [];
   const silent = await startHttpServer(t, (request) => held.push(request.socket));
@@ -64,7 +64,7 @@ const routedRequests: Walker = async (t) => {
   const asItIsRun = await startRouter();
   t.is((await fetch(asItIsRun, { method: 'POST', body: Buffer.alloc(16 * 2 ** 20 + 1) })).status, 413);
 
-  // Fewer than it takes, which a busy machine does not begin at once.
+  // Below the default, because a busy machine does not start that many requests at once.
   const most = 50;
   const limits = {
     connections: 1000,
@@ -189,8 +189,7 @@ const auditLog: Walker = async (t) => {
   );
 };
 
-/** The walkers of accounts and who is in them. */
-/** Whoever the provider did not vouch for leaves nothing, and whom it did has one identity. */
+/** Checks that an unverified sign-in stores nothing, and that a verified user has one identity. */
 const providerSignIns: Walker = async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
@@ -224,7 +223,7 @@ const providerSignIns: Walker = async (t) => {
   t.is(await numberOf(api, 'SELECT count(*) FROM open_id_used'), 0);
 };
 
-/** Installations make ten addresses at the most, by an invitation each, and ask at the most 30 times a minute. */
+/** Checks that peers can create at most ten addresses, one per invitation, with at most 30 requests a minute. */
 const ownWatch: Walker = async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
@@ -246,6 +245,7 @@ const ownWatch: Walker = async (t) => {
   t.true(rest.some(({ status }) => status === 429));
 };
 
+/** Walkers of accounts and their members. */
 export const ACCOUNT_WALKERS: Readonly<Record<string, Walker>> = {
   'what watches the service itself': ownWatch,
   requests,

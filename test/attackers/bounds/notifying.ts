@@ -38,7 +38,7 @@ const pings: Walker = async (t) => {
   await boundAccountPings(t);
 };
 
-/** What waits to be decided of an account, and what of it is under way. */
+/** Checks the limits on an account's undecided pings, and on those in flight. */
 async function boundAccountPings(t: Parameters<Walker>[0]): Promise<void> {
   const { api } = t.context;
   const account = await api.account();
@@ -105,7 +105,9 @@ const channels: Walker = async (t) => {
   await boundTemplates(t);
 };
 
-/** Lists of channels have templates whole: an account has a hundred, created or changed. */
+/**
+ * Checks the limit of a hundred webhooks with a template per account, because channel lists include templates in full.
+ */
 async function boundTemplates(t: Parameters<Walker>[0]): Promise<void> {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
@@ -147,7 +149,7 @@ const deliveries: Walker = async (t) => {
   const { id, startMs, evaluate } = await watched(api, account);
   for (let second = 0; second < 20; second += 1) await evaluate(second, second % 2 === 0 ? 'down' : 'up');
   t.true((await numberOf(api, 'SELECT count(*) FROM transitions WHERE monitor_id = $1', [id])) >= 19);
-  // 440 at once and one a second, and one that waits for each channel.
+  // 440 at once, one a second, and one pending for each channel.
   t.true((await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1', [tenantId])) <= 440 + 20 + 100);
   t.true(
     (await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1 AND next_attempt_at <= $2', [
@@ -196,7 +198,7 @@ const rules: Walker = async (t) => {
   );
 };
 
-/** Of a channel that groups few messages come of whatever changes: eleven causes are eleven groups. */
+/** Checks that a grouping channel sends few messages for any number of changes: eleven causes make eleven groups. */
 const deliveriesOfGroups: Walker = async (t) => {
   const { api } = t.context;
   const account = await api.account();
@@ -259,7 +261,7 @@ const testDeliveries: Walker = async (t) => {
   await boundErrors(t);
 };
 
-/** Of an error no more is kept than people read. */
+/** Checks that a stored error has a limited length. */
 async function boundErrors(t: Parameters<Walker>[0]): Promise<void> {
   const { database, account } = t.context.api;
   const { tenantId } = await account();
@@ -373,7 +375,7 @@ const emailsInHand: Walker = async (t) => {
     );
   const ofOne = Array.from({ length: 205 }, (_, no) => send('ten_1', no));
   const ofOthers = Array.from({ length: 105 }, (_, no) => send(`ten_${2 + (no % 2)}`, 300 + no));
-  // Others have room all the same, for which the newest of the first have to go.
+  // To make room for the other accounts, the newest emails of the first one are dropped.
   t.deepEqual(
     (await Promise.all(ofOne.slice(95))).map(({ outcome }) => outcome),
     Array.from({ length: 110 }, () => 'retry'),
@@ -385,7 +387,6 @@ const emailsInHand: Walker = async (t) => {
   t.true(server.taken.every(({ raw }) => raw.length < 16_384));
 };
 
-/** Drills of many monitors count together; a monitor has one at a time. */
 const messagePreviews: Walker = async (t) => {
   const { api } = t.context;
   const prepare = async () => {
@@ -406,6 +407,7 @@ const messagePreviews: Walker = async (t) => {
   t.true(json.previews.every(({ requests }) => requests.every((request) => request.body.length <= 16_384)));
 };
 
+/** Checks that drills of many monitors count together, and that a monitor has one at a time. */
 const drills: Walker = async (t) => {
   const { api } = t.context;
   const account = await api.account();
@@ -453,7 +455,7 @@ const ours: Walker = async (t) => {
   await boundReportedIncidents(t);
 };
 
-/** What a report has of a monitor that changed with each check. */
+/** Checks the number of incidents in a report for a monitor that changed with each check. */
 async function boundReportedIncidents(t: Parameters<Walker>[0]): Promise<void> {
   const { database } = t.context.api;
   const { owner, tenantId } = await t.context.api.account();
@@ -473,7 +475,7 @@ async function boundReportedIncidents(t: Parameters<Walker>[0]): Promise<void> {
   t.is(report?.details.incidents.length, 1000);
 }
 
-/** The walkers of what comes in from outside, and of what is sent. */
+/** Walkers of incoming requests and of outgoing messages. */
 export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   pings,
   'heartbeats made by pings': slugs,

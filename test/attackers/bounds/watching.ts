@@ -129,7 +129,7 @@ const bulkChanges: Walker = async (t) => {
   );
 };
 
-/** An http monitor with the numbers that results go by. */
+/** Creates an http monitor, and returns it with a function that evaluates results of it. */
 export async function watched(api: ApiServer, { owner }: Account) {
   const [agent] = (await owner('GET', '/v1/agents')).json['agents'];
   const id = await made(
@@ -146,7 +146,7 @@ export async function watched(api: ApiServer, { owner }: Account) {
     [id],
   );
   const { no = 0, agent_no: agentNo = 0, version = 1 } = rows[0] ?? {};
-  // After the monitor was made: what is older says nothing of it.
+  // Results from before the monitor was created do not count.
   const startMs = Date.now() + 1000;
   const evaluate = async (second: number, verdict: 'up' | 'down') => {
     const dueAtMs = startMs + second * 1000;
@@ -197,7 +197,7 @@ const changes: Walker = async (t) => {
   const size = 'SELECT max(length(evidence::text)) FROM transitions WHERE monitor_id = $1';
   const frames = 50 * 200;
   t.true((await numberOf(api, size, [crowded.id])) < 16_384 + frames);
-  // The oldest of 100,001 is the only one that was acknowledged: a page ends before it, and the next one has it.
+  // Only the oldest of 100,001 incidents was acknowledged: one page ends before it, and the next contains it.
   await api.database.pool.query(`ALTER TABLE incidents DISABLE TRIGGER USER;
     INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
       detected_at, resolved_at, resolution, acknowledged_at)
@@ -214,7 +214,7 @@ const changes: Walker = async (t) => {
   t.deepEqual([open.json, open.headers.get('link')], [{ incidents: [] }, null]);
 };
 
-/** Own agents of an account that said down of a monitor with the longest reasons long ago, and are silent now. */
+/** Adds private agents with long-expired down votes and the longest reasons, which are silent now. */
 async function addSilentSources(
   api: ApiServer,
   { tenantId, monitorNo, sources }: { tenantId: string; monitorNo: number; sources: number },
@@ -380,7 +380,6 @@ const domains: Walker = async (t) => {
   t.is(await numberOf(api, 'SELECT count(*) FROM domains WHERE name = $1', [name]), 1);
 };
 
-/** The walkers of what is watched. */
 const judging: Walker = async (t) => {
   const judge = new Judge();
   const observation: HttpObservation = {
@@ -403,8 +402,8 @@ const judging: Walker = async (t) => {
   const { user, system } = process.cpuUsage(before);
   await judge.close();
   t.like(judgement, { verdict: 'none', cause: null });
-  // Each of the fifty patterns would take a second; starting the thread is in it, and a run cut short while others had
-  // the processor is made again.
+  // Each of the fifty patterns would take a second. The time includes starting the thread, and another run where a busy
+  // machine cut the first one short.
   t.true((user + system) / 1000 < 1000);
 };
 
@@ -426,7 +425,7 @@ const maintenance: Walker = async (t) => {
   await api.database.pool.query('DELETE FROM maintenance_occurrences WHERE tenant_id = $1', [tenantId]);
   const later = { starts_at: Math.floor(Date.now() / 1000) + 86_400 };
   t.deepEqual(await statusesOf(501, () => add(later)), thenRefused(500, 201, 400));
-  // What was created and deleted counts for as long as its alerts may wait, and for a day.
+  // Monitors created and deleted count for as long as their alerts may be held, plus a day.
   const monitor = () => owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' });
   const [{ json: one }] = [await monitor(), await monitor()];
   await api.database.pool.query('DELETE FROM maintenance_windows WHERE tenant_id = $1', [tenantId]);
@@ -473,7 +472,7 @@ const maintenance: Walker = async (t) => {
   t.is(preview.json['held_alerts'], 100_000);
 };
 
-/** What is read at a time of monitors that were in maintenance very often, each time apart from the others. */
+/** Checks the limits on reading the maintenance of monitors that had very many separate occurrences. */
 async function boundMaintenanceReads(t: Parameters<Walker>[0]): Promise<void> {
   const { database } = t.context.api;
   const { owner, reader, tenantId } = await t.context.api.account();
@@ -506,6 +505,7 @@ async function boundMaintenanceReads(t: Parameters<Walker>[0]): Promise<void> {
   t.is((await reader('GET', '/v1/sla?tag=often')).status, 400);
 }
 
+/** Walkers of monitors and their checks. */
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   monitors,
   'dependencies of monitors': dependencies,

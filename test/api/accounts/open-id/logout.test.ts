@@ -4,7 +4,7 @@ import { findIdentityUser } from '../../../../models/accounts/identities.ts';
 import { addSession } from '../../person.ts';
 import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdContext } from './open-id-sign-in.ts';
 
-// Before the tests: ava runs those that are there once this file waits for something.
+// The key is created first: once this file awaits, ava runs the tests that are registered by then.
 const foreign = await generateKeyPair('RS256');
 const test = anyTest as TestFn<OpenIdContext>;
 const provider = await withOpenId(test);

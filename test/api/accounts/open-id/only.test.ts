@@ -4,7 +4,7 @@ import { resetAccess } from '../../../../models/accounts/users.ts';
 import { addPerson, PASSWORD } from '../../person.ts';
 import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdContext } from './open-id-sign-in.ts';
 
-// The provider is away for all at once.
+// Serial, because the provider is unavailable for all tests at once.
 const { serial: test } = anyTest as TestFn<OpenIdContext>;
 const provider = await withOpenId(anyTest as TestFn<OpenIdContext>);
 
@@ -94,7 +94,7 @@ test('an invitation is accepted with an account at the provider, by that alone w
     (await auditOf(t, tenantId)).map(({ action }) => action),
     ['member.signed_in', 'invitation.accepted'],
   );
-  // Without a password, nothing that would lock them out.
+  // Without a password, users cannot remove their only way to sign in.
   const csrf = { 'X-CSRF-Token': String((await browser.session()).json['csrf_token']) };
   const [identity] = (await browser.call('GET', '/user/identities')).json['identities'] as { id: string }[];
   const unlinking = await browser.call('DELETE', `/user/identities/${identity?.id}`, undefined, csrf);

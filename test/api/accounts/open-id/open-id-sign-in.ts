@@ -11,7 +11,7 @@ import { send, withApiServer, type Answer, type ApiServer } from '../../api-serv
 export type OpenIdContext = { api: ApiServer };
 type Test = ExecutionContext<OpenIdContext>;
 
-/** The settings of an operator who only named the provider. */
+/** Returns the settings of an operator who configured only the provider. */
 export function settingsOf(provider: OpenIdProviderServer, different: Partial<OpenIdSettings> = {}): OpenIdSettings {
   return {
     issuer: provider.issuer,
@@ -28,7 +28,7 @@ export function settingsOf(provider: OpenIdProviderServer, different: Partial<Op
   };
 }
 
-/** Starts a provider and an API that knows it, before the tests of a file. */
+/** Before the tests of a file, starts a provider and an API that uses it. */
 export async function withOpenId(test: TestFn<OpenIdContext>): Promise<OpenIdProviderServer> {
   const provider = await startOpenIdProvider();
   withApiServer(test, { openId: openIdOf(provider) });
@@ -36,15 +36,15 @@ export async function withOpenId(test: TestFn<OpenIdContext>): Promise<OpenIdPro
   return provider;
 }
 
-/** What a process of the API speaks to the provider with. */
+/** Returns the client with which an API process calls the provider. */
 export function openIdOf(provider: OpenIdProviderServer, different: Partial<OpenIdSettings> = {}): OpenIdProvider {
   return new OpenIdProvider(settingsOf(provider, different), { logger: pino({ level: 'silent' }), now: Date.now });
 }
 
-/** A page that a browser got: its status, its text, and where it leads. */
+/** A page that a browser received: its status, HTML, and redirect target, null if there is none. */
 export type Page = { status: number; html: string; location: string | null };
 
-/** A browser: it keeps the cookies of one process of the API. */
+/** A browser that keeps the cookies of one API process. */
 export class Browser {
   readonly #base: string;
   readonly cookies: Map<string, string>;
@@ -65,7 +65,7 @@ export class Browser {
     return answer;
   }
 
-  /** Opens an address, of the API whatever host it names: proxies stand in front. */
+  /** Opens the path of a URL on this API process; ignores the host, as a proxy would translate it. */
   async open(url: string): Promise<Page> {
     const { pathname, search } = new URL(url);
     const response = await fetch(`${this.#base}${pathname}${search}`, {
@@ -76,19 +76,19 @@ export class Browser {
     return { status: response.status, html: await response.text(), location: response.headers.get('location') };
   }
 
-  /** Begins a sign-in; returns the address at the provider. */
+  /** Starts a sign-in; returns the URL at the provider. */
   async begin(body: Record<string, unknown> = {}): Promise<string> {
     const answer = await this.call('POST', '/session/open-id', body);
     if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
     return String(answer.json['url']);
   }
 
-  /** Signs in as a person of the provider. */
+  /** Signs in as a user of the provider. */
   async signIn(provider: OpenIdProviderServer, sub: string, body: Record<string, unknown> = {}): Promise<Page> {
     return await this.open(await provider.signIn(await this.begin(body), sub));
   }
 
-  /** Who is signed in, as the console asks. */
+  /** Returns the current session, as the console requests it. */
   async session(): Promise<Answer> {
     return await this.call('GET', '/session');
   }
@@ -108,7 +108,7 @@ export class Browser {
 
 let people = 0;
 
-/** Makes a person at the provider; returns their `sub`. */
+/** Creates a user at the provider; returns their `sub`. */
 export function addProviderUser(provider: OpenIdProviderServer, claims: ProviderUser = {}): string {
   people += 1;
   const sub = `sub-${people}`;
@@ -116,7 +116,7 @@ export function addProviderUser(provider: OpenIdProviderServer, claims: Provider
   return sub;
 }
 
-/** Actions in an account's audit log, the newest first, and what they changed. */
+/** Returns the entries of an account's audit log, newest first. */
 export async function auditOf({ context }: Test, tenantId: string): Promise<Record<string, unknown>[]> {
   const { rows } = await context.api.database.pool.query<Record<string, unknown>>(
     'SELECT action, actor_kind, object_id, changes, address FROM audit_log WHERE tenant_id = $1 ORDER BY no DESC',

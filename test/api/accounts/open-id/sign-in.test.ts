@@ -29,7 +29,7 @@ test('a person of a provisioned domain gets a user at the first sign-in, and the
   t.is((first.json['tenant'] as { id: string }).id, tenantId);
 
   const again = new Browser(url);
-  // Their address may change: `sub` is who they are.
+  // The email address may change: `sub` identifies the user.
   provider.users.set(sub, { email: 'somewhere@else.example', email_verified: true });
   t.is((await again.signIn(provider, sub)).location, `${url}/`);
   t.is(((await again.session()).json['user'] as { id: string }).id, (first.json['user'] as { id: string }).id);

@@ -13,7 +13,7 @@ import { totpCode } from '../../../helpers/totp.ts';
 /** "12345678901234567890", the secret of RFC 6238, appendix B. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 
-/** Unix seconds and the last six of the RFC's eight digits. */
+/** Unix seconds, and the last six of the eight digits in the RFC. */
 const VECTORS: readonly [atSeconds: number, code: string][] = [
   [59, '287082'],
   [1_111_111_109, '081804'],
@@ -27,7 +27,7 @@ for (const [atSeconds, code] of VECTORS) {
   test(`the code at ${atSeconds} s is ${code}, as RFC 6238 says, good one step either way, and no further`, (t) => {
     const step = Math.floor(atSeconds / 30);
     t.is(totpCode(SECRET, step), code);
-    // Before the second step of all time there is nothing to look at.
+    // Steps before the second one are too early to test.
     const offs = [-2, -1, 0, 1, 2].filter((off) => step + off > 0);
     t.deepEqual(
       offs.map((off) => findTotpStep(SECRET, code, (step + off) * 30_000)),

@@ -17,7 +17,7 @@ function submittedBy({ submittedResults }: ApiServer, agent: AgentCaller) {
   return submittedResults.filter(({ agentNo }) => agentNo === agent.no);
 }
 
-/** An agent that was given its work, so that its results are of the checks as they are. */
+/** Creates an agent that has pulled its work, so that its results match the current checks. */
 async function workingAgent(api: ApiServer, monitor: object = {}) {
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -543,7 +543,7 @@ test('results of the time before a monitor are too old, but for a minute by whic
     droppedBecause: { notAssigned: 0, future: 0, tooOld: 500, tooMany: 0 },
   });
   t.is(submittedBy(api, agent).length, 2);
-  // Our clock was ahead when it was made.
+  // The service's clock was ahead when the monitor was created.
   await api.database.pool.query('UPDATE monitors SET created_at = created_at + 86400 WHERE id = $1', [monitorId]);
   const fresh = { monitorId, ok: true, ts: Math.floor(Date.now() / 1000) };
   t.like((await agent.post('ingest', { results: [fresh] })).json, { accepted: 1 });

@@ -377,7 +377,7 @@ test('secrets that a wrong key of their id did not open are offered again once t
   );
 });
 
-/** Starts a process that counts how often it reads settings of an agent's monitors. */
+/** Starts a process that counts its reads of settings of an agent's monitors. */
 async function countingProcess(t: ExecutionContext, api: ApiServer) {
   const database = openTestDatabase(api.databaseUrl);
   t.teardown(() => closeDatabase(database));
@@ -394,7 +394,7 @@ async function countingProcess(t: ExecutionContext, api: ApiServer) {
   return { base: await api.another({ database }), readings: () => count };
 }
 
-/** Gives an agent monitors with an assertion of so many characters each, more than may be written. */
+/** Gives an agent monitors whose assertions have the given length, more than the API accepts. */
 async function watchLarge({ database }: ApiServer, agent: AgentCaller, each: { monitors: number; characters: number }) {
   const ids: string[] = [];
   for (let made = 0; made < each.monitors; made += 1) ids.push(await agent.watch({}));
@@ -406,7 +406,7 @@ async function watchLarge({ database }: ApiServer, agent: AgentCaller, each: { m
   return ids;
 }
 
-/** Sends a pull whose answer is not read before it is asked for. */
+/** Sends a pull whose response stays unread until `read` is called. */
 function stalledPull(base: string, { token }: AgentCaller) {
   const { hostname, port } = new URL(base);
   const body = JSON.stringify({ capabilities: ALL });

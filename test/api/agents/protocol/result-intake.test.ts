@@ -25,7 +25,7 @@ function results(count: number, agentNo: number): ResultPayload[] {
   }));
 }
 
-/** A queue that takes a batch when it is let go on. */
+/** Returns a queue that accepts each batch only once it is released. */
 function slowQueue() {
   let batches = 0;
   const goOn: (() => void)[] = [];
@@ -110,7 +110,7 @@ test('results of another account do not wait behind all of an account', async (t
   t.deepEqual(order, [1, 9, 2, 3, 4]);
 });
 
-/** A report of a check that began at this moment, as far as the intake reads it. */
+/** Returns a report of a check that started at this time, with only the fields that the intake reads. */
 function reportOf(startedAtMs: number): AssignedReport {
   return {
     report: { startedAtMs },

@@ -7,10 +7,10 @@ import { agentCaller, workOf } from '../agent-caller.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-/** A whole minute, long enough ago that no check was requested at it. */
+/** Returns a full hour, long enough ago that no check was requested at that time. */
 const longAgo = (): number => Math.floor(Date.now() / 3_600_000) * 3600 - 7200;
 
-/** An agent that was given its work, on a process that stores what it takes before it answers. */
+/** Creates an agent that has pulled its work, on a process that stores results before it responds. */
 async function storingAgent(api: ApiServer, monitor: object) {
   const { database, makeId } = api;
   const evaluate = createEvaluator({ database, now: Date.now, newId: makeId, publicUrl: 'https://spotcheck.example' });
@@ -111,7 +111,7 @@ for (const { interval, failures } of [
         down_after_failures: failures,
       });
       const nowSeconds = Math.floor(Date.now() / 1000);
-      // The last hours only of what would be many requests.
+      // Limited to 900 ticks, because a whole day at a short interval would take many requests.
       const ticks = Array.from(
         { length: Math.min(900, Math.floor(84_000 / interval)) },
         (_, index) => nowSeconds - 85_000 + index * interval + (index % 7) / 10,
