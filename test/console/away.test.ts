@@ -9,7 +9,7 @@ withConsole(test);
 
 const AWAY = /Can’t reach the server\..* updated at \d/;
 
-/** A page that is live, and how to stop and let go on the process behind it. */
+/** Opens a live page, and returns functions that stop and resume the process behind it. */
 async function openLivePage(t: ExecutionContext<ConsoleService>) {
   const { browser, service, person } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
@@ -36,7 +36,7 @@ test.serial('a service that hangs is away soon, until it answers again', async (
   t.is(await page.getByRole('alert').count(), 0);
 });
 
-/** Waits until a request to this path fails: without an answer, or below a path with the one of the proxy. */
+/** Waits until a request to this path fails: without a response, or behind nginx with its 502. */
 async function requestFails(page: Page, path: string): Promise<void> {
   const isOurs = (url: string) => new URL(url).pathname === `${CONSOLE_BASE_PATH}${path}`;
   if (CONSOLE_BASE_PATH === '') await page.waitForEvent('requestfailed', (request) => isOurs(request.url()));
@@ -52,7 +52,7 @@ test.serial(
     await page.getByRole('link', { name: /Shop/ }).waitFor();
     const refused = { status: 429, headers: { 'retry-after': '1' }, json: { error: 'too many requests' } };
     await page.route('**/v1/overview', (route) => route.fulfill(refused));
-    // A maintenance window that begins has everything loaded again.
+    // The start of a maintenance window makes the page load everything again.
     await service.call('POST', `/monitors/${String(monitor['id'])}/maintenance`, { duration_seconds: 3600 });
     await page.getByText(/This may be out of date\. Too many requests/).waitFor();
     await isShown(page, 'Live');

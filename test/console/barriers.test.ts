@@ -15,7 +15,7 @@ import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
 const test = anyTest as TestFn<ConsolePages>;
 const openAs = withConsolePages(test);
 
-/** Every second page is seen in the first two, the others in the last two; `ALL_FORMS=1` shows each in all four. */
+/** Every second page is tested in the first two forms, the others in the last two; `ALL_FORMS=1` tests all in each. */
 const FORMS = [
   { size: 'desktop', colorScheme: 'light' },
   { size: 'phone', colorScheme: 'dark' },
@@ -24,13 +24,13 @@ const FORMS = [
 ] as const;
 const hasAllForms = process.env['ALL_FORMS'] === '1';
 
-/** As narrow as a page has to be read without scrolling sideways (WCAG 1.4.10). */
+/** Minimum width at which a page must be readable without sideways scrolling (WCAG 1.4.10). */
 const NARROW = { width: 320, height: 640 };
 
-/** A page that moves no more than this is called good (web.dev, Cumulative Layout Shift). */
+/** Maximum layout shift of a good page (web.dev, Cumulative Layout Shift). */
 const MAX_SHIFT = 0.1;
 
-/** Everything that can be operated; of radio buttons the keyboard comes to one of each group. */
+/** All controls; the keyboard reaches only one radio button of each group. */
 const CONTROLS =
   'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, ' +
   'select:enabled, textarea:enabled, summary, [tabindex="0"]';
@@ -40,7 +40,7 @@ test('every page and dialog is accessible, and nothing that was secret is shown 
   const account = await furnishAccount(api, 'walk');
   const person = await addPerson(api, account.account.tenantId, { isOperator: true, mark: 'walker' });
   const secrets = await giveSecrets(t, person);
-  // Choosing another password has ended all others.
+  // The new password has ended all other sessions.
   t.is(
     (
       await api.anonymous('POST', '/v1/session', {
@@ -102,7 +102,7 @@ function firstOf(ids: Readonly<Record<Kind, string[]>>): Record<Kind, string> {
   return Object.fromEntries(Object.entries(ids).map(([kind, [id = '']]) => [kind, id])) as Record<Kind, string>;
 }
 
-/** What is wrong with a page, in one line each. */
+/** Returns the problems of a page, one line each. */
 async function visit(
   page: Page,
   { path, shows, dialogs = [] }: PageView,
@@ -131,7 +131,10 @@ async function visit(
   return problems.map((problem) => `${path}: ${problem}`);
 }
 
-/** By the keyboard: what opens has it, does not trap it, lets go at Escape, and gives it back to what opened it. */
+/**
+ * Opens and closes a dialog by keyboard: it must take the focus without trapping it, close on Escape, and return the
+ * focus to its opener.
+ */
 async function openAndClose(page: Page, { title, by, within, leads }: WalkedDialog): Promise<string[]> {
   const problems: string[] = [];
   const opener = (within ?? by)(page);
@@ -182,8 +185,7 @@ async function hasFocus(element: Locator): Promise<boolean> {
 }
 
 /**
- * By how much what was there has moved since the page began to load, as browsers count it (layout-shift entries, summed
- * up).
+ * Returns how far content has moved since the page began to load, as browsers measure it (sum of layout-shift entries).
  */
 async function sumShifts(page: Page): Promise<number> {
   return (await page.evaluate(`new Promise((resolve) => {
@@ -194,9 +196,7 @@ async function sumShifts(page: Page): Promise<number> {
   })`)) as number;
 }
 
-/**
- * Holds Tab down from the beginning of the page until it is over, and names what can be operated and was never come to.
- */
+/** Holds Tab down from the start of the page to its end, and returns the controls that never got the focus. */
 async function findUnreached(page: Page): Promise<string[]> {
   await page.evaluate(`{
     window.reached = new Set();
@@ -220,9 +220,7 @@ async function findUnreached(page: Page): Promise<string[]> {
   }`)) as string[];
 }
 
-/**
- * Everything that a page holds: its elements with their attributes, what is filled in, its address, and what it stored.
- */
+/** Returns everything that a page holds: its elements with attributes, field values, URL, and browser storage. */
 async function readAll(page: Page): Promise<string> {
   const texts = (await page.evaluate(
     `[document.documentElement.outerHTML, ...[...document.querySelectorAll('input, textarea')].map(({ value }) ` +
@@ -233,8 +231,8 @@ async function readAll(page: Page): Promise<string> {
 }
 
 /**
- * Gives the console every kind of secret that its forms take, keeps those that it shows once, and gives back all of
- * them by name.
+ * Enters every kind of secret that the console's forms take, and collects those that it shows once. Returns all of them
+ * by name.
  */
 async function giveSecrets(t: ExecutionContext<ConsolePages>, person: Person): Promise<Map<string, string>> {
   const { page, complaints } = await openAs(t, person, FORMS[0]);

@@ -8,7 +8,7 @@ const test = anyTest as TestFn<ConsoleService>;
 const isTried = isNginxInstalled();
 if (isTried) withConsole(test, () => Promise.resolve({}), '/ops/uptime');
 
-// `npm run test:base-path` runs all tests of the console below a path.
+// `npm run test:base-path` runs all console tests below a path.
 (isTried ? test : test.skip)(
   'behind nginx, below a path, the console, its links and the queue board work',
   async (t) => {
@@ -41,7 +41,7 @@ if (isTried) withConsole(test, () => Promise.resolve({}), '/ops/uptime');
     await page.goto('/docs');
     await page.getByRole('heading', { level: 1 }).waitFor();
     t.deepEqual(complaints, []);
-    // The board asks another host for its fonts, and is not let.
+    // The board requests fonts from another host, which its policy blocks.
     await page.goto('/queues');
     await page.getByText('evaluate').first().waitFor();
     t.deepEqual(failures, []);

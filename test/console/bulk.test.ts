@@ -9,7 +9,7 @@ import { until } from '../helpers/until.ts';
 const test = anyTest as TestFn<ConsolePages>;
 const openAs = withConsolePages(test);
 
-/** Makes monitors named `Shop 10` and so on, all of which are up. */
+/** Creates monitors named `Shop 10` and so on, all of which are up. */
 async function addMonitors(
   t: ExecutionContext<ConsolePages>,
   { owner, tenantId }: Account,
@@ -47,7 +47,7 @@ test('monitors are selected one by one, by ranges, by keys and by filters, and s
   await boxOf(page, 'Shop 12').uncheck();
   await selected(page, '3 monitors');
   t.deepEqual(await findBarriers(page), []);
-  // Beside the box, where fingers land.
+  // Just beside the box, where fingers tap.
   const { x, y, width, height } = (await boxOf(page, 'Shop 15').boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
   await page.mouse.click(x + width + 5, y + height + 8);
   await selected(page, '4 monitors');
@@ -111,7 +111,7 @@ test('what is selected is paused, and an undo resumes exactly what was paused', 
   await selected(page, '3 monitors');
   await page.getByRole('button', { name: 'Pause 2 monitors' }).press('Enter');
   await outcome(page, '2 monitors paused');
-  // With the keyboard one is at what it came to, and Tab leads to the way back, which stays while one is there.
+  // By keyboard, the focus moves to the outcome, and Tab reaches Undo, which stays visible while it has the focus.
   await page.getByRole('region', { name: 'Bulk change' }).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Tab');
   await page.getByRole('button', { name: 'Undo' }).and(page.locator(':focus')).waitFor();
@@ -256,7 +256,7 @@ test('a job shows its progress, also after a reload, and each failure with its r
   const account = await api.account();
   const full = Array.from({ length: 20 }, (_, n) => `tag-${n}`);
   const [plain] = await addMonitors(t, account, [[], full]);
-  // More than a job changes in one go.
+  // More monitors than a job changes in one batch.
   await api.database.pool.query(
     `INSERT INTO monitors OVERRIDING SYSTEM VALUE
      SELECT (jsonb_populate_record(m, jsonb_build_object('no', m.no + 1000 + n,
@@ -273,14 +273,14 @@ test('a job shows its progress, also after a reload, and each failure with its r
   const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId));
   const lock = await api.database.pool.connect();
   t.teardown(() => lock.release());
-  // What is shown comes by the stream.
+  // The progress arrives over the stream.
   await page.route('**/v1/monitors/bulk/*', () => undefined);
   await page.goto('/');
   await page.getByText('All 300', { exact: true }).waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
   await page.keyboard.press('a');
   await selected(page, '300 monitors');
-  // One monitor that something else is changing holds the job up.
+  // A monitor locked by another transaction blocks the job.
   await lock.query('BEGIN');
   await lock.query(`SELECT 1 FROM monitors WHERE tenant_id = $1 AND name = 'Shop 309' FOR UPDATE`, [account.tenantId]);
   await press(page, 'Add tags to 300 monitors');

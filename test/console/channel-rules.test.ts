@@ -101,10 +101,10 @@ async function addChannel(t: Context, tenantId: string, channel: Partial<NewChan
   return id;
 }
 
-/** The webhook of an address that takes no requests here. */
+/** A webhook whose URL receives no requests here. */
 const HOOK = { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA', headers: {} };
 
-/** Adds a channel and returns its page of messages. */
+/** Adds a channel and returns the path of its messages page. */
 async function messagesOf(t: Context, tenantId: string, channel: Parameters<typeof addChannel>[2]) {
   return `/channels/${await addChannel(t, tenantId, channel)}?tab=messages`;
 }
@@ -217,7 +217,7 @@ test('a monitor is muted from its page for a while, which its row says too, and 
   await viewer.page.getByRole('link', { name: /Shop.*Muted until / }).waitFor();
   const mutedUntil = async () => (await account.owner('GET', `/v1/monitors/${monitorId}`)).json.muted_until ?? 0;
   t.true(Math.abs((await mutedUntil()) - Date.now() / 1000 - 7200) < 60);
-  // What was loaded during the mute does not outlast it.
+  // Data loaded during the mute must not reappear after it.
   await page.reload();
   await page.getByRole('button', { name: 'Unmute' }).click();
   await until(async () => (await mutedUntil()) === 0);
@@ -259,7 +259,7 @@ test('what is typed during a save stays unsaved, and the same change by two peop
   await until(async () => (await page.getByText('Saved', { exact: true }).count()) > 0);
   t.is(await page.getByText('Someone else changed').count(), 0);
 
-  // The same monitors in another order are no change.
+  // The same monitors in another order count as unchanged.
   const shop = page.getByRole('list', { name: 'Monitors' }).getByRole('checkbox', { name: /Shop/ });
   await shop.uncheck();
   await shop.check();

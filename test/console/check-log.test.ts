@@ -33,7 +33,7 @@ test.serial('the log of checks is narrowed to a time, and what is shown can be h
   t.regex(lines[0] ?? '', /^time,location,verdict,cause,reason,/);
   t.is(lines.length, all + 2);
 
-  // The browser of the test is at UTC.
+  // The test's browser is in UTC.
   const local = (ms: number) => new Date(ms).toISOString().slice(0, 19);
   await log.getByLabel('From').fill(local(Date.now() + 3_600_000));
   await log.getByLabel('From').blur();
@@ -44,7 +44,7 @@ test.serial('the log of checks is narrowed to a time, and what is shown can be h
   await log.getByLabel('To').blur();
   await log.getByText('Must be after From').waitFor();
   t.deepEqual(await findBarriers(page), []);
-  // Half a year stays in its field, whatever else the page draws anew.
+  // A half-typed year stays in its field when the page re-renders.
   await log.getByLabel('From').fill('0202-01-01T10:00:01');
   await log.getByLabel('From').blur();
   await log.getByLabel('To').fill(local(Date.now() + 7_200_000));

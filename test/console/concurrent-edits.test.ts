@@ -93,7 +93,7 @@ test('a field that depends on one that another person changed is a conflict', (t
   t.is(conflictOf({ starts_at: '2027-03-06T03:30' }, { tags: [] }), null);
 });
 
-/** A window, or a channel where it has `monitor_tags`, as a form sends it. */
+/** A window as a form sends it, or a channel if it has `monitor_tags`. */
 type Sent = {
   all_monitors: boolean;
   monitor_ids?: readonly string[];
@@ -103,7 +103,7 @@ type Sent = {
   rrule?: string | null;
 };
 
-/** The body of the second save, after a first one that is a conflict; null where the first goes ahead. */
+/** Returns the body of the second save after a conflict in the first; null if the first one succeeds. */
 function secondSave(before: Sent, after: Sent, present: Sent): Partial<Sent> | null {
   const { theirs } = joinChanges(before, after, present);
   if (theirs === null) return null;
@@ -120,7 +120,7 @@ test('a second save sends all of its monitors and tags where another person chos
   t.deepEqual(secondSave(LISTED, added, ALL), added);
   const tagged = { ...LISTED, tags: ['x', 'y'] };
   t.deepEqual(secondSave(LISTED, tagged, ALL), tagged);
-  // A channel for all monitors has no other fields of a route.
+  // A channel for all monitors has no other routing fields.
   const channel = { all_monitors: false, monitor_ids: ['a', 'b'], monitor_tags: { any: ['x'] } };
   const wider = { ...channel, monitor_ids: ['a', 'b', 'c'] };
   t.deepEqual(secondSave(channel, wider, { all_monitors: true }), wider);
@@ -145,7 +145,7 @@ test('changes that together leave no monitor are a conflict', (t) => {
   const tagsOnly = { ...LISTED, monitor_ids: [] };
   t.deepEqual(secondSave(LISTED, tagsOnly, untagged), { monitor_ids: [], tags: ['x'] });
   t.deepEqual(secondSave(LISTED, untagged, tagsOnly), { monitor_ids: ['a', 'b'], tags: [] });
-  // With a tag left there is nothing to ask.
+  // As long as one tag is left there is no conflict.
   t.is(secondSave(LISTED, { ...LISTED, monitor_ids: ['a'] }, { ...LISTED, monitor_ids: ['b'] }), null);
   const none = { ...untagged, monitor_ids: [] };
   t.is(secondSave(untagged, none, second), null, 'a channel may be for none');

@@ -83,7 +83,7 @@ test.serial('an operation is tried with a token of one’s own, which nothing bu
   t.is((await service.call('GET', `/monitors/${id}`)).json['name'], 'From the docs');
   t.deepEqual(await findBarriers(page), []);
 
-  // The token goes with its user to the next operation, and what is typed reaches path and query as it is.
+  // The token is kept for the next operation, and typed values reach path and query unchanged.
   await page
     .locator('nav a[href$="operation=listMonitorIncidents"], nav a[href$="operation=getMonitor"]')
     .first()
@@ -109,7 +109,7 @@ test.serial('a stream is read for a while, and then cut', async (t) => {
   t.regex((await page.getByLabel('Response', { exact: true }).textContent()) ?? '', /event: ready/);
 });
 
-/** How a sample is run: the file that it is, and the command. */
+/** How to run a sample: its program, the name of its file, and the command. */
 const RUN: Record<Language, { program: string; file: string; command: readonly string[] }> = {
   curl: { program: 'curl', file: 'sample.sh', command: ['sh', 'sample.sh'] },
   javascript: { program: 'node', file: 'sample.mjs', command: ['node', 'sample.mjs'] },

@@ -32,7 +32,7 @@ async function prepare(t: ExecutionContext<ConsolePages>) {
   return { account, agent, monitorId: monitor.id, channelId };
 }
 
-/** Has a drill of 64 ms to its decision and 129 ms to its receiver end, as workers would. */
+/** Ends a drill as workers would, with 64 ms to its decision and 129 ms to its receiver. */
 async function finish(
   t: ExecutionContext<ConsolePages>,
   { account, agent, channelId }: Awaited<ReturnType<typeof prepare>>,

@@ -12,7 +12,7 @@ withConsole(test, async (harness) => {
 });
 
 const ADDRESS = 'oncall@customer.example';
-/** The path of a link: the service does not know the port that it was given. */
+/** Returns the path of a link: the service does not know its actual port. */
 const linkIn = (text: string | undefined) => /\/connect\/email\S*/.exec(text ?? '')?.[0] ?? '';
 
 test.serial(
@@ -56,7 +56,7 @@ test.serial(
     await reader.getByRole('button', { name: 'Confirm' }).click();
     await reader.getByRole('heading', { name: 'Address confirmed' }).waitFor();
 
-    // The page that waited goes on by itself.
+    // The page that was waiting proceeds without a reload.
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText(/Test alert delivered/).waitFor();
     const sent = await until(() => mail.mailsTo(ADDRESS)[2]);
@@ -71,7 +71,7 @@ test.serial(
     await page.getByText('Disabled', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Send confirmation again' }).waitFor();
     t.deepEqual(await findBarriers(page), []);
-    // The first page was opened with a link that had been replaced.
+    // The first page was opened through a link that had been replaced.
     t.deepEqual([...complaints, ...list.complaints], []);
     t.deepEqual(
       ofReader.filter((complaint) => !complaint.includes('400')),

@@ -38,7 +38,7 @@ test('a new account is led to its first alert, and a webhook moves to another ad
   t.deepEqual(complaints, []);
 });
 
-/** The list counts what is done, and the form says that nobody would be notified. */
+/** Creates a monitor: the list counts the completed steps, and the form warns that no channel gets alerts. */
 async function createMonitor(t: ExecutionContext, { page }: Story): Promise<void> {
   await page.getByRole('heading', { name: 'Get started: 0 of 3' }).waitFor();
   t.deepEqual(await findBarriers(page), []);
@@ -53,7 +53,7 @@ async function createMonitor(t: ExecutionContext, { page }: Story): Promise<void
   await page.getByRole('heading', { name: 'Get started: 1 of 3' }).waitFor();
 }
 
-/** The form says what is wrong in its own words; when the channel is there, its heading has the focus. */
+/** Adds a channel: the form reports problems in its own words, and the new channel's heading gets the focus. */
 async function addChannel(t: ExecutionContext, { page, receiver }: Story): Promise<void> {
   await page.getByRole('region', { name: 'Get started' }).getByRole('link', { name: 'New channel' }).click();
   const url = page.getByRole('textbox', { name: 'URL' });
@@ -89,8 +89,8 @@ async function addChannel(t: ExecutionContext, { page, receiver }: Story): Promi
 }
 
 /**
- * In another browser, and once the first test has left the log, a test is still to be done. Then the list is gone,
- * until no channel takes alerts.
+ * Sends a test: in another browser, and once the first test is out of the log, it is still to be done. Then the list
+ * disappears until no channel accepts alerts.
  */
 async function sendTest(t: ExecutionContext, { page, receiver, databaseUrl }: Story): Promise<void> {
   await withClient(databaseUrl, (client) => client.query('TRUNCATE deliveries CASCADE'));
@@ -113,7 +113,7 @@ async function sendTest(t: ExecutionContext, { page, receiver, databaseUrl }: St
   t.deepEqual(await findBarriers(page), []);
 }
 
-/** What does not take the test is not stored; what does gets the alerts, with its headers. */
+/** Moves the webhook: a URL that fails the test is not stored, and the next one gets the alerts with its headers. */
 async function moveWebhook(t: ExecutionContext, { page, receiver, service }: Story): Promise<void> {
   await page.goto('/channels');
   await page.getByRole('link', { name: /On call/ }).click();

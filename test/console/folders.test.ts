@@ -90,7 +90,7 @@ test('monitors are listed in folders that keep open and closed, by mouse and key
   await api.database.pool.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [pay]);
   const person = await addPerson(api, tenantId);
   const { page, complaints } = await openAs(t, person);
-  // All rows at once.
+  // Tall enough for all rows.
   await page.setViewportSize({ width: 1280, height: 2600 });
   await page.goto('/');
   await page.getByRole('button', { name: 'Folders', exact: true }).click();

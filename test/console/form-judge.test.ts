@@ -8,7 +8,7 @@ import type { MonitorType } from '../../core/monitors/monitor.ts';
 
 const SURROUNDINGS = { minInterval: 1, sharedLocations: 3 };
 
-/** A draft that is good but for `part`. */
+/** Returns a draft that is valid except for `part`. */
 const draftWith = (part: Partial<Draft>, type: MonitorType = 'http'): Draft => ({
   ...emptyDraft(type),
   name: 'Shop',
@@ -58,7 +58,7 @@ test('a target is judged by its type, and says how it is written', (t) => {
     t.is(judged(draftWith({ target }, type))['target'], problem, `${type} ${target}`);
 });
 
-/** What the form has of an SLA over service hours. */
+/** Returns the form fields of an SLA over service hours. */
 function serviceHours(target: string, hours: string): Partial<Draft> {
   return { sla: { target, hours, timezone: '', excludesMaintenance: true } };
 }

@@ -116,7 +116,7 @@ test('sentences follow what is chosen', (t) => {
   );
 });
 
-/** What the service answers to a body, as the form shows it. */
+/** Returns the problems that the service finds in a body, as the form shows them. */
 function problems(body: MonitorBody & { name: string }, draft = emptyDraft('http')) {
   const read = readMonitorCreate(body, CONTEXT);
   if (read.ok) throw new Error('The service takes it');

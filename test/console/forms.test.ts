@@ -11,13 +11,13 @@ withConsole(test);
 
 const isFocused = (field: Locator) => field.and(field.page().locator(':focus')).waitFor();
 
-/** What is said at a field. */
+/** Returns the message at a field. */
 const problemOf = (field: Locator) =>
   field.evaluate(
     (input) => input.ownerDocument.getElementById(input.getAttribute('aria-describedby') ?? '')?.textContent,
   );
 
-/** What the page sends to change something, by method and path. */
+/** Collects the method and path of each request of the page that changes something. */
 function watchWrites(page: Page): string[] {
   const sent: string[] = [];
   page.on('request', (request) => {
@@ -177,7 +177,7 @@ test.serial('a new channel begins in its URL field, and a choice of another type
 
 test.serial('no form leaves what is missing to the browser, which would say one thing at a time', async (t) => {
   const { browser, service, person } = t.context;
-  // Without a monitor there is no wallboard to link to.
+  // Without a monitor there is no link to the wallboard.
   await service.call('POST', '/monitors', { name: 'Draft' });
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   const sent = watchWrites(page);

@@ -18,7 +18,7 @@ import { totpCode } from '../helpers/totp.ts';
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
 
-/** A text with its blanks as they are typed: some formats use narrow ones. */
+/** Returns a text with all whitespace as plain spaces: some formats use narrow ones. */
 async function textOf(place: Locator): Promise<string> {
   return ((await place.textContent()) ?? '').replaceAll(/\s+/g, ' ');
 }
@@ -169,7 +169,7 @@ test('incidents of some days are found by dates in the zone of the user, also th
        VALUES ($1, $2, 'mon_gone', $1, 'down', 'HTTP 503', '{}', $3, $3, $4, 'recovered')`,
       [id, account.tenantId, startMs, endMs],
     );
-  // In Tokyo 07:15 of the 6th, and a night that ends there at 08:00 of the 6th.
+  // In Tokyo: one at 07:15 on the 6th, and one that ends at 08:00 on the 6th.
   await add('inc_morning', Date.UTC(2026, 2, 5, 22, 15), Date.UTC(2026, 2, 5, 22, 20));
   await add('inc_night', Date.UTC(2026, 2, 4, 10), Date.UTC(2026, 2, 5, 23));
   await add('inc_later', Date.UTC(2026, 2, 6, 15), Date.UTC(2026, 2, 6, 16));
@@ -203,7 +203,7 @@ test('incidents of some days are found by dates in the zone of the user, also th
   t.false(new URL(page.url()).searchParams.has('from'));
 
   await page.getByLabel('Period').selectOption('Custom dates');
-  // The first digit of a year that is being typed.
+  // The state of the field after the first digit of a year.
   await page.getByLabel('From').fill('0002-03-06');
   await page.getByLabel('From').press('Tab');
   t.is(await page.getByLabel('From').inputValue(), '0002-03-06');
@@ -228,7 +228,7 @@ test('the color of the error budget is said in words: within, at risk and exhaus
     Math.floor(startMs / 1000),
   ]);
   const { page, complaints } = await open(t, person);
-  // Of ten days 8,640 s may be missed.
+  // Ten days allow 8,640 s of downtime.
   for (const [downSeconds, words] of [
     [4000, '46% of the error budget used · at risk over 75%'],
     [7000, '81% of the error budget used · at risk: over 75% (amber)'],

@@ -59,11 +59,14 @@ test(
   },
 );
 
-/** What does not take the test is reported at the address; what does is stored, and its secret signed the test. */
+/**
+ * Connects a webhook: a failed test is reported at the URL field; a passed one is stored, and the test was signed with
+ * its secret.
+ */
 async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): Promise<string> {
   await page.getByRole('heading', { name: 'No alert channels yet' }).waitFor();
   await page.getByRole('link', { name: 'New channel' }).click();
-  // There is an app for Slack here, and no bot: a link to none would be waited for in vain.
+  // This service has a Slack app but no bot for Telegram, for which no link would ever work.
   await page.getByRole('radio', { name: 'Slack' }).check();
   await page.getByRole('button', { name: 'Create and connect' }).waitFor();
   await page.getByRole('radio', { name: 'Telegram' }).check();
@@ -91,7 +94,7 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   await page.getByRole('button', { name: 'Python' }).click();
   t.regex((await page.getByLabel('Python code that verifies a delivery').textContent()) ?? '', /def is_from_spotcheck/);
   t.deepEqual(await findBarriers(page), []);
-  // A person who leaves without having kept it is asked.
+  // Leaving without saving the secret asks for confirmation.
   await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
   await page.getByRole('dialog', { name: 'Saved the secret?' }).getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'I’ve saved it' }).click();
@@ -101,7 +104,7 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   return secret;
 }
 
-/** The list is open while it happens; gives back the incident's path. */
+/** Watches the monitor go down in the open list; returns the incident's path. */
 async function watchItGoDown(t: ExecutionContext, { page, service, target, receiver }: Story): Promise<string> {
   const { status } = await service.call('POST', '/monitors', {
     name: 'Shop',
@@ -125,14 +128,14 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
   return new URL(page.url()).pathname;
 }
 
-/** A note of somebody who means harm: nothing of it may run, load, or lead elsewhere than it says. */
+/** A note by an attacker: no part of it may run, load, or link to anything but the URL it shows. */
 const HOSTILE_NOTE = [
   '<img src=x onerror="document.title=1"> <script>document.title=1</script>',
   '[run](javascript:document.title=1) [data](data:text/html,x) ![pixel](https://evil.example/pixel.png)',
   '[https://bank.example](https://evil.example/login) [user](https://bank.example@evil.example)',
 ].join('\n');
 
-/** Reads it, says so, and writes notes, by keyboard where that is quicker. */
+/** Reads the incident, acknowledges it, and writes notes, by keyboard where that is quicker. */
 async function takeItOn(t: ExecutionContext, { page, service }: Story): Promise<void> {
   const evidence = page.getByRole('article');
   t.regex(
@@ -182,7 +185,7 @@ async function takeItOn(t: ExecutionContext, { page, service }: Story): Promise<
   t.deepEqual(await findBarriers(page), []);
 }
 
-/** From the incident to the record of the channel, where the same delivery goes out once more. */
+/** Goes from the incident to the channel's record, and sends the same delivery again. */
 async function sendAgain(t: ExecutionContext, { page, receiver }: Story): Promise<void> {
   const first = receiver.received.find(({ event }) => event === 'monitor.down');
   const copies = () => receiver.received.filter(({ json }) => json['delivery_id'] === first?.json['delivery_id']);
@@ -216,7 +219,7 @@ async function sendAgain(t: ExecutionContext, { page, receiver }: Story): Promis
   await page.getByRole('row', { name: /^Test.*Delivered/ }).waitFor();
 }
 
-/** The new secret is shown once, and the next test is signed with it; alerts go to a chosen monitor only. */
+/** Rotates the secret, which is shown once and signs the next test; then limits alerts to a chosen monitor. */
 async function changeSecret(t: ExecutionContext, { page, receiver }: Story, before: string): Promise<void> {
   await page.getByRole('link', { name: 'Settings' }).last().click();
   await page.getByRole('button', { name: 'Rotate secret' }).click();
@@ -242,7 +245,10 @@ async function changeSecret(t: ExecutionContext, { page, receiver }: Story, befo
   );
 }
 
-/** A template that cannot be rendered is an error of its field; a good one is sent, and can be given up again. */
+/**
+ * Changes the format: a template that cannot be rendered is an error of its field; a good one is sent, and can be
+ * removed again.
+ */
 async function changeFormat(t: ExecutionContext, { page, receiver }: Story): Promise<void> {
   await page.getByRole('combobox', { name: 'Format' }).selectOption('Custom template');
   const body = page.getByRole('textbox', { name: 'Body' });
@@ -261,20 +267,20 @@ async function changeFormat(t: ExecutionContext, { page, receiver }: Story): Pro
   await until(() => receiver.received.at(-1)?.json['event'] === 'monitor.up');
 }
 
-/** The page of the incident says by itself that it is over. */
+/** Waits until the incident's page shows the recovery without a reload. */
 async function recover(t: ExecutionContext, { page, target }: Story, incident: string): Promise<void> {
   await page.goto(incident);
   await page.getByText(/^Down for/).waitFor();
   target.health.status = 200;
   await page.getByText(/^Was down for/).waitFor();
   await page.getByText('Recovered', { exact: true }).first().waitFor();
-  // Acknowledging is over with the incident.
+  // A resolved incident cannot be acknowledged.
   t.is(await page.getByRole('button', { name: /cknowledge/ }).count(), 0);
   await page.getByRole('row', { name: /On call.*Up.*Delivered/ }).waitFor();
   t.deepEqual(await findBarriers(page), []);
 }
 
-/** Its command is shown once, and the page says when it has checked in with the token in it. */
+/** Creates an agent: its command is shown once, and the page reports its first check-in with that token. */
 async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise<void> {
   await page.getByRole('link', { name: 'Agents' }).first().click();
   await page.getByRole('link', { name: 'New agent' }).click();
@@ -308,7 +314,7 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
   t.deepEqual(await findBarriers(page), []);
 }
 
-/** A viewer on a phone sees all of it, is offered nothing that changes it, and never has to scroll sideways. */
+/** Checks that a viewer on a phone sees everything, is offered no changes, and never has to scroll sideways. */
 async function viewOnly(t: ExecutionContext, page: Page, incident: string): Promise<void> {
   await page.goto(incident);
   await signIn(page, PERSON);

@@ -13,7 +13,7 @@ import { WALK } from './page-walk.ts';
 const test = anyTest as TestFn<ConsolePages>;
 const openAs = withConsolePages(test);
 
-/** From the narrowest that has to be read (WCAG 1.4.10) over tablets beside the navigation to the largest screens. */
+/** From the minimum readable width (WCAG 1.4.10) over tablets with a side navigation to the largest screens. */
 const WIDTHS = [320, 390, 768, 820, 1024, 1280, 1440, 1920, 2560];
 
 const HEIGHT = 800;
@@ -105,7 +105,7 @@ test('with the letters that a browser is set to, names are visible and no contro
   const row = page.getByRole('list', { name: 'Monitors' }).getByRole('link').filter({ hasText: 'http letters' });
   const name = row.getByText('http letters', { exact: true });
   const isOnScreen = async (control: Locator, width: number) => {
-    // A menu may close just then.
+    // A menu may close at that moment.
     const box = await control.boundingBox({ timeout: 5000 }).catch(() => null);
     return box !== null && box.x >= 0 && box.x + box.width <= width;
   };
@@ -131,7 +131,7 @@ test('with the letters that a browser is set to, names are visible and no contro
   for (const width of [360, 820, 1280]) {
     await page.setViewportSize({ width, height: HEIGHT });
     const item = page.getByRole('button', { name: 'Delete', exact: true });
-    // The change of the width may close a menu that is open by then.
+    // The resize may close an open menu.
     await until(async () => {
       if (!(await item.isVisible())) await page.getByRole('button', { name: 'More actions' }).click();
       return await isOnScreen(item, width);
@@ -141,7 +141,7 @@ test('with the letters that a browser is set to, names are visible and no contro
   t.deepEqual(complaints, []);
 });
 
-/** An hour late: as wide as such figures become. */
+/** Values of an hour, the widest such figures. */
 const LATE = { count: 9, p50: 12.345, p99: 3599.9 };
 
 test('what operators see of the system scrolls sideways nowhere, and all of its tables are there', async (t) => {
@@ -215,7 +215,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   t.deepEqual(complaints, []);
 });
 
-/** More rows than a screen of the walk holds, dense ones too. */
+/** More rows than fit on a screen of the walk, even dense ones. */
 const ROWS = 18;
 
 test('a selected row is clear of what stands at the bottom, and one that is cut off opens by a click', async (t) => {
@@ -301,7 +301,7 @@ test('a strip is red for down, amber for degraded and hatched for unknown; a day
     [today - 60 * DAY_MS, 'up'],
     [unknownAt + HOUR_MS, 'unknown'],
     [unknownAt + 2 * HOUR_MS, 'up'],
-    // Over midnight: it began the day before.
+    // This outage spans midnight: it began the day before.
     [downAt - 5 * MINUTE_MS, 'down'],
     [downAt + 5 * MINUTE_MS, 'up'],
     [degradedAt + HOUR_MS, 'degraded'],
@@ -376,7 +376,7 @@ test('a strip is red for down, amber for degraded and hatched for unknown; a day
   t.deepEqual(complaints, []);
 });
 
-/** Clicks into a strip of 90 days, on the one so many days ago. */
+/** Clicks on the day that many days ago in a strip of 90 days. */
 async function clickDay(strip: Locator, daysAgo: number): Promise<void> {
   const { width = 0, height = 0 } = (await strip.boundingBox()) ?? {};
   await strip.click({ position: { x: ((89.5 - daysAgo) * width) / 90, y: height / 2 } });
@@ -391,7 +391,7 @@ async function findAtWidths(page: Page, what: string): Promise<string[]> {
   return problems;
 }
 
-/** Makes what customers and their targets write as long as it may be, without a space to break at. */
+/** Gives all texts of customers and targets their maximum length, without a space to break at. */
 async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }: Furnished): Promise<void> {
   const { tenantId } = account;
   const [incident = ''] = ids.incident;
@@ -419,7 +419,7 @@ async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }
   await pool.query('UPDATE maintenance_windows SET description = $2 WHERE tenant_id = $1', [tenantId, url]);
   for (const table of ['channels', 'agents', 'api_tokens', 'maintenance_windows'])
     await pool.query(`UPDATE ${table} SET name = $2 WHERE tenant_id = $1`, [tenantId, name]);
-  // As long as a version may be that an agent sends.
+  // The maximum length of a version that an agent reports.
   await pool.query('UPDATE agents SET version = left($2, 64), arch = left($2, 64) WHERE tenant_id = $1', [
     tenantId,
     name,

@@ -7,7 +7,7 @@ import { withClient } from '../helpers/with-client.ts';
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-/** More than one page holds, all of the same second: a time alone does not say where the next page begins. */
+/** More than a page, all from the same second: a time alone does not determine where the next page begins. */
 const ROWS = 810;
 
 test.serial(
@@ -34,7 +34,8 @@ test.serial('a filter by author that is chosen further back in the audit log sta
 
 test.serial('while a list is asked for anew because something changed, one can go further back', async (t) => {
   const { page } = await openPage(t, t.context.browser, { url: t.context.service.url });
-  // The list is asked for anew once changes are reported: that is put off, and its answer never comes.
+  // Reported changes make the page request the list again. The stream is delayed until then, and that request gets no
+  // response.
   const shown = Promise.withResolvers<void>();
   await page.route('**/v1/live', async (route) => {
     await shown.promise;
@@ -53,7 +54,7 @@ test.serial('while a list is asked for anew because something changed, one can g
   await t.notThrowsAsync(page.waitForURL(/cursor=/));
 });
 
-/** From the newest to the oldest, and back by the browser and by the button. */
+/** Goes from the newest to the oldest, and back with the browser and the button. */
 async function walkBack(t: ExecutionContext, page: Page, rows: Locator): Promise<void> {
   const textsOf = async () => (await rows.allTextContents()).map((text) => /Old \d+/.exec(text)?.[0]);
   await rows.nth(799).waitFor();

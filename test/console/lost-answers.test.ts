@@ -8,7 +8,7 @@ import { totpCode } from '../helpers/totp.ts';
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
 
-/** The page of a monitor that is up, not opened yet. */
+/** Prepares a monitor that is up, and returns its page, not opened yet. */
 async function prepare(t: ExecutionContext<ConsolePages>) {
   const { api } = t.context;
   const account = await api.account();
@@ -27,7 +27,7 @@ test('an outage that came and went while the stream was lost is listed once the 
   let streams = 0;
   await page.route('**/v1/live', async (route) => {
     streams += 1;
-    // The first stream begins and breaks off; the next one is answered when the outage is over.
+    // The first stream starts and breaks off; the next one is answered after the outage.
     if (streams === 1) {
       await route.fulfill({ contentType: 'text/event-stream', body: 'retry: 100\nevent: ready\ndata: {}\n\n' });
       return;
@@ -98,7 +98,7 @@ test('a dialog whose request is under way is not closed, and shows what is shown
   await sent.promise;
   const dialog = page.getByRole('dialog', { name: 'New API token' });
   t.true(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());
-  // Of two in a row browsers heed the second themselves.
+  // Browsers handle the second Escape in a row themselves.
   for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press('Escape');
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.mouse.click(5, 5);
@@ -227,7 +227,7 @@ test('histories are said to be out of date until those of all visible rows are l
     [id],
   );
   await page.setViewportSize({ width: 1280, height: 6000 });
-  // 50 of the 70 are the first batch.
+  // The first batch has 50 of the 70.
   const countIds = (url: string) => new URL(url).searchParams.get('ids')?.split(',').length;
   const isFirst = (url: string) => countIds(url) === 50;
   await page.route('**/v1/overview/history*', (route) =>
@@ -243,11 +243,11 @@ test('histories are said to be out of date until those of all visible rows are l
   await idle.click();
   await second;
   await idle.waitFor();
-  // The page loads them again by itself, too.
+  // The page also loads them again without a click.
   await page.unroute('**/v1/overview/history*');
   await warning.waitFor({ state: 'detached' });
 
-  // What failed is loaded again while another batch is under way.
+  // A failed batch is loaded again while another one is in flight.
   const held = Promise.withResolvers<void>();
   let fails = true;
   await page.route('**/v1/overview/history*', async (route) => {
@@ -412,7 +412,7 @@ test('a deletion that is under way shows on the button that it was chosen from',
   t.deepEqual(complaints, []);
 });
 
-/** Fills a form, sends it, and leaves it for the incidents before it is answered. */
+/** Fills in a form, submits it, and leaves for the incidents before the response. */
 async function leaveWhileSaving(page: Page, { path, button }: { path: string; button: string }) {
   const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await page.route(/\/v1\/(monitors|maintenance-windows)$/, async (route) => {

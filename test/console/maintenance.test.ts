@@ -12,7 +12,7 @@ const open = withConsolePages(test);
 type Context = ExecutionContext<ConsolePages>;
 type Role = 'owner' | 'viewer';
 
-/** An account with a monitor, and people of it. */
+/** Creates an account with a monitor, and returns a function that adds users. */
 async function prepare(t: Context) {
   const account = await t.context.api.account();
   const { json: monitor } = await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://a.example/' });
@@ -136,14 +136,14 @@ test('rows and lists say that maintenance has begun and ended, without a request
   const row = page.getByRole('link', { name: /Shop.*Maintenance until / }).first();
   t.is(await row.count(), 0);
   const asked: string[] = [];
-  // The figures and the history above the list are read by the clock, now and then.
+  // Figures and history above the list are read periodically, so they do not count.
   page.on('request', (request) => {
     const { pathname } = new URL(request.url());
     if (!/^\/v1\/overview\/(?:figures|history)$/.test(pathname)) asked.push(pathname);
   });
   await until(() => Date.now() > startsAt * 1000);
   t.deepEqual(asked, []);
-  // As the process `maintain` does every few seconds.
+  // The process `maintain` does this every few seconds.
   await watchMaintenance({ database, now: Date.now });
   await row.waitFor();
   await status.getByText('In progress').waitFor();

@@ -76,7 +76,7 @@ test('no text makes an address but of http, https or mail, nor loses a letter of
         const { protocol, username } = new URL(href);
         t.true(['http:', 'https:', 'mailto:'].includes(protocol) && username === '', href);
       }
-      // Without marks nothing is left out.
+      // Text without marks is kept completely.
       const plain = line.replaceAll(/[`*_[\]()]/g, '');
       t.is(
         splitInline(plain)

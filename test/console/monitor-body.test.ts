@@ -33,7 +33,7 @@ function patch(current: MonitorDraft, body: MonitorBody): MonitorDraft {
   return read.value;
 }
 
-/** What the form shows of a stored monitor: what its read shows, as JSON brings it. */
+/** Returns the form's draft of a stored monitor, read through JSON. */
 function opened({ settings, agentSources }: MonitorDraft): Draft {
   const monitor = {
     ...settings,
@@ -220,10 +220,10 @@ const common = {
   ),
 };
 
-/** A heartbeat asks no server: the service shortens its timeout as it sees fit. */
+/** Heartbeats are excluded, because they send no requests: the service reduces their timeout as needed. */
 const timeout = { timeout_ms: fc.constantFrom(1, 5000, 9999) };
 
-/** Any monitor that the API can hold. */
+/** Generates any monitor that the API can hold. */
 const anyMonitor = fc
   .constantFrom(...MONITOR_TYPES)
   .chain((type) =>
@@ -236,7 +236,7 @@ const anyMonitor = fc
       .map((parts) => Object.assign({ name: 'Shop', type }, ...parts) as MonitorBody & { name: string }),
   );
 
-/** Objects without anything in them say as little as none. */
+/** Removes empty objects, which are equivalent to absent ones. */
 function bare(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const filled = Object.entries(value).map(([key, inner]) => [key, bare(inner)] as const);
@@ -277,7 +277,7 @@ test('what was changed changes, and nothing else does', (t) => {
         intervalSeconds: 20_000,
         checkSpec: { ...stored.settings.checkSpec, ...(assertions && { assertions }) },
       };
-      // What was left to follow the interval follows it.
+      // Timeout and grace follow the interval unless set.
       const { timeoutMs, heartbeatGraceSeconds, ...rest } = after.settings;
       t.deepEqual(
         bare({ ...after, settings: { ...rest, timeoutMs: 0, heartbeatGraceSeconds: 0 } }),

@@ -9,7 +9,7 @@ import { until } from '../helpers/until.ts';
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-/** Goes on by Tab until what has the keyboard is called so. */
+/** Presses Tab until the focused element has this name. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
@@ -98,7 +98,7 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
     t.regex(String(version), /^[\w-]{16}$/, 'it says what it was made from');
     patches.push(patch);
   });
-  // There is a way back within the console then.
+  // The history entry gives the console a page to go back to.
   const edit = `${CONSOLE_BASE_PATH}${path}/edit`;
   await page.evaluate(`history.pushState(null, '', '${edit}'); dispatchEvent(new PopStateEvent('popstate'))`);
   await page.getByLabel('Name', { exact: true }).fill('Till 1');
@@ -185,7 +185,7 @@ test.serial(
     const { page, complaints } = await openSignedIn(t, '/monitors/new?type=heartbeat');
     await page.getByLabel('Name', { exact: true }).fill('Nightly');
     const cron = page.getByLabel('Cron schedule', { exact: true });
-    // A schedule hides the interval, whose error could not be mended.
+    // A schedule hides the interval, so its error could not be corrected.
     await page.getByLabel('Expect a ping every', { exact: true }).fill('0');
     await cron.fill('0 0 31 2 *');
     const runs = page.getByRole('region', { name: 'Next runs' });

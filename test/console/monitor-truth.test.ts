@@ -15,7 +15,7 @@ const test = anyTest as TestFn<ConsoleService>;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The domain of the tests expires in 19 and a half days: of these the begun one counts. */
+/** Expiry of the test domain, in 19.5 days: the started day counts as a whole one. */
 const EXPIRY_MS = Date.now() + 19.5 * DAY_MS;
 
 withConsole(test, async (harness) => {
@@ -40,7 +40,7 @@ async function create(t: ExecutionContext<ConsoleService>, settings: object): Pr
   return json['id'];
 }
 
-/** Whether a row ends above what stands at the bottom of the screen. */
+/** Reports whether a row ends above the element at the bottom of the screen. */
 async function isWhole(row: Locator, below: Locator): Promise<boolean> {
   const [upper, lower] = await Promise.all([row.boundingBox(), below.boundingBox()]);
   return upper !== null && lower !== null && upper.y + upper.height <= lower.y;
@@ -83,7 +83,7 @@ test.serial('a location that went offline is named, and the quorum is that of th
   await page.getByRole('row', { name: /home-lab/ }).waitFor();
   t.is(await page.getByText(/home-lab: offline/).count(), 0);
 
-  // As it is once its silence has lasted 90 s, which no test waits for.
+  // The state after 90 s of silence, for which no test waits.
   await withClient(databaseUrl, (client) =>
     client.query('UPDATE agents SET last_seen_at = last_seen_at - 100, offline_at = $2 WHERE id = $1', [
       lab,
@@ -97,7 +97,7 @@ test.serial('a location that went offline is named, and the quorum is that of th
   await row.getByText(/^since .*, not counted$/).waitFor();
   t.is(await page.getByText(/from 2 locations/).count(), 0);
   t.deepEqual(await findBarriers(page), []);
-  // One failing location makes it down, as was said.
+  // A single failing location makes the monitor down, as the page has announced.
   target.health.status = 503;
   await page.getByRole('heading', { level: 1, name: 'Shop is down' }).waitFor();
   await page.getByText(/^Failing from local\./).waitFor();
@@ -108,7 +108,7 @@ test.serial('a domain that expires soon is degraded by its first lookup, with on
   const id = await create(t, { name: 'Our domain', type: 'domain', target: 'shop.com', warn_days: 30 });
   const { page, complaints } = await openSignedIn(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
   await page.getByRole('heading', { level: 1, name: 'Our domain is degraded' }).waitFor();
-  // UTC's day, as registries count, and the name as it is written.
+  // The day is in UTC, as registries count, and the name is shown as registries write it.
   const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(EXPIRY_MS);
   await page.getByText(`shop.com expires on ${day}.`).first().waitFor();
   await page.getByText(`expires on ${day}, in 20 days`).waitFor();
@@ -176,7 +176,7 @@ test.serial(
     await plot.focus();
     await page.keyboard.press('End');
     for (let presses = 0; presses < 30; presses += 1) await page.keyboard.press('ArrowLeft');
-    // Of moments five minutes apart every other one has timings: all of them show those of the nearest.
+    // Of steps five minutes apart every other one has timings, so each shows those of the nearest.
     for (let presses = 0; presses < 4; presses += 1) {
       await page.keyboard.press('ArrowLeft');
       await until(async () =>
@@ -228,7 +228,7 @@ test.serial(
     const target = await startTarget(t);
     const id = await create(t, { name: 'Warehouse', target: target.url(), interval_seconds: 18_000 });
     await until(async () => (await service.call('GET', `/monitors/${id}`)).json['status'] === 'up');
-    // As it is 20 hours after the last check: nothing was due in between.
+    // The state 20 hours after the last check, with nothing due in between.
     await withClient(databaseUrl, async (client) => {
       await client.query(
         'UPDATE monitors SET created_at = created_at - 172800, updated_at = updated_at - 172800 WHERE id = $1',
@@ -242,7 +242,7 @@ test.serial(
         [id, Date.now() - 20 * HOUR_MS],
       );
     });
-    // More rows than a screen shows.
+    // More rows than fit on a screen.
     for (let n = 0; n < 15; n += 1) await create(t, { name: `Job ${n}`, type: 'heartbeat', interval_seconds: 3600 });
     const { page, complaints } = await openSignedIn(t, '/');
     const row = page.getByRole('link', { name: /Warehouse/ });

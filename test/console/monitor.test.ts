@@ -48,7 +48,7 @@ test.serial('a monitor goes down and up again before our eyes, and each failure 
 test.serial('ranges, zoom and the picked moment stand in the address, for mouse and keyboard', async (t) => {
   const { id } = await makeMonitor(t);
   await addHistory(t, id);
-  // Before the first result.
+  // The range ends before the first result.
   const from = Math.floor(Date.now() / 1000) - 40 * 3600;
   const { page, complaints } = await openSignedIn(t, `/monitors/${id}?from=${from}&to=${from + 36_000}`);
   await page.getByText(/^No data in \w+ \d/).waitFor();
@@ -68,7 +68,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await until(async () => /: p95 .* ms, p50 .* ms$|no data/.test((await plot.getAttribute('aria-valuetext')) ?? ''));
   await page.keyboard.press('Enter');
   await page.waitForURL(/at=\d+/);
-  // The list is narrowed to the step that was picked.
+  // The list is limited to the selected step.
   await until(async () => /^\d{4}-\d\d-\d\dT/.test(await page.getByLabel('From', { exact: true }).inputValue()));
   t.regex(await page.getByLabel('To', { exact: true }).inputValue(), /^\d{4}-\d\d-\d\dT/);
   await page.keyboard.press('+');
@@ -82,7 +82,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.mouse.move(box.x + 200, box.y + 60);
   await page.mouse.down();
   await page.mouse.move(box.x + 300, box.y + 60);
-  // New values come meanwhile.
+  // New values arrive meanwhile.
   const answered = page.waitForResponse((response) => response.url().includes(`/${id}/stats?`));
   t.is((await t.context.service.call('PATCH', `/monitors/${id}`, { name: 'Shop by the sea' })).status, 200);
   await (await answered).finished();
@@ -134,7 +134,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
 
-  // What could not be had is not shown as what was there before.
+  // After a failed request the old chart must not stay visible.
   const ofStatistics = (url: URL) => url.pathname.endsWith('/stats');
   await page.route(ofStatistics, (route) => route.abort());
   await page.getByRole('button', { name: '30 d', exact: true }).click();
@@ -144,7 +144,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('the 2 d since it was created:').waitFor();
 
-  // Months of a year are written with the year in full: "Dec 25" is a day.
+  // Months of a year include the full year: "Dec 25" would be a day.
   await withClient(t.context.databaseUrl, (client) =>
     client.query('UPDATE monitors SET created_at = created_at - 400 * 86400 WHERE id = $1', [id]),
   );
@@ -226,7 +226,7 @@ test('a range that began before the monitor says since when it has something to 
   t.is(say('1h', 3600), 'the last hour');
   t.is(say('24h', 3600), 'the 3600 s since it was created');
   t.is(say('24h', 601), 'the 601 s since it was created');
-  // The axis of a younger one is 10 minutes long.
+  // A younger monitor's axis covers 10 minutes.
   t.is(say('24h', 600), 'the last 10 minutes');
   const zoom = { from: 1, to: 2 };
   t.is(wordsOf({ range: '1h', zoom }, { now: 10, createdAt: 9 }, format), 'at 1 to at 2');
@@ -263,7 +263,7 @@ test('a label of a tick is whole or not there, by clocks of 12 hours too', (t) =
   t.deepEqual(fitLabels(['Dec 2026', 'Jan 2027'], [24, 10]), ['Dec 2026', '']);
 });
 
-/** Watches a site that is up by now, from one place. */
+/** Creates a monitor of a site that is up, with one location. */
 async function makeMonitor(t: ExecutionContext<ConsoleService>, more: object = {}): Promise<Watched> {
   const target = await startTarget(t);
   const { call } = t.context.service;
@@ -282,7 +282,7 @@ async function makeMonitor(t: ExecutionContext<ConsoleService>, more: object = {
   return { id, target };
 }
 
-/** Results of a day, one each ten minutes with its timings, of hours that are still to be rolled up. */
+/** Adds a day of results with timings, one every ten minutes, in hours that are not rolled up yet. */
 async function addHistory({ context: { databaseUrl } }: ExecutionContext<ConsoleService>, id: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query(`UPDATE service_marks SET at = at - 172800000 WHERE name = 'rollups'`);

@@ -9,7 +9,7 @@ import { withClient } from '../helpers/with-client.ts';
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-/** As many as make the list scroll; the names come out in no order. */
+/** Enough to make the list scroll; the names are unsorted. */
 const MONITORS = 120;
 
 test.serial(
@@ -35,7 +35,7 @@ test.serial(
     page.on('request', (request) => paths.push(new URL(request.url()).pathname));
     await page.reload();
     await page.getByRole('heading', { name: 'No monitors yet' }).waitFor();
-    // With the stream all is asked for once more: what happened in between would be missed.
+    // Once the stream opens, everything is requested again: changes in between would be missed.
     const early = paths.slice(0, paths.indexOf('/v1/live'));
     for (const path of ['/v1/session', '/v1/overview', '/v1/incidents'])
       t.is(early.filter((each) => each === path).length, 1, `${path} is asked for once`);
@@ -76,7 +76,7 @@ test.serial(
     const ids = created.map(({ json }) => json['id']);
     await withClient(t.context.databaseUrl, async (client) => {
       await client.query(`UPDATE monitors SET enabled = false, state = 'up'`);
-      // A slow machine has decided by now that nothing listens there.
+      // On a slow machine the checks have found by now that nothing listens there.
       await client.query('DELETE FROM incidents');
       await client.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [ids[7]]);
       await client.query(
@@ -126,7 +126,7 @@ test.serial(
       'the keyboard takes the list along',
     );
     for (let presses = 0; presses < 40; presses += 1) await page.keyboard.press('k');
-    // On the way back the filters do not cover it.
+    // On the way back up the filters must not cover it.
     await until(() =>
       focused.evaluate((link) => {
         const { left, top, height } = link.getBoundingClientRect();
@@ -142,12 +142,12 @@ test.serial(
     t.true(await page.locator('main').evaluate((main) => main.scrollTop > 0), 'coming back it is where it was left');
 
     await page.keyboard.press('/');
-    // As slowly as people: between two letters the list is drawn anew, and must not take the keyboard along.
+    // Typed at human speed: between two letters the list re-renders, and must not take the focus away.
     await page.keyboard.type('shop 117', { delay: 40 });
     await page.waitForURL(/q=shop/);
     const found = settings.filter(({ name, target }) => `${name} ${target}`.includes('117')).length;
     await until(async () => (await rows.count()) === found);
-    // The filters count what the search leaves, and the keyboard goes from the search to the first match.
+    // The filters count the search results, and the arrow key moves from the search to the first match.
     await page.getByRole('button', { name: `All ${found}`, exact: true }).waitFor();
     await page.keyboard.press('ArrowDown');
     await rows.first().locator('a:focus').waitFor();

@@ -3,8 +3,8 @@ import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
 /**
- * A dialog of a page: `by` opens it, in the menu of the button `within` where there is one. `leads` is to content that
- * is shown once, and `asks` before it closes.
+ * A dialog of a page: `by` opens it, from the menu of button `within` if given. `leads` is a further dialog with
+ * content shown once, and the question `asks` before it closes.
  */
 export type WalkedDialog = {
   title: RegExp;
@@ -13,10 +13,10 @@ export type WalkedDialog = {
   leads?: { press: string; title: RegExp; asks: RegExp };
 };
 
-/** Where a page is visited, a text that shows that it is all there, and what opens over it. */
+/** Path of a page, a text that appears once it is complete, and its dialogs. */
 export type PageView = { path: string; shows: string | RegExp; dialogs?: readonly WalkedDialog[] };
 
-/** `isOpen`: for who is not signed in. */
+/** A page and its views; `isOpen` marks pages for signed-out users. */
 export type WalkedPage = {
   isOpen?: boolean;
   views: (ids: Record<keyof Furnished['ids'], string>) => readonly PageView[];
@@ -24,7 +24,7 @@ export type WalkedPage = {
 
 const button = (name: string | RegExp) => (page: Page) => page.locator('main').getByRole('button', { name }).first();
 
-/** Every page of the console, each at least once. */
+/** Every page of the console, at least once each. */
 export const WALK: Record<PageName, WalkedPage> = {
   overview: { views: () => [{ path: '/', shows: /Down for/ }] },
   monitors: { views: () => [{ path: '/monitors?sort=name', shows: /Down for/ }] },

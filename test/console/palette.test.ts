@@ -44,7 +44,7 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/monitors/${search}`);
 
-  // A draft is not checked, so nothing offers to do so.
+  // A draft is not checked, so there is no option to check it now.
   await page.getByRole('heading', { level: 1, name: 'Search <b>API</b> is a draft' }).waitFor();
   await open('e');
   await dialog.getByRole('group', { name: 'This page' }).getByRole('option', { name: 'Edit' }).waitFor();
@@ -69,7 +69,7 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await page.waitForURL('**/incidents/inc_*');
   await page.getByRole('heading', { level: 1, name: 'Shop' }).waitFor();
 
-  // What the page can do itself is found by its name.
+  // Actions of the page are found by name.
   await open('acknowledge');
   await dialog.getByRole('group', { name: 'This page' }).getByRole('option', { name: 'Acknowledge' }).waitFor();
   await page.keyboard.press('Enter');
@@ -77,7 +77,7 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await question.getByRole('button', { name: 'Acknowledge' }).click();
   await page.getByRole('button', { name: 'Unacknowledge' }).waitFor();
 
-  // It opens from within a field, too.
+  // The palette opens from within a field, too.
   await page.getByRole('textbox', { name: 'Add a note' }).focus();
   await open('theme dark');
   await page.keyboard.press('Enter');
@@ -93,13 +93,13 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
     await page.waitForURL(`**/settings/${path}`);
   }
 
-  // Of many monitors it shows some and says of how many; a page is not among what is left out.
+  // The palette shows some of many monitors and their total; pages are never cut off.
   for (let n = 0; n < 9; n += 1) await create(`Row ${n}`);
   await open('');
   await dialog.getByText('Monitors (8 of 11)').waitFor();
   await dialog.getByText(/^\d+ of \d+ results$/).waitFor({ state: 'attached' });
   await dialog.getByRole('group', { name: 'Go to' }).getByRole('option', { name: 'System' }).waitFor();
-  // Enter ends the composition of a word, as in Japanese.
+  // Enter ends the composition of a word, as in Japanese, and must not select an option.
   await box.evaluate((input) => input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true })));
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });

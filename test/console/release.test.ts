@@ -8,11 +8,11 @@ import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const built = await readConsole(DIST, '');
-/** The files that are served; a release replaces those with a hash in their names. */
+/** Served files; a release replaces those with a hash in their names. */
 const files = new Map(built?.files);
 withApiServer(test, {}, (routes) => void routes.use(consolePages(built && { ...built, files }, '')));
 
-/** The overview as a person of a new account has it open. */
+/** Opens the overview as a user of a new account. */
 async function openOverview(t: ExecutionContext<{ api: ApiServer }>, account: string) {
   const { api } = t.context;
   const { person } = await furnishAccount(api, account);
@@ -73,7 +73,7 @@ test.serial('a page has its styles even where none are loaded after the first pa
     .first()
     .click();
   await page.getByRole('heading', { level: 1, name: /^http styles/ }).waitFor();
-  // Of the charts.
+  // A variable from the styles of the charts.
   t.not(await page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--plot-1')`), '');
   t.deepEqual(complaints, []);
 });
@@ -96,7 +96,7 @@ test.serial('a page whose first files are gone is loaded once more, and then say
     await page.getByLabel('Password').waitFor();
     t.is(await sentence.count(), 0);
 
-    // The next time it is loaded once more again, and finds them.
+    // After another failure the page reloads once more, and finds the files.
     let isLost = true;
     await page.route(lost, async (route) => {
       if (isLost) await route.fulfill({ status: 404, body: '' });
@@ -108,7 +108,7 @@ test.serial('a page whose first files are gone is loaded once more, and then say
     await until(() => visits === 2);
     await page.getByLabel('Password').waitFor();
     t.deepEqual([visits, await sentence.count()], [2, 0]);
-    // Browsers complain of a page in the place of styles, too.
+    // Browsers also complain about a page in place of styles.
     t.deepEqual(
       complaints.filter((complaint) => !complaint.includes('MIME type')),
       [],
@@ -163,7 +163,7 @@ test.serial('a wallboard whose files are gone is loaded again each minute that t
     await page.clock.fastForward(60_000);
     await page.getByText('This link is not valid').waitFor();
     t.is(visits, needed + 1);
-    // It is loaded now.
+    // The page has loaded and does not reload again.
     await page.clock.fastForward(60_000);
     t.is(visits, needed + 1);
     t.deepEqual(complaints, []);

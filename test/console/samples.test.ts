@@ -11,10 +11,12 @@ import { GO_ENV, isInstalled } from '../helpers/command.ts';
 const run = promisify(execFile);
 const SAMPLES = fileURLToPath(new URL('../../console/samples/', import.meta.url));
 
-/** A request as a receiver gets it, and the secret that it knows. */
+/** A request as a receiver gets it, and the receiver's secret. */
 type Case = { says: boolean; why: string; body: string; headers: Record<string, string>; secret: string };
 
-/** Each reads cases as JSON (bodies in base64) from a file, and prints what the sample says of each, one line each. */
+/**
+ * Drivers that read cases as JSON (bodies in base64) from a file, and print the sample's result for each on one line.
+ */
 const DRIVERS = {
   Node: {
     program: 'node',

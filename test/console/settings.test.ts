@@ -30,7 +30,7 @@ test.serial('a token is shown once, works, shows when it was used, and is refuse
     new RegExp(`^curl -H 'Authorization: Bearer ${token}' http.*/v1/monitors$`),
   );
   t.deepEqual(await findBarriers(page), []);
-  // A person who closes it without having kept it is asked.
+  // Closing without saving the token asks for confirmation.
   await page.keyboard.press('Escape');
   await page.getByRole('dialog', { name: 'Saved the token?' }).getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'I’ve saved it' }).click();

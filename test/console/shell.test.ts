@@ -6,7 +6,7 @@ import { openSignedIn, withConsole, type ConsoleService } from '../helpers/conso
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-/** How many pages of paper the page takes. */
+/** Returns the number of sheets that the page takes when printed. */
 async function countSheets(page: Page): Promise<number> {
   const pdf = await page.pdf({ format: 'A4' });
   return pdf.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g)?.length ?? 0;

@@ -16,7 +16,7 @@ withConsole(test, async (harness) => {
   return { NODE_EXTRA_CA_CERTS: receiver.caFile };
 });
 
-/** The text of an element with its blanks as they are typed: some formats use narrow ones. */
+/** Returns the text of an element with all whitespace as plain spaces: some formats use narrow ones. */
 async function textOf(page: Page, selector: string): Promise<string> {
   return ((await page.locator(selector).first().textContent()) ?? '').replaceAll(/\s+/g, ' ');
 }
@@ -31,7 +31,7 @@ test.serial('a report speaks of UTC throughout, in English, whatever the zone an
   });
   await page.getByRole('heading', { level: 1, name: /^Mar 16.*22, 2026$/ }).waitFor();
   await page.getByText(/All times in UTC\. Created Mar 23, 2026, 00:00:00 UTC\./).waitFor();
-  // There it was the evening of the 17th, and the bar of the 18th is red.
+  // In that zone it was the evening of the 17th; the red bar is that of the 18th.
   await page.getByRole('link', { name: /^Mar 18, (2026, )?02:00 UTC$/ }).waitFor();
   await page.getByText('10,000 checks').waitFor();
   await page.getByText('Mar 16', { exact: true }).first().waitFor();
@@ -95,7 +95,7 @@ test.serial('zone and clock are chosen by each person, kept with them, and shown
   const stored = other.page.waitForResponse((response) => response.request().method() === 'PATCH');
   await other.page.getByRole('group', { name: 'Clock' }).getByRole('button', { name: 'Browser' }).click();
   t.true((await stored).ok());
-  // Chromium still calls it Calcutta.
+  // Chromium still uses the name Calcutta.
   const india = await openSignedIn(t, path, { timezoneId: 'Asia/Kolkata' });
   await india.page.getByText('Times in Asia/Kolkata').first().waitFor();
   t.deepEqual([...complaints, ...other.complaints, ...india.complaints], []);
@@ -133,7 +133,7 @@ test.serial(
 
     await page.goto(`/monitors/${json['id']}`);
     await page.getByRole('button', { name: 'Pause' }).click();
-    // Three seconds in a row: a clock of ten seconds leaves some out.
+    // Three consecutive seconds: a clock that ticks every ten seconds skips some.
     await page.evaluate(`new Promise((resolve) => {
     const seen = new Set();
     const look = () => {
@@ -187,10 +187,10 @@ test('a date and a time of a zone are read back as the moment, also around a cha
     for (const at of [Date.UTC(2026, 2, 8, 6, 30), Date.UTC(2026, 9, 25, 3), Date.UTC(2026, 10, 23, 12, 5)])
       t.is(fromWallTime(toWallTime(at / 1000, zone), zone), at / 1000, `${zone} ${at}`);
   t.is(toWallTime(Date.UTC(2026, 10, 23, 23) / 1000, 'Asia/Tokyo'), '2026-11-24T08:00:00');
-  // In Berlin there was no half past two that night: the clocks went from two to three.
+  // In Berlin half past two did not exist that night: the clocks went from two to three.
   t.is(fromWallTime('2026-03-29T02:30', 'Europe/Berlin'), Date.UTC(2026, 2, 29, 1, 30) / 1000);
   t.is(fromWallTime('2026-03-08T02:30', 'America/New_York'), Date.UTC(2026, 2, 8, 7, 30) / 1000);
   t.is(fromWallTime('', 'UTC'), null);
-  // What an input has while a year is typed, or has one digit too many.
+  // Values of an input while a year is typed, or has a digit too many.
   for (const year of ['0002', '0020', '0202', '20260', '9999']) t.is(fromWallTime(`${year}-03-08T02:30`, 'UTC'), null);
 });

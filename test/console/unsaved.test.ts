@@ -10,7 +10,7 @@ withConsole(test);
 type Context = ExecutionContext<ConsoleService>;
 type Person = ConsoleService['person'];
 
-/** Sends requests with a session of its own, beside those of the browser. */
+/** Returns a function that sends requests in a separate session, beside the browser's. */
 async function signedInElsewhere({ context: { service } }: Context, person: Person) {
   const json = { 'Content-Type': 'application/json' };
   const begun = await fetch(`${service.url}/v1/session`, {
@@ -28,13 +28,13 @@ async function signedInElsewhere({ context: { service } }: Context, person: Pers
     });
 }
 
-/** Closes the stream of events, which would say at once that the session is over: the next request does. */
+/** Closes the event stream, which would report at once that the session has ended, so that the next request does. */
 async function closeStream(page: Page): Promise<void> {
   await page.route('**/v1/live', (route) => route.abort());
   await page.reload();
 }
 
-/** Ends the sessions of a person in all browsers, as "Sign out other sessions" does. */
+/** Ends a user's sessions in all browsers, like "Sign out other sessions". */
 async function signOutEverywhere(t: Context, person: Person): Promise<void> {
   const send = await signedInElsewhere(t, person);
   t.is((await send('/sessions/end-others')).status, 200);
@@ -61,7 +61,7 @@ test.serial('a session that ends loses nothing that was typed but secrets, and s
   t.deepEqual(await findBarriers(page), []);
   t.regex(String(await storage(page)), /Health/);
   t.notRegex(String(await storage(page)), /s3cret/);
-  // The tab may be reloaded meanwhile.
+  // A reload of the tab must not lose the draft.
   await page.reload();
   await page.getByText(/what you typed is kept, except/).waitFor();
   await signIn(page, person);
@@ -127,7 +127,7 @@ test.serial('who signs out is asked about unsaved input, and leaves nothing behi
   await signOut('Cancel');
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
   await page.keyboard.press('Control+k');
-  // It is loaded when it is first opened.
+  // The palette is loaded on first use.
   await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
   await page.keyboard.type('Sign out');
   await page.keyboard.press('Enter');
@@ -158,17 +158,17 @@ test.serial('two people who edit one monitor learn of each other, and neither un
   };
   const nameOf = ({ page }: typeof one) => page.getByLabel('Name', { exact: true });
 
-  // While both are connected, the second sees the change of the first at once.
+  // While both are connected, one sees the other's change at once.
   await nameOf(other).fill('Checkout of the shop');
   await save(other);
   await one.page.getByRole('alert').filter({ hasText: 'Someone else changed this monitor: name.' }).waitFor();
   t.is(await nameOf(one).inputValue(), 'Checkout of the shop');
   t.deepEqual(await findBarriers(one.page), []);
 
-  // Without a connection, and before the stream is back, the service refuses what was made from older settings.
+  // Without a connection, and before the stream is back, the service refuses changes based on outdated settings.
   await nameOf(one).fill('Till');
   await one.page.route('**/v1/live', (route) => route.abort());
-  // The stream that is open may outlive the connection: what it says is read only after the service has refused.
+  // The open stream may outlive the connection, so reads are held back until the service has refused.
   const refused = one.page.waitForResponse((response) => response.request().method() === 'PATCH');
   await one.page.route(`**/v1${path}`, async (route) => {
     if (route.request().method() === 'GET') await refused;
@@ -225,7 +225,8 @@ test.serial('the open page of a removed member says so within seconds, and a str
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Join' }).click();
   await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
-  // A request of the page that is refused before the stream says why leaves the stream its time, which stands still.
+  // After a refused request the page gives the stream time to report the reason; the clock is paused, so that time
+  // never ends.
   await page.clock.install();
   await page.clock.pauseAt(Date.now() + 1000);
   await page.route('**/v1/incidents*', (route) => route.fulfill({ status: 401, json: { error: 'no session' } }));
@@ -295,7 +296,7 @@ test.serial('a page whose session was replaced in another tab has its stream aga
   const { service, person } = t.context;
   const { page } = await openSignedIn(t, '/agents');
   await page.getByRole('status').filter({ hasText: 'Live' }).first().waitFor();
-  // A lost stream is opened again after 30 s.
+  // A lost stream reconnects after 30 s.
   const again = page.waitForRequest('**/v1/live', { timeout: 25_000 });
   const json = { 'Content-Type': 'application/json' };
   const { request } = page.context();

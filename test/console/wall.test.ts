@@ -92,7 +92,7 @@ test('the wall of who is signed in has the times of their zone, a link those of 
 
 test('the wall marks monitors in maintenance, until its end', async (t) => {
   const { account, person, ids } = await furnishAccount(t.context.api, 'works');
-  // One is in maintenance already.
+  // One monitor is in maintenance already.
   const id = ids.monitor.at(-1) ?? '';
   const { page, complaints } = await open(t, person);
   await page.goto('/wall');
@@ -139,7 +139,7 @@ test('where nothing checks any more the wall and the overview say so, until chec
   await addChecks(Date.now() - 24 * MINUTE_MS);
   const wall = await open(t, person);
   await wall.page.goto('/wall');
-  // A clock that is wrong by an hour judges nothing.
+  // A clock that is off by an hour must not affect the result.
   const overview = await open(t, person);
   await overview.page.clock.setFixedTime(Date.now() - HOUR_MS);
   await overview.page.goto('/');

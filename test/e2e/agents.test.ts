@@ -12,8 +12,8 @@ import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
 import { withClient } from '../helpers/with-client.ts';
 
 /**
- * How long an agent may go without a check-in before it is offline, and how soon that is reported, in milliseconds. A
- * machine that runs other tests as well may add some.
+ * Time without a check-in after which an agent is offline, and the limit for reporting it, in milliseconds. A busy
+ * machine may add some.
  */
 const OFFLINE_AFTER_MS = 90_000;
 const OFFLINE_NOTIFIED_MS = 10_000;
@@ -21,7 +21,7 @@ const BUSY_MACHINE_MS = 90_000;
 
 const INTERVAL_SECONDS = 1;
 
-/** How long the service is away. */
+/** Length of the service's outage. */
 const AWAY_MS = 60_000;
 
 async function createMonitor(
@@ -33,7 +33,7 @@ async function createMonitor(
     name: 'Intranet',
     interval_seconds: INTERVAL_SECONDS,
     timeout_ms: 999,
-    // A busy machine is late with some answers: that is no outage.
+    // On a busy machine some responses are late, which is no outage.
     down_after_failures: 5,
     agent_sources: agents.map(({ id }) => id),
     ...settings,
@@ -58,7 +58,7 @@ async function listenTo(t: ExecutionContext): Promise<{
   };
 }
 
-/** How many results of a monitor are stored. */
+/** Returns the number of stored results of a monitor. */
 async function storedResults({ databaseUrl }: Installation, monitorId: string): Promise<number> {
   return await withClient(databaseUrl, async (client) => {
     const { rows } = await client.query(
@@ -84,7 +84,7 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   await connect(installation);
   const target = await startTarget(t);
   const honest = await installation.startAgent('honest');
-  // Its network leads to an address where nothing answers.
+  // The network of this agent leads to an address where nothing listens.
   const lying = await installation.startAgent('lying', {
     distort: (answer) => answer.replaceAll(target.url(), 'http://127.0.0.1:9/'),
   });
@@ -112,7 +112,7 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   target.health.status = 200;
   t.like((await nextEvent(receiver, 'monitor.up')).json, { detail: { previous_state: 'down' } });
 
-  // What it measured in the outage votes beside the lying one if it is handed in while it is recent (D-41).
+  // Results from the outage would vote along with the lying agent if they arrived while recent (D-41).
   const recoveredAtMs = performance.now();
   await until(() => performance.now() - recoveredAtMs > freshnessMs(INTERVAL_SECONDS));
   cut.proxy.state.isShut = false;
@@ -153,10 +153,10 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   await until(async () => (await storedResults(installation, id)) >= measured - 1);
 
   t.is(await agent.program.stop(), 0, agent.program.output());
-  // What a killed agent had measured within its last second may be lost with it.
+  // Results of a killed agent's last second may be lost.
   await until(async () => (await storedResults(installation, id)) >= target.hits('/one') - 2);
   t.true((await storedResults(installation, id)) <= target.hits('/one'));
-  // A service killed while it delivers may deliver the same once more, under the same id.
+  // A service killed during a delivery may repeat it, under the same id.
   t.deepEqual(
     [...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${json['delivery_id']}`))],
     [`monitor.up ${up.json['delivery_id']}`],

@@ -6,10 +6,10 @@ import { outputMatching, startProgram, type Program } from '../helpers/program.t
 import { newPreparedDataDir, startService, type Service } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 
-/** Of the console user in the second cell. */
+/** Password of the console user in the second cell. */
 const PASSWORD = 'a password of twenty letters';
 
-/** Two whole installations, a without a name of its own yet, and the router's program in front of them. */
+/** Starts two complete installations, of which a has no name yet, and the router's program in front of them. */
 async function startCells(t: Harness): Promise<{ a: Service; b: Service; router: Program; url: string }> {
   const start = async (env: Record<string, string>) =>
     await startService(t, { DATA_DIR: await newPreparedDataDir(t), TRUSTED_PROXIES: 'loopback', ...env });
@@ -19,7 +19,7 @@ async function startCells(t: Harness): Promise<{ a: Service; b: Service; router:
   return { a, b, router, url: `http://127.0.0.1:${port}` };
 }
 
-/** Signs a browser in that followed the link of a cell, and returns how its page posts. */
+/** Signs in a browser that followed the link of a cell, and returns a function that posts as its page does. */
 async function signIn(url: string, cell: string) {
   const chosen = await fetch(`${url}/cells/${cell}`, { redirect: 'manual' });
   const cookies = chosen.headers.getSetCookie();

@@ -12,13 +12,13 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 import { withClient } from '../helpers/with-client.ts';
 
 /**
- * How long a decision may take on a machine that runs other tests as well, in milliseconds. The service promises 2 s
- * for a miss and 1 s for a ping.
+ * Time limits for a decision on a busy machine, in milliseconds. The service promises 2 s for a miss and 1 s for a
+ * ping.
  */
 const MISS_NOTIFIED_MS = 30_000;
 const PING_NOTIFIED_MS = 30_000;
 
-/** A miss that was to be reported would have been reported by then, in milliseconds. */
+/** Time after which a miss would have been reported, in milliseconds. */
 const LONG_OVERDUE_MS = 5000;
 
 type Heartbeat = {
@@ -57,10 +57,7 @@ async function createHeartbeat(call: ApiClient, settings: object): Promise<Heart
   };
 }
 
-/**
- * The transitions of a database, the oldest first: to which state, why, and how much later than it became true it was
- * decided.
- */
+/** Returns the transitions of a database, oldest first: the new state, the cause, and the delay of the decision. */
 async function transitionsOf(
   databaseUrl: string,
 ): Promise<{ to_state: string; cause: string | null; late_ms: number }[]> {
@@ -75,7 +72,7 @@ async function transitionsOf(
   );
 }
 
-/** How long no process has recorded ping availability, in milliseconds. */
+/** Returns how long no process has recorded ping availability, in milliseconds. */
 async function pingsUnavailableMs(databaseUrl: string): Promise<number> {
   return await withClient(
     databaseUrl,
@@ -84,7 +81,7 @@ async function pingsUnavailableMs(databaseUrl: string): Promise<number> {
   );
 }
 
-/** How long the only heartbeat has been overdue, in milliseconds; below 0 while it is not. */
+/** Returns how long the only heartbeat has been overdue, in milliseconds; negative before its deadline. */
 async function overdueMs(databaseUrl: string): Promise<number> {
   return await withClient(
     databaseUrl,
@@ -124,7 +121,7 @@ test.serial(
       reason: 'No ping came in time: expected every 2 s, grace period 1 s',
       detail: { cause: 'heartbeat_missed', previous_state: 'up' },
     });
-    // What follows is not about time: on a busy machine it may take long.
+    // The following steps have no time limit: a busy machine may take long.
     t.is((await call('PATCH', `/monitors/${heartbeat.id}`, { interval_seconds: 3600 })).status, 200);
     t.like(await awaitEvent('monitor.up', () => heartbeat.ping(url, '/0')), { detail: { previous_state: 'down' } });
     t.like(await awaitEvent('monitor.down', () => heartbeat.ping(url, '/fail', 'disk full')), {
@@ -196,7 +193,7 @@ test.serial(
     const jobsRun = (async () => {
       for await (const _tick of ticks(500)) {
         if (running.isOver) return;
-        // These jobs meet refused connections while the service is gone.
+        // While the service is down, the connections of these jobs are refused.
         await Promise.all(jobs.map((job) => job.ping(running.url).catch(() => 0)));
       }
     })();
@@ -205,7 +202,7 @@ test.serial(
 
     await before.program.stop('SIGKILL');
     await until(async () => (await pingsUnavailableMs(databaseUrl)) > 5000);
-    // Spares the test minutes of waiting: all that the service last did was five minutes ago.
+    // Moves the service's last activity back by five minutes, instead of waiting for them.
     await withClient(databaseUrl, (client) =>
       client.query('UPDATE service_marks SET at = at - 300000, resumed_at = resumed_at - 300000'),
     );

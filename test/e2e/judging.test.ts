@@ -5,8 +5,8 @@ import { newPreparedDataDir, startService } from '../helpers/running-service.ts'
 import { until } from '../helpers/until.ts';
 
 /**
- * Answers to others come meanwhile. Without a budget the first of them took half a minute; a busy machine takes its
- * time, too, in milliseconds.
+ * Time limit for other checks meanwhile, in milliseconds. Without a budget the first of them took half a minute; a busy
+ * machine is slow, too.
  */
 const LONGEST_ANSWER_MS = 8000;
 

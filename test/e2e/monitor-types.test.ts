@@ -16,7 +16,7 @@ import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 import { withClient } from '../helpers/with-client.ts';
 
-/** Something to watch: what its monitor is created with, and what breaks and mends it. */
+/** A target: the settings of its monitor, and functions that break and fix it. */
 type Watched = {
   create: object;
   cause: string;
@@ -24,7 +24,7 @@ type Watched = {
   mend: (id: string) => Promise<unknown> | unknown;
 };
 
-/** How long a machine that runs other tests may take to see a change, in milliseconds. */
+/** Time within which a busy machine notices a change, in milliseconds. */
 const SEEN_WITHIN_MS = 120_000;
 
 const EVERY_SECOND = { interval_seconds: 1, timeout_ms: 999, down_after_failures: 1 };
@@ -39,7 +39,7 @@ async function watchHttp(t: ExecutionContext): Promise<Watched> {
   };
 }
 
-/** Watches a server that greets, as mail servers do, in two pieces. */
+/** Watches a server that sends a greeting in two pieces, like a mail server. */
 async function watchTcp(t: ExecutionContext): Promise<Watched> {
   const open = new Set<Socket>();
   const server = net.createServer((socket) => {
@@ -83,7 +83,7 @@ async function watchUdp(t: ExecutionContext): Promise<Watched> {
 }
 
 /**
- * Watches this very machine by echo, which cannot be silenced. To break the monitor, its owner points it at an address
+ * Watches this machine by ICMP echo, which cannot be stopped. To break the monitor, its owner points it at an address
  * that never replies as itself.
  */
 function watchIcmp(call: ApiClient): Watched {
@@ -113,8 +113,8 @@ async function watchDns(t: ExecutionContext): Promise<Watched> {
 }
 
 /**
- * Watches a registry, found by the bootstrap file that IANA would publish. What it says is kept for a day, which the
- * test lets pass.
+ * Watches a registry found through the IANA bootstrap file. Registration data is cached for a day, which the test
+ * skips.
  */
 async function watchDomain(t: ExecutionContext, databaseUrl: string) {
   let expiry = '2099-01-01T00:00:00Z';
@@ -217,8 +217,7 @@ test(
               ({ event, monitor }) => (monitor as { id: string }).id === id && !String(event).startsWith('advisory.'),
             );
         let handled = 0;
-        // A process that is held up reports that it cannot tell, and then the state from before; nothing else may come
-        // first.
+        // A stalled process reports no vote, and then the previous state again; no other event may come first.
         const awaitState = async (state: string, before: string) => {
           const at = await until(
             () => events().findIndex((event, index) => index >= handled && event['state'] === state) + 1,

@@ -9,10 +9,7 @@ import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
 
-/**
- * Tells the story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook
- * says that too.
- */
+/** Plays the main story of the product: a monitor goes down and recovers, and its owner's webhook reports both. */
 export async function runStory(
   t: ExecutionContext,
   { url, token }: { url: string; token: string },
@@ -72,7 +69,7 @@ async function verifyTwice(t: ExecutionContext, message: Received, secret: strin
   t.is(message.headers['x-service-delivery'], String(message.json['delivery_id']));
 }
 
-/** The same story in a fleet of the Procfile's processes, with queues in Redis where its URL is given. */
+/** Plays the same story in a fleet of the Procfile's processes, with queues in Redis if `redisUrl` is given. */
 export async function runStoryInFleet(t: ExecutionContext, redisUrl: string | null): Promise<void> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);

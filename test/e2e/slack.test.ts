@@ -6,12 +6,12 @@ import { until } from '../helpers/until.ts';
 
 const PATIENCE = { timeoutMs: 120_000 };
 
-/** Waits for the message whose notification says this, of those that came after `since` others. */
+/** Waits for a message whose notification matches `words`, after the first `since` messages. */
 async function arrived(slack: SlackServer, words: RegExp, since = 0): Promise<SlackPost> {
   return await until(() => slack.posts.slice(since).find(({ json }) => words.test(String(json['text']))), PATIENCE);
 }
 
-/** What the rich text of a message shows, block by block. */
+/** Returns the rich text of a message, block by block. */
 function shownIn({ json }: SlackPost): string {
   const blocks = json['blocks'] as { type: string; elements?: { elements: { text: string }[] }[] }[];
   return blocks
@@ -19,7 +19,7 @@ function shownIn({ json }: SlackPost): string {
     .join('\n');
 }
 
-/** Creates a Slack channel and does what a person does then; returns its id and what the page in the browser said. */
+/** Creates a Slack channel and authorizes it as a user would; returns its id and the resulting page. */
 async function connect({ call, url }: Service, slack: SlackServer) {
   const { json } = await call('POST', '/channels', { type: 'slack', name: 'Team' });
   const address = new URL(slack.approve(String(json['authorize_url'])));
@@ -64,7 +64,7 @@ test(
     );
     target.health.status = 503;
     const down = await arrived(slack, /Down: Shop/);
-    // That it was first found up interests nobody.
+    // The first up of a monitor is not sent.
     t.deepEqual(
       slack.posts.map(({ json }) => String(json['text']).split('\n')[0]),
       ['\u{1F514} Connected to Spotcheck', '\u{1F534} Down: Shop &lt;!channel&gt;'],
@@ -89,7 +89,7 @@ test(
       String(channel['last_error']),
       /Slack no longer accepts messages for this channel: the webhook was removed/,
     );
-    // The log line comes after what the API shows already.
+    // The log line follows the state that the API shows already.
     await until(() => /"msg":"channel\.disconnected"/.test(service.program.output()), PATIENCE);
 
     const webhook = down.webhook;

@@ -34,7 +34,7 @@ async function takePort(t: ExecutionContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Whether something listens there. */
+/** Reports whether a server listens there. */
 async function accepts(host: string, port: string): Promise<boolean> {
   const socket = connect({ host, port: Number(port) });
   const isAccepted = await once(socket, 'connect').then(
@@ -45,7 +45,7 @@ async function accepts(host: string, port: string): Promise<boolean> {
   return isAccepted;
 }
 
-/** A checkout that `nobody` can read: ours, or a copy of it where a directory above it is closed. */
+/** Returns a checkout that `nobody` can read: this one, or a copy of it if a parent directory is closed. */
 async function readableCheckout(t: ExecutionContext): Promise<string> {
   if (spawnSync(process.execPath, ['--version'], { ...UNPRIVILEGED, cwd: ROOT }).status === 0) return ROOT;
   const copy = await mkdtemp('/tmp/spotcheck-copy-');
@@ -135,7 +135,7 @@ test.serial(
     const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
     const { pid = 0, stdout } = npm;
     t.teardown(() => {
-      // Whoever of npm, its shell and the service is left; none where the test passed.
+      // Kills any of npm, its shell and the service that are left; none are if the test passed.
       try {
         process.kill(-pid, 'SIGKILL');
       } catch (error) {
@@ -211,7 +211,7 @@ test.serial('bad configuration is exit 1 with all problems at once and no secret
 test.serial('it runs as a user without privileges, who also owns a backup that root makes', async (t) => {
   const isRoot = process.getuid?.() === 0;
   const account = isRoot ? UNPRIVILEGED : {};
-  // Beside the run's own directory and not in it, which is closed to others.
+  // Next to the run's directory and not inside, because that is closed to other users.
   const directory = await mkdtemp(join(dirname(testDataDirectory()), 'spotcheck-unprivileged-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   if (isRoot) await chown(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
@@ -248,7 +248,7 @@ test.serial(
     const first = await startService(t, env, env.BOOTSTRAP_TOKEN);
     const accounts = async (sql: string) =>
       (await withClient((await findEmbeddedPostgres(dataDir)) ?? '', (client) => client.query(sql))).rows;
-    // As another owner removes the first one, and revokes the token.
+    // Simulates another owner who removes the first one and revokes the token.
     await accounts(`DELETE FROM users WHERE email = 'admin@localhost'`);
     await accounts('UPDATE api_tokens SET revoked_at = created_at');
     t.is(await first.program.stop('SIGKILL'), null);

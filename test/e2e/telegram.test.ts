@@ -27,7 +27,7 @@ test(
     t.is((await call('GET', `/channels/${id}`)).json['status'], 'pending');
     t.is((await call('POST', `/channels/${id}/test`)).status, 409);
 
-    // What Telegram's app sends when a person presses Start behind such a link.
+    // Telegram's app sends this when a user presses Start behind such a link.
     telegram.write(ADA, `/start ${link.searchParams.get('start')}`);
     const messages = () => telegram.messagesTo(ADA);
     await until(() => messages().some((message) => message.includes('Connected to Spotcheck')), TIMEOUT);
@@ -88,7 +88,7 @@ test(
     const { url: webhookUrl, secret_token: secret = '' } = await until(() => telegram.webhook, TIMEOUT);
     const channel = await call('POST', '/channels', { type: 'telegram', name: 'My phone' });
     const code = new URL(String(channel.json['deep_link'])).searchParams.get('start');
-    // As what stands before the service and speaks TLS would hand it on.
+    // A TLS proxy in front of the service would forward this.
     const answer = await fetch(`${url}${new URL(webhookUrl).pathname}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Telegram-Bot-Api-Secret-Token': secret },

@@ -15,14 +15,14 @@ import { withClient } from '../helpers/with-client.ts';
  */
 const DUMP = new URL('before-the-one-schema.sql.gz', import.meta.url);
 
-/** What that release was started with. */
+/** Settings with which that release was started. */
 const TOKEN = `spk_${Buffer.alloc(24, 3).toString('base64url')}`;
 const SECRET_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 const HEARTBEAT = { id: 'mon_01m842kmccjwe35vxr5yrafcp2', secret: 'e_wbGWcyVrAiOOnkrOaxk9e1' };
 
 /**
- * Lists what the schema consists of, one line each. It leaves out partitions, and what a dump writes in another way
- * (the conditions of triggers, names of NOT NULL).
+ * Query for the schema's definition, one line per object. Partitions are omitted, and so is what a dump writes
+ * differently (the conditions of triggers, names of NOT NULL).
  */
 const SCHEMA = `
   WITH tables AS (
@@ -68,7 +68,7 @@ test('a database of the release before the one schema is adopted with all its ro
   const databaseUrl = await restoreDump(t);
   const { databaseUrl: fresh, drop } = await createTestDatabase();
   t.teardown(drop);
-  // Later migrations add columns.
+  // Only existing columns are compared, because later migrations add some.
   const columns = await readColumns(databaseUrl);
   const before = await readAllRows(databaseUrl, columns);
   t.true(before.get('public.incidents')?.includes('HTTP 503 instead of 2xx'));

@@ -19,7 +19,7 @@ import { withClient } from '../helpers/with-client.ts';
 
 const SECRET = 'only-with-the-key';
 
-/** A target that lets in only those who know a secret; `hits` counts them. */
+/** Starts a target that accepts only requests with a secret; `hits` counts them. */
 async function startGuardedTarget(t: ExecutionContext) {
   const target = { url: '', status: 200, hits: 0 };
   const { port } = await startHttpServer(t, (request, response) => {
@@ -31,7 +31,9 @@ async function startGuardedTarget(t: ExecutionContext) {
   return target;
 }
 
-/** A webhook channel and a monitor, checked every second, that needs a sealed secret; returns the monitor's id. */
+/**
+ * Creates a webhook channel and a monitor that is checked every second with a sealed secret; returns the monitor's id.
+ */
 async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Receiver; url: string }): Promise<string> {
   const up = nextEvent(receiver, 'monitor.up');
   await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
@@ -137,7 +139,7 @@ test('a backup of a server is for the programs of the server, and a stopped serv
   t.regex(stopped.stderr, /^No running Spotcheck was found/);
 });
 
-/** A database of the test's own as a restored backup of another would be. */
+/** Creates a database from another, as a restored backup of it. */
 async function restoreInto(t: ExecutionContext, from: string): Promise<string> {
   const name = `restored_${randomBytes(6).toString('hex')}`;
   const maintenance = testServers().databaseUrl;
@@ -272,7 +274,7 @@ test(
     const reported = receivedBy(receiver)
       .slice(before)
       .map(([event]) => event);
-    // Where a start takes longer than results are fresh, the monitor was unknown meanwhile.
+    // If a start takes longer than results stay fresh, the monitor was unknown in between.
     const wasUnknown = reported[0] === 'monitor.unknown';
     t.deepEqual(
       reported,

@@ -11,15 +11,18 @@ import { startTarget, type Target } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { withClient } from '../helpers/with-client.ts';
 
-/** What a check every two seconds may take to come on a machine that runs other tests as well, in milliseconds. */
+/** Time limit for a check every two seconds on a busy machine, in milliseconds. */
 const CHECKED_MS = 120_000;
 
-/** A step is believed after a minute, and mended within seconds. */
+/**
+ * Time limit for settling after a clock step, in milliseconds: a step counts after a minute, and is corrected within
+ * seconds.
+ */
 const SETTLED_MS = 120_000;
 
 const INTERVAL_SECONDS = 2;
 
-/** A service with a monitor that is up, and a heartbeat that is pinged all the time. */
+/** A service with a monitor that is up, and a heartbeat that is pinged continuously. */
 type Watched = {
   service: Service;
   databaseUrl: string;
@@ -71,7 +74,7 @@ async function watch(t: ExecutionContext, databaseUrl: string, env: Record<strin
   return { service, databaseUrl, target, heartbeatId, stopPinging };
 }
 
-/** Waits until the target was asked so often again, and the last of it is stored. */
+/** Waits until the target was checked the given number of times, and the last result is stored. */
 async function checkedAgain({ target, databaseUrl }: Watched, times: number): Promise<void> {
   for (let left = times; left > 0; left -= 1) await target.nextHit('/', CHECKED_MS);
   const before = await countResults(databaseUrl);
@@ -98,7 +101,7 @@ function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
       .output()
       .split('\n')
       .filter((line) => line.includes('clock.stepped'))
-      // What a library writes to standard error may have come in front of it.
+      // A library's output to standard error may precede the line.
       .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as { clock: string; by_ms: number })
       .map(({ clock, by_ms: byMs }) => ({ clock, seconds: Math.round(byMs / 1000) }))
   );
@@ -149,8 +152,8 @@ if (findFaketime() !== null) {
       });
       t.teardown(postgres.stop);
       const { databaseUrl } = postgres;
-      // A signal that comes while libfaketime reads its file finds the true time, 300 s ahead, by which every statement
-      // has timed out. PostgreSQL sends itself one wherever it waits for a lock as long as this.
+      // A signal handled while libfaketime reads its file sees the true time, 300 s ahead, at which every statement has
+      // timed out. PostgreSQL sends itself one after waiting this long for a lock.
       await query(databaseUrl, `ALTER ROLE CURRENT_USER SET deadlock_timeout = '1min'`);
       const watched = await watch(t, databaseUrl, clock.env);
       const readiness = async () => (await (await fetch(`${watched.service.url}/readyz`)).json()) as object;

@@ -11,10 +11,10 @@ import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
-/** A request that finds no database is reported so within this, in milliseconds. */
+/** Time limit for reporting that the database is unavailable, in milliseconds. */
 const WORST_MS = 30_000;
 
-/** A fleet whose only way to PostgreSQL is a link. */
+/** Starts a fleet whose only path to PostgreSQL is a link. */
 async function startOnLink(
   t: ExecutionContext,
   given: { backend: QueueBackend; caFile: string },

@@ -13,10 +13,12 @@ import { withClient } from '../helpers/with-client.ts';
 
 const MONITORS = 20;
 
-/** Each target answers well and badly for so long in turns, in milliseconds, every one at another time. */
+/**
+ * Time for which each target answers well and badly in turns, in milliseconds; the targets change at different times.
+ */
 const TURN_MS = 2000;
 
-/** Events of each monitor that are waited for: a minute of them. */
+/** Events awaited per monitor: a minute of them. */
 const EVENTS_EACH = 30;
 
 test(
@@ -58,7 +60,8 @@ test(
       timeoutMs: 180_000,
     });
     isFlapping = false;
-    // Recovered, notified and quiet over a second and a half: what the database says then is all that there will be.
+    // Waits until all have recovered, nothing is pending, and nothing has changed for a second and a half. The database
+    // is final then.
     let before = '';
     const last = await until(
       async () => {
@@ -95,7 +98,7 @@ test(
   },
 );
 
-/** The sequences of a monitor's events in the order in which they came. */
+/** Returns the sequences of a monitor's events in order of arrival. */
 function sequencesOf(received: readonly Received[], monitorId: string): number[] {
   return received
     .filter(({ json }) => json['test'] !== true && (json['monitor'] as { id: string } | null)?.id === monitorId)

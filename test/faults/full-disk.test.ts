@@ -11,13 +11,13 @@ import { startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 import { withClient } from '../helpers/with-client.ts';
 
-/** The cluster, its log of up to 256 MiB, and some. */
+/** Size of the disk: the cluster, its WAL of up to 256 MiB, and some room. */
 const DISK_MIB = 400;
 
-/** What a job reports takes room: PostgreSQL cannot press it together. */
+/** Size of a job's report; PostgreSQL cannot compress it. */
 const REPORT_BYTES = 6000;
 
-/** A miss of the jobs here would have been reported long before, in milliseconds. */
+/** Duration of the full disk, in milliseconds: long enough for a miss to be reported. */
 const FULL_FOR_MS = 12_000;
 
 async function createHeartbeat(call: ApiClient, name: string): Promise<{ id: string; token: string }> {
@@ -64,7 +64,7 @@ test(
     const sinceMs = Date.now();
     await until(
       async () => {
-        // PostgreSQL gives room back at times, when it has come to stand.
+        // PostgreSQL sometimes frees space after it has stopped.
         await disk.fill();
         return Date.now() - sinceMs > FULL_FOR_MS;
       },
@@ -72,7 +72,7 @@ test(
     );
     t.like(await readiness(), { status: 'not ready', database: false });
     const writes: number[] = [];
-    // What fits into rooms that are there already is taken.
+    // Writes that fit into allocated pages still succeed.
     await until(
       async () =>
         writes.push((await call('POST', '/monitors', { name: randomBytes(120).toString('hex') })).status) > 0 &&

@@ -9,8 +9,8 @@ import { startOwnRedis } from '../helpers/redis.ts';
 import { until } from '../helpers/until.ts';
 
 /**
- * Starts a proxy whose connections can fall silent without an end, like those that a firewall forgot. New connections
- * work as ever.
+ * Starts a proxy whose connections can fall silent without closing, as if a firewall had dropped their state. New
+ * connections still work.
  */
 async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
   const { port: serverPort } = new URL(serverUrl);
@@ -33,7 +33,7 @@ async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     count: () => ways.length,
-    /** Forgets all connections but the first one. */
+    /** Silences all connections except the first. */
     forget: () =>
       ways.slice(1).forEach(({ inner, outer }) => [inner, outer].forEach((socket) => socket.unpipe().pause())),
   };
@@ -58,7 +58,7 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
       onWorkerReopened,
     });
     const done: number[] = [];
-    // The producer's connection is the first, and remains.
+    // The producer's connection is the first one, and stays open.
     const queue = backend.createQueue<{ number: number }>('forgotten');
     await queue.add('job', { number: 1 });
     const worker = backend.createWorker<{ number: number }>('forgotten', async ({ data }) => done.push(data.number), {
@@ -72,7 +72,7 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
       await backend.close();
     });
     await until(() => done.includes(1) && way.count() >= 3);
-    // A job that is being finished could bring the next one along, whose way back is forgotten.
+    // Completing a job could fetch the next one over a connection that is about to be silenced.
     await until(async () => (await queue.getActiveCount()) === 0);
 
     way.forget();

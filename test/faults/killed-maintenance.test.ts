@@ -14,15 +14,15 @@ import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
 
 const CHAT = -1_009_876_543_210;
 
-/** How long kills may delay an alert, in milliseconds: expired claims and locks, and a busy machine. */
+/** Longest delay of an alert by kills, in milliseconds: expired claims and locks, and a busy machine. */
 const DELAY_MS = 120_000;
 
-/** After its end alerts wait for so long, in seconds: time enough to kill every process before they are due. */
+/** Delay of alerts after the window's end, in seconds: enough to kill every process before they are due. */
 const SETTLE_SECONDS = 5;
 
 const PROCESSES = Object.keys(FLEET).filter((name): name is ProcessName => name !== 'release');
 
-/** What is sent, whatever is killed: everything to the webhook, and to the chat what is down at the end. */
+/** Alerts that are sent in any case: everything to the webhook, and to the chat the monitors down at the end. */
 const ALERTS = {
   webhook: ['Database', 'Queue', 'Shop'].flatMap((name) => [`${name}: down`, `${name}: up`, `${name}: up`]),
   chat: ['2 monitors: 2 down', 'Recovered: Database', 'Recovered: Shop'],
@@ -47,7 +47,7 @@ for (const backend of listQueueBackends()) {
 
 type Run = {
   backend: QueueBackend | undefined;
-  /** What befalls the processes, and lasts until `meanwhile` is over. */
+  /** Interrupts the processes until `meanwhile` is over. */
   interrupt: (fleet: Fleet, meanwhile: () => Promise<unknown>) => Promise<void>;
 };
 
@@ -108,7 +108,7 @@ async function runThroughMaintenance(t: ExecutionContext, { backend, interrupt }
   t.deepEqual(telegram.sent.map(({ text }) => /<b>(.*)<\/b>/.exec(text)?.[1] ?? text).toSorted(), ALERTS.chat);
 }
 
-/** The alerts of a receiver, each once, however often it was sent. */
+/** Returns a receiver's alerts without repeats. */
 function alertsAt(receiver: Receiver): string[] {
   const byId = new Map(eventsAt(receiver).map(({ json }) => [json['delivery_id'], json as AlertBody]));
   return [...byId.values()].map(({ monitor, state }) => `${monitor.name}: ${state}`);
@@ -116,7 +116,7 @@ function alertsAt(receiver: Receiver): string[] {
 
 type AlertBody = { monitor: { name: string }; state: string };
 
-/** A chat for everything, as if its people had connected it. */
+/** Creates a chat for all events, as if users had connected it. */
 async function connectChat(databaseUrl: string): Promise<void> {
   const database = openTestDatabase(databaseUrl);
   const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM tenants');

@@ -12,16 +12,16 @@ import { withClient } from '../helpers/with-client.ts';
 
 const MONITORS = 20;
 
-/** Enough for a bulk change that is a job, and is not over at once. */
+/** Number of monitors that makes a bulk change a job and keeps it running for a while. */
 const CHANGED = 250;
 
 /**
- * How long a kill may delay an alert, in milliseconds. This covers a lock or a claim, the poll for expired ones and the
- * repeat, and as much again for a busy machine.
+ * Longest delay of an alert by a kill, in milliseconds. It covers a lock or a claim, the poll for expired ones and the
+ * repeat, and the same again for a busy machine.
  */
 const DELAY_MS = 60_000;
 
-/** The processes killed while the result of a probe is on its way through the fleet, round by round. */
+/** Processes that are killed while a probe's result passes through the fleet, by round. */
 const ROUNDS: readonly (readonly ProcessName[])[] = [
   ['evaluate'],
   ['check', 'maintain'],
@@ -31,7 +31,7 @@ const ROUNDS: readonly (readonly ProcessName[])[] = [
 ];
 
 for (const backend of listQueueBackends()) {
-  // Bulk changes have a table of their own, wherever the queues are.
+  // Bulk changes are in a separate table, regardless of the queues, so one backend is enough.
   const hasBulk = backend.name === 'postgres';
   const changes = hasBulk ? ' and no bulk change' : '';
   test(`kill -9 with queues in ${backend.name} loses no transition, no delivery${changes}`, async (t) => {
@@ -67,7 +67,7 @@ for (const backend of listQueueBackends()) {
     await fleet.start('deliver');
 
     for (const [round, victims] of ROUNDS.entries()) {
-      // If its process were killed once more, it would come twice as late.
+      // Another kill of its process would delay the repeat twice as long.
       if (victims.includes('deliver')) await repeated;
       const isUp = round % 2 === 0;
       const notified = nextEvent(receiver, isUp ? 'monitor.up' : 'monitor.down', DELAY_MS);
@@ -76,8 +76,8 @@ for (const backend of listQueueBackends()) {
       await Promise.all(victims.map(fleet.kill));
       await Promise.all(victims.map(fleet.start));
       await notified;
-      // All of them, so that each round leaves a transition of each monitor, however long a killed worker held its
-      // results up.
+      // Waiting for all monitors ensures that each round adds a transition of each, however long a killed worker
+      // delayed its results.
       await until(async () => (await fleet.call('GET', '/overview')).json['up'] === (isUp ? MONITORS : 0), {
         timeoutMs: DELAY_MS,
         intervalMs: 200,
@@ -89,7 +89,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-/** A bulk change that web is killed in goes on, and changes each monitor once. */
+/** Kills web during a bulk change, and asserts that the change continues and applies once per monitor. */
 async function changeThroughKill(t: ExecutionContext, fleet: Fleet, databaseUrl: string): Promise<void> {
   const total = MONITORS + CHANGED;
   for (let made = 0; made < CHANGED; made += 1)

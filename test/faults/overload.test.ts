@@ -20,10 +20,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const MONITORS = 12;
 
-/** Ticks come a little late, so that all their checks are due: more than monitors of a slot lie apart. */
+/** Delay of ticks, in milliseconds, so that all their checks are due: more than the spread of a slot's monitors. */
 const LATE_MS = 600;
 
-/** Answers are held back while it is slow, until one of them is let out. */
+/** Starts a target that holds its responses back while it is slow, until the test releases them. */
 async function startSlowTarget(t: Parameters<typeof startHttpServer>[0]) {
   const held: (() => void)[] = [];
   const health = { isSlow: false, broken: '' };
@@ -38,7 +38,7 @@ async function startSlowTarget(t: Parameters<typeof startHttpServer>[0]) {
   return { url: (path: string) => `http://127.0.0.1:${port}${path}`, health, held };
 }
 
-/** A second account with a monitor of its own at the same phase. */
+/** Adds a second account with a monitor in the same slot. */
 async function addOtherAccount(
   runtime: TestRuntime,
   agentId: string,
@@ -90,7 +90,7 @@ for (const backend of listQueueBackends()) {
       const runtime = await openTestRuntime(t, backend);
       const { database, queues } = runtime;
       const startMs = Date.now();
-      // Minutes pass by this clock alone, however long a step of the test takes.
+      // Only this clock advances, however long a step of the test takes.
       let aheadMs = 0;
       const shifted = { ...runtime, now: () => startMs + aheadMs };
       const target = await startSlowTarget(t);
@@ -172,7 +172,9 @@ for (const backend of listQueueBackends()) {
       await sweepMinute();
       const first = (await alerts()).length;
 
-      /** Lets checks through one after the other, and waits until they are decided: they are stored in batches. */
+      /**
+       * Completes checks one after the other, and waits until their results, which are stored in batches, are decided.
+       */
       const letThrough = async (count: number) => {
         const before = await countResults();
         for (let answered = 0; answered < count; answered += 1) {
@@ -182,8 +184,8 @@ for (const backend of listQueueBackends()) {
         await until(async () => (await countResults()) >= before + count);
         await evaluated();
       };
-      // From now on three checks go through in a minute, of thirteen that are due. Two of the first minute's stay in
-      // hand, so that those of the next ones wait in the queue.
+      // From now on three of thirteen due checks complete per minute. Two of the first minute's stay in progress, so
+      // that later ones wait in the queue.
       target.health.isSlow = true;
       const overloadMs = shifted.now();
       for (let minute = 0; minute < 8; minute += 1) {
@@ -246,7 +248,7 @@ for (const backend of listQueueBackends()) {
         'one gap, and none that counts for everybody',
       );
 
-      // There is time for everything again, and one target has broken meanwhile.
+      // There is enough time for all checks again, and meanwhile one target has broken.
       target.health.isSlow = false;
       target.health.broken = new URL(lost.target).pathname;
       const calmMs = shifted.now();
@@ -254,7 +256,7 @@ for (const backend of listQueueBackends()) {
       await until(async () => {
         await tick();
         aheadMs += SECOND;
-        // A check that was held back decides too, but is so old that the next sweep would call its monitor unknown.
+        // A delayed check counts as well, but is so old that the next sweep would make its monitor unknown.
         const { rows: late } = await database.pool.query(
           'SELECT monitor_no FROM single_results GROUP BY monitor_no HAVING max(due_at) < $1',
           [calmMs],
@@ -282,7 +284,7 @@ for (const backend of listQueueBackends()) {
         `SELECT max(at) AS at FROM transitions WHERE monitor_id = $1 AND to_state = 'unknown'`,
         [lost.id],
       );
-      // A check that was due before its monitor became unknown, and answered only now, makes it down from now on.
+      // A check that was due before its monitor became unknown, but answered only now, makes it down from now on.
       const isLate = failing.some(({ due_at: dueAtMs }) => dueAtMs <= (unknown?.at ?? 0));
       t.true(
         isLate || failing.some(({ due_at: dueAtMs }) => alertsAfter[0]?.at === Math.floor(dueAtMs / SECOND)),
@@ -290,7 +292,7 @@ for (const backend of listQueueBackends()) {
       );
 
       await sweepMinute();
-      // Where this process itself stood still for a minute, that is a gap as well.
+      // If this process stalled for a minute, that is another gap.
       const gap = (await stored()).find(({ kind }) => kind === 'overload');
       t.true(gap !== undefined && gap.endMs !== null && gap.endMs > gap.startMs, JSON.stringify(await stored()));
       const span = { fromMs: startMs, toMs: shifted.now(), nowMs: shifted.now() };

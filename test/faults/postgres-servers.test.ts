@@ -20,12 +20,12 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 
-/** Starts the whole service on a server of others, with queues in that server too. */
+/** Starts the whole service, including its queues, on an external PostgreSQL server. */
 async function startOn(t: ExecutionContext, databaseUrl: string, env: Record<string, string> = {}): Promise<Service> {
   return await startService(t, { DATABASE_URL: databaseUrl, SECRET_KEYS, ALLOW_PRIVATE_NETWORK: 'true', ...env });
 }
 
-/** Sees a target go up, down and up again at a signed webhook; `meanwhile` happens while it is up. */
+/** Watches a target go up, down and up again through a signed webhook; `meanwhile` runs while it is up. */
 async function runStory(
   t: ExecutionContext,
   databaseUrl: string,

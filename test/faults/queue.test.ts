@@ -9,10 +9,10 @@ import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
-/** What a request may take at the worst while the queue is away, in milliseconds. */
+/** Time limit for a request while the queue is unavailable, in milliseconds. */
 const WORST_MS = 30_000;
 
-/** Within this the schedules are whole again, in milliseconds. */
+/** Time limit for restoring the schedules, in milliseconds. */
 const MENDED_MS = 60_000;
 
 async function ownDatabase(t: ExecutionContext): Promise<string> {
@@ -21,7 +21,7 @@ async function ownDatabase(t: ExecutionContext): Promise<string> {
   return databaseUrl;
 }
 
-/** `npm start` on a Redis of its own. */
+/** Runs `npm start` on a separate Redis. */
 async function startOnRedis(t: ExecutionContext, redis: OwnRedis): Promise<Service> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const env = {
@@ -34,7 +34,7 @@ async function startOnRedis(t: ExecutionContext, redis: OwnRedis): Promise<Servi
   return await startService(t, env, token);
 }
 
-/** A test on a Redis of its own; where there is none to be had the runner says so. */
+/** Wraps a test that needs a separate Redis; if none is installed it passes, and the runner reports that. */
 function withRedis(
   run: (t: ExecutionContext, redis: OwnRedis) => Promise<void>,
 ): (t: ExecutionContext) => Promise<void> {

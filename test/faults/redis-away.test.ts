@@ -6,7 +6,7 @@ import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { until } from '../helpers/until.ts';
 
-// One of its own, but where the run has none there is none to be had; the runner says so.
+// The tests start their own Redis if one is installed; otherwise the runner reports its absence.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 for (const [what, take] of [
@@ -25,7 +25,7 @@ for (const [what, take] of [
       const startedAt = performance.now();
       await t.throwsAsync(queue.add('job', { number: 1 }));
       t.true(performance.now() - startedAt < 60_000);
-      // What a version that is asked for once would have taken.
+      // A single version request would have succeeded within this time.
       await t.throwsAsync(until(async () => (await backend.findAway()).length === 0, { timeoutMs: 6000 }));
       await (take === 'freeze' ? redis.thaw() : redis.start());
       await until(async () => (await backend.findAway()).length === 0);

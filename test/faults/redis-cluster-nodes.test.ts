@@ -10,15 +10,15 @@ import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
-// Clusters of their own, but where the run has no Redis there is none to be had; the runner says so.
+// The tests start their own Clusters if Redis is installed; otherwise the runner reports its absence.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 const REGIONS = ['hanoi', 'lima', 'oslo'];
 
-/** All is at work again within this, in milliseconds. */
+/** Time limit until all regions are at work again, in milliseconds. */
 const AT_WORK_MS = 120_000;
 
-/** `npm start` with three regions on a Cluster of the test's own. */
+/** Runs `npm start` with three regions on the test's Cluster. */
 async function startOnCluster(
   t: ExecutionContext,
   urls: readonly string[],
@@ -73,7 +73,7 @@ if (isRedisInstalled) {
 
       const index = await cluster.findMasterOf('{spotcheck:evaluate}');
       await cluster.kill(index);
-      // The others have given it up, and themselves with it; what the workers try meanwhile fails.
+      // The other nodes have declared it failed, and thereby the Cluster, so the workers' requests fail.
       await until(async () => (await cluster.listMasters()).length < 3);
       await until(() => program.output().includes('chore.not_queued'));
       await cluster.start(index);

@@ -7,7 +7,7 @@ import { keyOf, NAMES, openQueuesAtWork } from '../helpers/queues-at-work.ts';
 import { startOwnCluster } from '../helpers/redis-cluster.ts';
 import { until } from '../helpers/until.ts';
 
-// Clusters of their own, but where the run has no Redis there is none to be had; the runner says so.
+// The tests start their own Clusters if Redis is installed; otherwise the runner reports its absence.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 if (isRedisInstalled) {
@@ -54,7 +54,7 @@ if (isRedisInstalled) {
       t.true(held.length < NAMES.length);
       await cluster.kill(index);
       t.deepEqual((await backend.findAway()).toSorted(), held.toSorted());
-      // Then the others close as well: a Cluster that has lost slots takes nothing.
+      // Then the other queues fail, too: a Cluster that has lost slots accepts nothing.
       await until(async () => (await backend.findAway()).length === NAMES.length);
       await cluster.start(index);
       t.deepEqual(await findIdle(), []);

@@ -5,7 +5,7 @@ import { openQueuesAtWork } from '../helpers/queues-at-work.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
-// Servers of their own, but where the run has no Redis there is none to be had; the runner says so.
+// The tests start their own servers if Redis is installed; otherwise the runner reports its absence.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 const FAULTS: Readonly<Record<string, (redis: WatchedRedis) => Promise<void>>> = {

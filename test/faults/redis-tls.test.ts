@@ -13,7 +13,7 @@ import { startTarget } from '../helpers/target.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
-// Servers of their own, but where the run has no Redis there is none to be had; the runner says so.
+// The tests start their own servers if Redis is installed; otherwise the runner reports its absence.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 const NOT_TRUSTED = new RegExp(
@@ -21,7 +21,7 @@ const NOT_TRUSTED = new RegExp(
     String.raw`NODE_EXTRA_CA_CERTS".*"msg":"queue\.error"`,
 );
 
-/** A certificate for 127.0.0.1 and its authority, as files. */
+/** Issues a certificate for 127.0.0.1; returns it and its authority, also as files. */
 async function issueFiles(t: ExecutionContext): Promise<TlsFiles & { authority: TestAuthority }> {
   const folder = await temporaryFolder(t);
   const authority = await TestAuthority.create();
@@ -31,7 +31,7 @@ async function issueFiles(t: ExecutionContext): Promise<TlsFiles & { authority: 
   return { ...files, authority };
 }
 
-/** The settings of a service on a Redis that speaks TLS alone. */
+/** Returns the settings of a service on a Redis that accepts TLS only. */
 async function prepare(t: ExecutionContext, tls: TlsFiles): Promise<{ env: Record<string, string>; token: string }> {
   const redis = await startRedis({ tls });
   if (redis === null) throw new Error('no Redis');
@@ -72,7 +72,7 @@ if (isRedisInstalled) {
       const { env, token } = await prepare(t, await issueFiles(t));
       const { program, url } = await startService(t, { ...env, ...(await trust(t)) }, token);
       const readings = async () => (await (await fetch(`${url}/readyz`)).json()) as { database: boolean };
-      // On a busy machine the database may take longer to answer than such a request waits.
+      // On a busy machine the database may respond later than such a request waits.
       await until(async () => (await readings()).database);
       const readiness = await fetch(`${url}/readyz`);
       t.is(readiness.status, 503);
@@ -81,7 +81,7 @@ if (isRedisInstalled) {
       t.is(await program.stop(), 0, program.output());
     });
 
-  // Last: what this process trusts from here on it trusts for good.
+  // The last test, because this process trusts the authority from here on.
   test.serial('the queues of a Cluster that speaks TLS are at work where its authority is trusted', async (t) => {
     const { authority, ...tls } = await issueFiles(t);
     authority.trust();

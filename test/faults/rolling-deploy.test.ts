@@ -19,7 +19,7 @@ import { withClient } from '../helpers/with-client.ts';
 const MONITORS = 8;
 const NEXT_VERSION = '99.0.0';
 
-/** What a release consists of. */
+/** Files and folders of a release. */
 const SOURCES = [
   'api',
   'cli',
@@ -37,12 +37,12 @@ const SOURCES = [
   'package.json',
 ];
 
-/** In the order in which they are replaced; each is told to stop once its successor runs beside it. */
+/** Order in which processes are replaced; each is stopped once its successor runs beside it. */
 const RESTART_STAGES = [['evaluate'], ['web'], ['check'], ['deliver'], ['maintain', 'clock']] as const;
 
 /**
- * A release that comes after this one: the same sources under another version, and a change of the schema that this one
- * does not know.
+ * Creates a later release: the same sources with another version, and a schema change that this release does not
+ * include.
  */
 async function nextRelease(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-release-'));

@@ -10,21 +10,21 @@ import { outputMatching, startProgram } from '../helpers/program.ts';
 import { newPreparedDataDir, startService, type Service } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 
-/** The parts of a turn, each of which is to be missed, by the fleet that misses it. */
+/** Processes that are stopped in each fleet, so that every part of a turn is missed once. */
 const PARTS: readonly (readonly ProcessName[])[] = [
   ['web', 'check', 'evaluate'],
   ['deliver', 'maintain', 'clock'],
 ];
 
-/** The shortest rhythm: heartbeats are missed 15 s after the last ping. */
+/** The shortest interval: heartbeats are missed 15 s after the last ping. */
 const WATCH_SECONDS = '5';
 
-/** A busy machine takes its time; whether anything is reported at all is tested. */
+/** Generous for a busy machine: the test checks whether a failure is reported, not how soon. */
 const WAIT = { timeoutMs: 240_000, intervalMs: 250 };
 
 type Environment = Record<'PORT' | 'PUBLIC_URL' | 'WATCH_SECONDS', string>;
 
-/** A fleet, and the monitors by which it and the other installation watch each other. */
+/** A fleet, and the monitors with which it and the other installation watch each other. */
 class Watched {
   readonly env: Environment & { DATABASE_URL: string; SECRET_KEYS: string; ALLOW_PRIVATE_NETWORK: string };
   readonly fleet: Fleet;
@@ -37,7 +37,7 @@ class Watched {
     this.fleet = fleet;
   }
 
-  /** Does one thing to the fleet at a time; `work` begins once the other installation says that it is up. */
+  /** Runs one `work` on the fleet at a time, each once the other installation reports it up. */
   inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#workAfter(this.#last, work);
     this.#last = done.catch(() => undefined);
@@ -50,7 +50,7 @@ class Watched {
     await work();
   }
 
-  /** Waits until the other installation says so of the fleet. */
+  /** Waits until the other installation reports this status of the fleet. */
   isReported(status: 'up' | 'down'): Promise<boolean> {
     return hasStatus(other.call, this.idThere, status);
   }
@@ -66,7 +66,7 @@ async function environmentOf(): Promise<Environment> {
   return { PORT: String(port), PUBLIC_URL: `http://localhost:${port}`, WATCH_SECONDS };
 }
 
-/** What a command prints under --json. */
+/** Returns the JSON that a command prints under --json. */
 async function jsonOf(args: readonly string[], env: Record<string, string>) {
   const { status, stdout, stderr } = await runSpotcheck([...args, '--json'], env);
   if (status !== 0) throw new Error(stderr);

@@ -14,7 +14,7 @@ test('a small run: every monitor is checked, and an account that moves misses no
   for (const { name, monitors, checks, results, dropped, failures, moved } of cells) {
     t.is(results, checks, `${name}: each check has its result`);
     t.deepEqual([...failures], [], name);
-    // An account that comes or goes is in a cell for a part of the run only.
+    // A moved account is in each of its cells for only part of the run.
     if (moved === null) t.is(checks + dropped, (monitors * options.seconds) / options.intervalSeconds, name);
   }
   t.is(

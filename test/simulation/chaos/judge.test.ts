@@ -32,7 +32,7 @@ const SCRIPT: MonitorScript = {
 
 const at = (seconds: number): number => BEGAN_MS + seconds * 1000;
 
-/** A transition that both locations voted for, with the last result that made each do so. */
+/** Returns a transition that both locations voted for, with the last result behind each vote. */
 function transition(
   sequence: number,
   [from, to]: readonly [string, string],
@@ -54,7 +54,7 @@ function transition(
   };
 }
 
-/** A message of a change as it arrives at the channel that gets everything. */
+/** Returns the message of a change as it arrives at the channel with all events. */
 function arrival(sequence: number): Received {
   return {
     atMs: 0,
@@ -69,7 +69,7 @@ function arrival(sequence: number): Received {
 }
 
 /**
- * What a run leaves in which nothing went wrong: each location was asked, each result stored, each transition reported.
+ * Returns the facts of a run without faults: every check ran, every result was stored, every transition was reported.
  */
 function cleanRun(): Facts {
   const checks = [1, 2]
@@ -118,13 +118,13 @@ function cleanRun(): Facts {
   };
 }
 
-/** The same run with another record of it. */
+/** Returns the same run with a changed record. */
 function withRecord(change: (record: Facts['record']) => Partial<Facts['record']>): Facts {
   const run = cleanRun();
   return { ...run, record: { ...run.record, ...change(run.record) } };
 }
 
-/** One transition more at the end, told and with the incident that it makes. */
+/** Returns the run with an additional transition at the end, its message, and the incident that it makes. */
 function withTransition(last: Transition): Facts {
   const run = withRecord(({ transitions, incidents }) => ({
     transitions: [...transitions, last],
@@ -142,7 +142,7 @@ function withTransition(last: Transition): Facts {
   };
 }
 
-/** The delivery of a change to a channel that is sent it at once. */
+/** Returns the delivery of a change to a channel without delays. */
 function delivery(sequence: number): Delivery {
   const atMs = cleanRun().record.transitions.find((each) => each.sequence === sequence)?.detectedAtMs ?? 0;
   return {
@@ -173,7 +173,10 @@ const PARENT_HOLD = {
   isReleased: true,
 };
 
-/** The clean run with one more channel, where these deliveries were made; those that were delivered have arrived. */
+/**
+ * Returns the clean run with an additional channel and these deliveries; those with the outcome `delivered` have
+ * arrived.
+ */
 function withChannel(name: string, made: readonly Delivery[]): Facts {
   const run = cleanRun();
   const deliveries = made.map((each) => ({ ...each, channel: name }));
@@ -200,7 +203,7 @@ function findingsOf(run: Facts): Finding[] {
 
 const suffered = (fault: Fault, fromS: number, toS: number) => [{ fault, fromMs: at(fromS), toMs: at(toS) }];
 
-/** Each thing that can be wrong, and all that a run in which it is shows. */
+/** Runs with each possible fault, and all other findings that it causes. */
 const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
   'outages missed': {
     run: () => ({
@@ -339,7 +342,7 @@ for (const finding of FINDINGS) {
   });
 }
 
-/** The clean run with a chat that groups, to which those of these deliveries came that were begun. */
+/** Returns the clean run with a grouping chat that received those of these deliveries that were started. */
 function withGroupChat(made: readonly Delivery[]): Facts {
   const chats = made.flatMap(({ startedAtMs }) =>
     startedAtMs === null ? [] : [{ atMs: startedAtMs, chatId: '-1007', isAccepted: true, channel: 'Group chat' }],
@@ -384,7 +387,10 @@ test('a message that was open for the trouble may say that it is over, a later o
   t.false(findingsOf({ ...run, record: { ...run.record, transitions } }).includes('rules broken'));
 });
 
-/** An alert that waited for its parent `mon_1`, which depends on `mon_2`, until a second; one of the two failed. */
+/**
+ * Returns a run with an alert held for its parent `mon_1`, which depends on `mon_2`, until a second; one of the two
+ * failed.
+ */
 function heldBehind(failed: 'mon_1' | 'mon_2', seconds: number): Facts {
   const alert = { ...delivery(2), startedAtMs: at(seconds), held: PARENT_HOLD };
   const run = withChannel('Parents', [delivery(1), alert, delivery(3)]);
@@ -669,7 +675,7 @@ const RELEASED = { ...DELAYED, isReleased: true };
 const ACKNOWLEDGED = { startedAtMs: at(21), acknowledgedAtMs: at(22) };
 const OPEN = { startedAtMs: at(21), acknowledgedAtMs: null };
 
-/** What a channel did with the outage of the clean run, and what the judge finds in it. */
+/** Behavior of a channel in the clean run's outage, and the judge's findings. */
 const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   [
     'Escalation',
@@ -816,7 +822,7 @@ test('the last word of a monitor that is up is not that it is down, though its l
   ]);
   const told = { ...delivery(3), id: 'dlv_05', sequence: 5, channel: 'Escalation', outcome: 'pending' };
   t.deepEqual(lost({ ...run, record: { ...record, deliveries: [...record.deliveries, told] } }), []);
-  // What opened a group is dropped where a later message of the group arrived first, which says all of it.
+  // The first message of a group is dropped if a later one with the whole content arrived first.
   const ofGroup = { ...summary([3]), channel: 'Escalation', groupId: 'dlv_s' };
   const group = [
     { ...ofGroup, outcome: 'superseded', finishedAtMs: at(50) },

@@ -9,8 +9,8 @@ import { findFaketime } from '../../helpers/set-clock.ts';
 import { testDataDirectory } from '../../helpers/test-servers.ts';
 
 /**
- * Faults that are over within seconds. A Redis that lost its schedules takes up to half a minute; `npm run chaos`
- * covers that.
+ * Faults that end within seconds. A Redis that lost its schedules takes up to half a minute; `npm run chaos` covers
+ * that.
  */
 const KINDS = [
   'kill',
@@ -28,7 +28,7 @@ const SEED = 1;
 /** Channels whose alerts are all sent within seconds: no quiet hours, reminders or groups. */
 const SHORT_CHANNELS = new Set(['Escalation', 'Tagged', 'Parents', 'Chat']);
 
-// One of its own, but where the run has none there is none to be had; the runner says so.
+// The test starts its own Redis if one is installed; otherwise the runner reports its absence.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 if (isRedisInstalled)
@@ -49,7 +49,7 @@ if (isRedisInstalled)
       folder,
       log: (line) => void lines.push(line),
     });
-    // On a machine that is too slow for any client what is of time proves nothing either way; the rest does.
+    // A machine that is too slow for any client makes the run inconclusive.
     t.deepEqual(sheet.isConclusive ? sheet.found : [], [], lines.join('\n'));
     t.true((sheet.figures['transitions'] ?? 0) > 24, JSON.stringify(sheet.figures));
   });

@@ -4,7 +4,7 @@ import type { Notified } from '../../../simulation/truth/simulation.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A change that was decided 30 s after the moment from which it dates. */
+/** Returns a change that was decided 30 s after its time. */
 function change(to: Notified['to'], atSecond: number): Notified {
   return { from: 'up', to, atMs: atSecond * 1000, detectedAtMs: (atSecond + 30) * 1000 };
 }

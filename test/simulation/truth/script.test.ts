@@ -7,7 +7,7 @@ function period(startMs: number, endMs: number, strayShare: number): Period {
   return { ...sound(strayShare), startMs, endMs };
 }
 
-/** Where each period of the script begins and how much it loses. */
+/** Returns the start and the loss rate of each period of the script. */
 function drawn(periods: readonly Period[]): [number, number][] {
   const script = layOver(sound(0), periods, span);
   script.forEach(({ endMs }, index) => {

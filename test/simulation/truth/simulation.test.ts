@@ -18,7 +18,7 @@ type Play = {
   everyStep?: boolean;
 };
 
-/** What a monitor reports whose locations see what they are said to see. */
+/** Simulates a monitor whose locations follow the given scripts, and returns its state changes. */
 function play({
   setting,
   hours,
@@ -37,7 +37,7 @@ function play({
 const count = (notified: readonly Notified[], state: Notified['to']): number =>
   notified.filter(({ to }) => to === state).length;
 
-/** Outages by their length in seconds, of the scenario of that name. */
+/** Simulates the scenario, and returns its outages by length. */
 function outagesOf(scenario: 'refused' | 'hanging', setting: Setting) {
   const { kinds } = simulateCell({ seed: 3, scenario, setting, stream: 0, scale: 0.4 });
   const of = (kind: string) => kinds[kind] ?? { count: 0, found: 0, alerts: 0, delaysMs: null };
@@ -73,7 +73,7 @@ test('passing over what core says changes nothing tells the same as taking every
         seed,
         hours: 6,
         behaviourAt: (location) => sound(strays[location] ?? 0),
-        // Location -1 is all of them: an outage.
+        // Location -1 stands for all locations: an outage.
         periodsAt: (location) =>
           periods
             .filter((period) => period.location === -1 || period.location === location)

@@ -3,7 +3,7 @@ import type { Score } from '../../../simulation/truth/score.ts';
 import { DEFAULT_SETTING } from '../../../simulation/truth/setting.ts';
 import { printTable, TABLES, type Row } from '../../../simulation/truth/table.ts';
 
-/** A thousand years. */
+/** One thousand years. */
 const HOURS = 8_766_000;
 
 function cellOf(head: string, scores: Row['scores'], setting = DEFAULT_SETTING): string {
