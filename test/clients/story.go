@@ -1,4 +1,4 @@
-// What a user of the generated Go client does first. Arguments: the API's address and a token.
+// First steps of a user of the generated Go client. Arguments: the API's address and a token.
 package main
 
 import (

@@ -1,12 +1,12 @@
 import type { Client } from 'pg';
 import { withClient } from './with-client.ts';
 
-/** Numbers above this are Unix milliseconds, those below Unix seconds. */
+/** Numbers above this are Unix milliseconds, those below are Unix seconds. */
 const MILLISECONDS_FROM = 100_000_000_000;
 
 /**
- * Makes a database without clients look like a backup that is this many days old. Every moment in it moves back by as
- * much, and all partitions are dropped with what was in them.
+ * Makes a database without clients look like a backup of this many days ago. All times in it move back, and all
+ * partitions are dropped with their rows.
  */
 export async function ageDatabase(databaseUrl: string, days: number): Promise<void> {
   const ms = days * 86_400_000;
@@ -34,7 +34,7 @@ export async function ageDatabase(databaseUrl: string, days: number): Promise<vo
   });
 }
 
-/** What sources said last, and when, is one document each. */
+/** Ages the state of each source, which is a JSON document with times. */
 async function ageStates(client: Client, ms: number): Promise<void> {
   const { rows } = await client.query<{ monitor_no: number; agent_no: number; state: unknown }>(
     'SELECT monitor_no, agent_no, state FROM monitor_sources WHERE state IS NOT NULL',

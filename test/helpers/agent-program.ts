@@ -5,23 +5,23 @@ import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** The agent program beside a server of the test's own. */
+/** The agent program and a server for it. */
 export type AgentFixture = {
   server: AgentServer;
-  /** The agent's own folder. */
+  /** Folder of the agent. */
   folder: string;
   start: (env?: Record<string, string>) => Program;
-  /** Starts it and waits until it has checked in. */
+  /** Starts the agent and waits until it has checked in. */
   startConnected: (env?: Record<string, string>) => Promise<Program>;
 };
 
-/** What was compiled for one of the agents of a test run need not be compiled for the next. */
+/** Shares the compile cache among all agents of a test run. */
 const COMPILED: Record<string, string> =
   process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 
 const TOKEN = 'spa_of-this-test';
 
-/** Starts the server; the agents of one fixture have one token and one folder. */
+/** Starts the server; all agents of a fixture share a token and a folder. */
 export async function startAgentFixture(t: Harness): Promise<AgentFixture> {
   const server = await startAgentServer(t);
   const dataDir = await temporaryFolder(t);

@@ -3,26 +3,26 @@ import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { until } from './until.ts';
 
-/** One request that went through, and what came back for it. */
+/** A forwarded request and its response. */
 export type Passage = { path: string; body: string; status: number; answer: string };
 
 /**
- * The proxy between an agent and the service: it records all that passes, can be shut, and may change the answers that
- * the agent gets.
+ * The proxy between an agent and the service. It records all traffic, can be shut, and may change the responses to the
+ * agent.
  */
 export type AgentProxy = {
   url: string;
   passages: readonly Passage[];
-  /** Shut, it breaks connections off without an answer, as a network that is down. */
+  /** While shut, the proxy closes connections without a response, like a network that is down. */
   state: { isShut: boolean };
   /** Resolves once another check-in has passed. */
   nextPull: () => Promise<unknown>;
 };
 
 export type AgentProxyOptions = {
-  /** Where the service is at the moment. */
+  /** Returns the current URL of the service. */
   serviceUrl: () => string;
-  /** What the agent gets to see of an answer. */
+  /** Changes a response before the agent gets it. */
   distort?: (answer: string) => string;
 };
 

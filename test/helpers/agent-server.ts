@@ -3,34 +3,34 @@ import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { until } from './until.ts';
 
-/** What the server answers instead of what it would. */
+/** A response in place of the usual one. */
 export type Refusal = { status: number; headers?: Record<string, string>; error?: string };
 
 export type Json = Record<string, unknown>;
 
-/** A server that speaks the agent protocol as its page describes it, and nothing else of the service. */
+/** A server with only the agent protocol, as its page describes it. */
 export type AgentServer = {
   url: string;
-  /** Whose requests came: every one that came to its end, refused ones too. */
+  /** All requests that arrived completely, including refused ones. */
   pulls: { headers: IncomingMessage['headers']; body: Json }[];
   ingests: { headers: IncomingMessage['headers']; body: { results: Json[] }; status: number }[];
-  /** The results that it has taken in, in the order in which they came. */
+  /** Returns the accepted results in order of arrival. */
   taken: () => Json[];
   state: {
     work: Json[];
-    /** Changes whenever the work does. */
+    /** Changes along with the work. */
     etag: string;
-    /** Connections are broken off without an answer. */
+    /** While true, connections are closed without a response. */
     isCut: boolean;
     pull: Refusal | null;
     ingest: Refusal | null;
-    /** The one result that it says is malformed, whatever batch it is in. */
+    /** Reports whether a result is malformed; its whole batch is refused. */
     isMalformed: (result: Json) => boolean;
     recheck: (result: Json) => number | null;
-    /** What its clock says, in the words of a Date header; null = the time. */
+    /** Date header of responses; null = the actual time. */
     date: string | null;
   };
-  /** Gives other work, and waits until it has been fetched. */
+  /** Sets the work, and waits until the agent has fetched it. */
   give: (work: Json[]) => Promise<void>;
 };
 
@@ -111,7 +111,7 @@ export async function startAgentServer(t: Harness): Promise<AgentServer> {
   };
 }
 
-/** An item as the protocol's page describes it, with plain settings except for what is given. */
+/** Returns a work item as the protocol's page describes it, with default settings unless overridden. */
 export function workItem(overrides: Json = {}): Json {
   return {
     monitorId: 'mon_1',

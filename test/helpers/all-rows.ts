@@ -1,6 +1,6 @@
 import { withClient } from './with-client.ts';
 
-/** The columns of every table of a database, ours and the queue's, by the table's name. */
+/** Columns of every table in a database, including the queue's, by table name. */
 export type Columns = ReadonlyMap<string, string>;
 
 /** Reads the columns of every table. */
@@ -18,7 +18,7 @@ export async function readColumns(databaseUrl: string): Promise<Columns> {
   });
 }
 
-/** Reads all rows, as PostgreSQL prints them, by the table's name; all their columns unless some are given. */
+/** Reads all rows as PostgreSQL prints them, by table name; with all columns unless some are given. */
 export async function readAllRows(databaseUrl: string, given?: Columns): Promise<Map<string, string>> {
   const columns = given ?? (await readColumns(databaseUrl));
   return await withClient(databaseUrl, async (client) => {

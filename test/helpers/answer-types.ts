@@ -1,16 +1,16 @@
 import type { components, paths } from '../../api/schema.generated.ts';
 
-/** A body of unknown shape: of a path that is no operation, or that is known at run time only. */
+/** A body of unknown shape: its path is no operation, or is not known before run time. */
 export type Untyped = Record<string, unknown>;
 
-/** The key of an operation's path: without its query, and with `{}` for each part that a call fills in. */
+/** Key of an operation's path: without its query, and with `{}` in place of each parameter. */
 type KeyOf<P extends string> = P extends `${infer Path}?${string}`
   ? KeyOf<Path>
   : P extends `${infer Head}/${infer Rest}`
     ? `${PartOf<Head>}/${KeyOf<Rest>}`
     : PartOf<P>;
 type PartOf<S extends string> = string extends S ? '{}' : S extends `{${string}}` ? '{}' : FixedOf<S>;
-/** The beginning of a part that ends in a query known at run time only. */
+/** The part of a path segment before a query that is not known before run time. */
 type FixedOf<S extends string> = string extends S
   ? ''
   : S extends `${infer C}${infer Rest}`
@@ -35,8 +35,8 @@ type GoodJson<O> = [O] extends [never]
 type Problem = Partial<components['schemas']['Error']>;
 
 /**
- * The body of an answer as the description has it, by method and path below `/v1`. It has the fields of a good answer
- * and those of an error: a test says by the status which of the two it awaits.
+ * Type of a response body in the description, by method and path below `/v1`. It has the fields of a success and those
+ * of an error: tests check the status to decide between them.
  */
 export type AnswerJson<M extends string, P extends string> = WithProblem<GoodJson<Operation<M, KeyOf<P>>>>;
 type WithProblem<Json> = Json extends unknown ? Json & Omit<Problem, keyof Json> : never;

@@ -5,8 +5,8 @@ const SURROGATES = 0x8_00;
 const LAST = 0x10_ff_ff;
 
 /**
- * Generates any character at all, for texts. It draws what `unit: 'binary'` draws, without the table of a million
- * characters that fast-check builds for that in a second.
+ * Generates any single character. It equals `unit: 'binary'`, without the table of a million characters that takes
+ * fast-check a second to build.
  */
 export const anyCharacter = integer({ min: 0, max: LAST - SURROGATES }).map(characterAt, positionOf);
 
@@ -14,7 +14,7 @@ function characterAt(position: number): string {
   return String.fromCodePoint(position < SURROGATES_START ? position : position + SURROGATES);
 }
 
-/** The inverse, which shrinking needs; throws for what is not a single character, as fast-check expects. */
+/** Inverts `characterAt`, as shrinking requires; throws if `text` is not a single character, as fast-check expects. */
 function positionOf(text: unknown): number {
   const [character, ...more] = typeof text === 'string' ? text : '';
   const point = character?.codePointAt(0);

@@ -1,16 +1,16 @@
 import type { AnswerJson, Untyped } from './answer-types.ts';
 
-/** An answer of the API; `ms` is how long it took. */
+/** A response of the API; `ms` is the time that it took. */
 export type Answer<Json = Untyped> = { status: number; json: Json; ms: number };
 
-/** Calls the API below `/v1` with one token: `call('GET', `/monitors/${id}`)` is answered with a monitor's type. */
+/** Calls the API below `/v1` with one token; the body's type depends on method and path. */
 export type ApiClient = <M extends string, P extends string>(
   method: M,
   path: P,
   body?: object,
 ) => Promise<Answer<AnswerJson<M, P>>>;
 
-/** An answer that takes longer than this is none, in milliseconds. */
+/** Time limit for a response, in milliseconds. */
 const DEADLINE_MS = 60_000;
 
 export function apiClient(url: string, token: string): ApiClient {
@@ -29,14 +29,14 @@ export function apiClient(url: string, token: string): ApiClient {
   };
 }
 
-/** The token that a heartbeat is pinged with; only those who can write are shown it. */
+/** Returns a heartbeat's ping token, which only callers with write access see. */
 export function pingTokenOf({ json }: { json: { check_spec?: { heartbeat?: { token?: string } } } }): string {
   const token = json.check_spec?.heartbeat?.token;
   if (token === undefined) throw new Error(`no token in ${JSON.stringify(json)}`);
   return token;
 }
 
-/** The list that an answer carries under its one name. */
+/** Returns the list in a response, which is its only field. */
 export function listOf(answer: Answer<object>): Record<string, unknown>[] {
   const [list] = Object.values(answer.json);
   if (!Array.isArray(list)) throw new Error(`no list in ${JSON.stringify(answer.json)}`);

@@ -8,7 +8,7 @@ import { inTransaction, runOn } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/rollups.ts';
 import type { Tally } from '../../models/statistics/statistics.ts';
 
-/** A check as far as statistics go. */
+/** A check with only the fields that statistics use. */
 export type ArbitraryCheck = {
   monitorNo: number;
   agentNo: number;
@@ -24,7 +24,7 @@ const timings = fc.option(
   { nil: null },
 );
 
-/** Checks of three monitors by two agents, at these moments. */
+/** Generates checks of three monitors by two agents, at these times. */
 export function arbitraryCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<ArbitraryCheck> {
   return fc.record({
     monitorNo: fc.integer({ min: 1, max: 3 }),
@@ -39,7 +39,7 @@ export function arbitraryCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<Arbitra
   });
 }
 
-/** A check is known by monitor, agent and time: of several the first one counts. */
+/** Removes repeats of the same monitor, agent and time: the first check counts. */
 export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryCheck[] {
   return [
     ...new Map(
@@ -48,7 +48,7 @@ export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryChec
   ].toReversed();
 }
 
-/** Stores checks as the evaluator does at `nowMs`; the steady ones packed later, or all as rows for good. */
+/** Stores checks as the evaluator does at `nowMs`; the steady ones either for packing later, or all as rows. */
 export async function storeChecks(
   database: Pick<Database, 'pool'>,
   checks: readonly ArbitraryCheck[],
@@ -73,7 +73,7 @@ function resultOf({ atMs, ...check }: ArbitraryCheck): MeasuredResult {
   };
 }
 
-/** What statistics must say of these checks, counted one by one. */
+/** Returns the expected statistics of these checks, counted one by one. */
 export function tallyOfChecks(checks: readonly ArbitraryCheck[]): Tally {
   const count = (verdict: Vote): number => checks.filter((check) => check.verdict === verdict).length;
   const timed = checks.filter(({ verdict }) => verdict === 'up' || verdict === 'degraded');
@@ -96,7 +96,7 @@ export function tallyOfChecks(checks: readonly ArbitraryCheck[]): Tally {
   };
 }
 
-/** Means are doubles in whatever order they were summed: with those of equal tallies made equal. */
+/** Rounds means, which are doubles that depend on the order of summation, so that equal tallies compare equal. */
 export function roundedTally(tally: Tally): Tally {
   return {
     ...tally,
@@ -104,7 +104,7 @@ export function roundedTally(tally: Tally): Tally {
   };
 }
 
-/** What is stored as roll-ups, each as a tally, by `monitor/agent/time` in its order. */
+/** Reads the stored roll-ups as tallies, by `monitor/agent/time`, in that order. */
 export async function readRollups(
   database: Pick<Database, 'pool'>,
   table: 'hourly_rollups' | 'daily_rollups',
@@ -148,7 +148,7 @@ export async function readRollups(
   );
 }
 
-/** What must be stored of these checks, by steps of that length. */
+/** Returns the expected roll-ups of these checks for steps of this length. */
 export function rollupsOfChecks(checks: readonly ArbitraryCheck[], stepMs: number): [string, Tally][] {
   const groups = Map.groupBy(
     checks,

@@ -6,7 +6,7 @@ import { RCODES, startDnsServer, type DnsReply } from './dns-server.ts';
 import type { Harness } from './harness.ts';
 import { startUdpServer } from './udp-server.ts';
 
-/** A probe, and whether it is to succeed. */
+/** A probe and whether it should succeed. */
 export type BlackboxCase = { module: string; target: string; isSuccess: boolean; hostname?: string };
 
 const IP4 = { preferred_ip_protocol: 'ip4' };
@@ -22,7 +22,7 @@ const RULES = {
   fail_if_none_matches_regexp: ['10\\.0\\.0\\.2$'],
 };
 
-/** The modules that the cases need, as a `blackbox.yml` has them. `caFile` holds the authority that is trusted. */
+/** Returns the modules of all cases in the format of `blackbox.yml`. `caFile` contains the trusted authority. */
 export function blackboxModules(caFile: string): Record<string, object> {
   const trusting = { tls_config: { ca_file: caFile } };
   const insecure = { tls_config: { insecure_skip_verify: true } };
@@ -202,7 +202,7 @@ export function blackboxModules(caFile: string): Record<string, object> {
   };
 }
 
-/** How blackbox_exporter writes the records of `all.example`. */
+/** Patterns for the records of `all.example` in the format of blackbox_exporter. */
 const LINES = {
   A: '^all\\.example\\.\t60\tIN\tA\t10\\.1\\.1\\.1$',
   AAAA: '^all\\.example\\.\t60\tIN\tAAAA\t2001:db8::1$',
@@ -252,7 +252,7 @@ const ZONE: Record<string, DnsReply> = {
   'A silent.example': { isSilent: true },
 };
 
-/** Starts the DNS servers, and lists all cases; `hasIpv6` where `::1` is an address here. */
+/** Starts the DNS servers, and returns all cases; `hasIpv6` adds those for `::1`. */
 export async function blackboxCases(
   t: Harness,
   { authority, ports }: BlackboxServers,
@@ -438,7 +438,7 @@ export async function blackboxCases(
   return cases;
 }
 
-/** DNS over TLS: hands each connection on to a server without. */
+/** Starts a DNS over TLS server that forwards each connection to a plain one; returns its port. */
 async function startSecureDns(
   t: Harness,
   { authority, to }: { authority: BlackboxServers['authority']; to: string },

@@ -7,10 +7,10 @@ import zlib from 'node:zlib';
 import { TestAuthority, type KeyPair } from './certificates.ts';
 import type { Harness } from './harness.ts';
 
-/** Servers on loopback that answer in every way that the targets of probes need; all are gone with the harness. */
+/** Servers on loopback with all responses that the probes' targets need; they stop with the harness. */
 export type BlackboxServers = {
   authority: TestAuthority;
-  /** Ports by what listens there. */
+  /** Ports by the name of the server. */
   ports: Readonly<Record<ServerName, number>>;
 };
 
@@ -40,7 +40,7 @@ type ServerName =
 
 const BODY = 'Hello, world\nsecond line: ünïcode\nversion=1.2.3\n';
 
-/** Starts them all. */
+/** Starts all servers. */
 export async function startBlackboxServers(t: Harness): Promise<BlackboxServers> {
   const authority = await TestAuthority.create();
   const other = await TestAuthority.create();
@@ -98,7 +98,7 @@ async function listen(t: Harness, name: string, server: net.Server): Promise<num
   return (server.address() as AddressInfo).port;
 }
 
-/** What the last part of a path asks for, by its first. */
+/** Handlers by the first part of a path; the last part is their argument. */
 const PATHS: Readonly<Record<string, RequestListener>> = {
   status(request, response) {
     response.writeHead(Number(lastOf(request.url))).end(BODY);
@@ -173,7 +173,7 @@ function lastOf(url: string | undefined): string {
   return (url ?? '').split('?')[0]?.split('/').at(-1) ?? '';
 }
 
-/** A server that wants its own word back. */
+/** Sends a word and expects it back. */
 function chat(socket: Socket): void {
   socket.write('hello\r\nPING :word-42\r\n');
   socket.on('data', (piece) => {

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 
-/** A disk of a bounded size, in memory, that can be filled up to its last block. */
+/** A size-limited disk in memory that can be filled to its last block. */
 export type BoundedDisk = {
   path: string;
   /** Fills the disk. */
   fill: () => Promise<void>;
-  /** Frees it again. */
+  /** Frees the filled space. */
   free: () => Promise<void>;
   unmount: () => Promise<void>;
 };
@@ -21,8 +21,8 @@ const MIB = 1024 * 1024;
 const BLOCK = 4096;
 
 /**
- * Mounts a disk of the given MiB on a folder, which it creates. Null where this machine does not allow it, for example
- * when we are not root.
+ * Creates a folder and mounts a disk of the given MiB on it. Returns null if this machine does not allow it, for
+ * example without root.
  */
 export async function mountBoundedDisk(path: string, mebibytes: number): Promise<BoundedDisk | null> {
   await mkdir(path, { recursive: true });
@@ -43,7 +43,7 @@ export async function mountBoundedDisk(path: string, mebibytes: number): Promise
       }
     },
     free: () => rm(ballast, { force: true }),
-    // Lazily: a process with an open file there keeps it until it ends.
+    // The lazy unmount lets a process keep its open files until it exits.
     unmount: async () => void (await run('umount', ['-l', path])),
   };
 }
@@ -59,7 +59,7 @@ async function appendWhilePossible(file: Awaited<ReturnType<typeof open>>, chunk
   }
 }
 
-/** Mounts a bounded disk until the test ends; null where the machine allows none, which the test's log says. */
+/** Mounts a bounded disk until the test ends; returns null, and logs that, if the machine does not allow it. */
 export async function boundedDisk(t: ExecutionContext, mebibytes: number): Promise<BoundedDisk | null> {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-disk-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));

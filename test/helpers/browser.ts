@@ -5,30 +5,30 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Harness } from './harness.ts';
 
 /**
- * A page in a browser profile of its own, with all that went wrong in it. `complaints` are errors, refusals of its
+ * A page in a separate browser profile, with everything that went wrong in it. `complaints` are errors, refusals of its
  * Content-Security-Policy, and requests to other hosts.
  */
 export type OpenPage = { page: Page; complaints: readonly string[] };
 
 export type PageOptions = {
-  /** Where the console is served. */
+  /** URL of the console. */
   url: string;
   size?: keyof typeof SIZES;
   colorScheme?: 'light' | 'dark';
-  /** The browser's language and zone. */
+  /** Language and time zone of the browser. */
   locale?: string;
   timezoneId?: string;
 };
 
-/** A phone has a touch screen, and no scroll bars that take room. */
+/** A phone has a touch screen, and its scroll bars take no space. */
 const SIZES = {
   desktop: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
 } as const;
 
 /**
- * Arguments for as few processes as possible, no network traffic of the browser's own, and no sandbox. Tests run as
- * root too, and open only our own pages: for seconds each, in which optimized code costs more than it saves.
+ * Arguments for a minimum of processes, no background network traffic, and no sandbox. Tests also run as root, and open
+ * only this project's pages: for seconds each, in which optimized code costs more than it saves.
  */
 const ARGUMENTS = [
   '--no-sandbox',
@@ -43,18 +43,18 @@ const ARGUMENTS = [
 ];
 
 /**
- * Debian's paths; other systems set CHROMIUM_PATH. The shell is the same engine without the windows around it, and
- * takes a third less CPU time for the same tests.
+ * Debian's paths; other systems set CHROMIUM_PATH. The shell is the same engine without windows, and takes a third less
+ * CPU time for the same tests.
  */
 const PATHS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const CHROMIUM = process.env['CHROMIUM_PATH'] ?? PATHS.find((path) => existsSync(path)) ?? '/usr/bin/chromium';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
-/** What the browser itself logs about answers with an error status: pages deal with those. */
+/** Browser log of responses with an error status, which pages handle themselves. */
 const OF_ANSWERS = /^Failed to load resource/;
 
-/** Starts a browser for a test, or for those of a file together. Scroll bars are hidden, unless it shows them. */
+/** Starts a browser for a test, or for all tests of a file. Scroll bars are hidden unless requested. */
 export async function startBrowser(t: Harness, { showsScrollbars = false } = {}): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
@@ -70,7 +70,7 @@ export async function startBrowser(t: Harness, { showsScrollbars = false } = {})
   return browser;
 }
 
-/** Opens an empty page in a new browser profile; paths then lead to the console. */
+/** Opens an empty page in a new browser profile; its paths are relative to the console. */
 export async function openPage(
   t: Harness,
   browser: Browser,
@@ -87,15 +87,15 @@ export async function openPage(
   const complaints: string[] = [];
   const page = await context.newPage();
   t.teardown(async () => {
-    // The page may be asking for something that the test answers, which fails once the page is closed.
+    // The page may be waiting for a request that the test answers, which fails once the page is closed.
     if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
-  // Two minutes, like every other wait for what must come.
+  // Two minutes, like all other waits.
   page.setDefaultTimeout(120_000);
   hideBasePath(page, new URL(url).pathname.replace(/\/$/, ''));
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
-  // What the policy refuses is also reported as an error.
+  // The browser also reports refusals of the policy as errors.
   page.on(
     'console',
     (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()),
@@ -108,8 +108,7 @@ export async function openPage(
 }
 
 /**
- * Lets a test speak of paths as at the root, wherever the console is served. That goes for what it opens, the page's
- * address and those of requests.
+ * Lets tests use paths as if the console were at the root, in navigation, in the page's URL and in those of requests.
  */
 function hideBasePath(page: Page, basePath: string): void {
   if (basePath === '') return;
@@ -131,7 +130,7 @@ function hideBasePath(page: Page, basePath: string): void {
   });
 }
 
-/** Fills in the sign-in page that is shown, and waits until it is gone. */
+/** Fills in the sign-in page, and waits until it is gone. */
 export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
@@ -139,22 +138,22 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await waitForConsole(page);
 }
 
-/** Waits until the console is there for who is signed in. */
+/** Waits until the console of a signed-in user is shown. */
 export async function waitForConsole(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
 }
 
 /**
- * Lists what keeps people from using the page, or a part of it, as it is now: axe-core's serious and critical findings,
- * one line each.
+ * Returns the accessibility barriers of a page or a part of it: axe-core's serious and critical findings, one line
+ * each.
  */
 export async function findBarriers(page: Page, part?: string): Promise<string[]> {
   await loadAxe(page);
-  // What is not reported is not collected; style sheets are read anew only for the one rule that judges whole pages by
+  // Unreported results are not collected; style sheets are only preloaded for whole pages, because a single rule needs
   // them.
   const options = { resultTypes: ['violations'], selectors: false, preload: part === undefined };
-  // Runs in the page, where types of this side do not reach. A rule's own impact is that of all it finds: those of less
-  // are a third of the time, and would report nothing here.
+  // This code runs in the page, without types. A rule's impact is that of all its findings: the minor and moderate
+  // rules take a third of the time, and their findings are not reported here.
   const violations = (await page.evaluate(
     `axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, { ...${JSON.stringify(options)}, rules: ` +
       `Object.fromEntries(axe._audit.rules.filter(({ impact }) => impact === 'minor' || impact === 'moderate')` +
@@ -170,8 +169,8 @@ export async function findBarriers(page: Page, part?: string): Promise<string[]>
 const judgedOnce = new WeakSet<Page>();
 
 /**
- * Loads axe-core into the document that the page shows, unless it is there. It has 650 kB: a page that needs it again
- * keeps it for all of its later documents, where it is read in once it is called.
+ * Loads axe-core into the current document unless it is there. It has 650 kB: a page that needs it twice keeps it for
+ * all later documents, where it is parsed on its first call.
  */
 async function loadAxe(page: Page): Promise<void> {
   const isThere = `typeof axe !== 'undefined' || ('readAxe' in window && (readAxe(), true))`;
@@ -183,8 +182,8 @@ async function loadAxe(page: Page): Promise<void> {
 }
 
 /**
- * Lists boxes that scroll sideways, and the elements that stick out of them. They are the page, its main part, a
- * dialog, and any box inside. Code is as wide as its lines, and a bar of tabs slides.
+ * Returns boxes that scroll sideways, and the elements that overflow them: in the page, its main part, a dialog, or any
+ * box inside. Code may be as wide as its lines, and a bar of tabs may slide.
  */
 export async function findSideways(page: Page): Promise<string[]> {
   return (await page.evaluate(`{

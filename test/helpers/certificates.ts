@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
 
-/** The kind of the keys of an authority and of its certificates. */
+/** Key type of an authority and its certificates. */
 export type KeyType = 'ec' | 'rsa';
 
-/** A key and its certificate as PEM texts, by the names of `https.createServer`. */
+/** A key and its certificate as PEM texts, in the format of `https.createServer`. */
 export type KeyPair = { key: string; cert: string };
 
 /**
@@ -17,15 +17,13 @@ export type CertificateOrder = {
   validFromDays?: number;
   validForDays?: number;
   isForClients?: boolean;
-  /** Many certificates name their hosts in an extension only. */
+  /** False for a certificate that names its hosts only in an extension, as many do. */
   hasSubject?: boolean;
 };
 
 const MS_PER_DAY = 86_400_000;
 
-/**
- * A certificate authority of a test's own. `pem` is what a program must trust, e.g. as a file in NODE_EXTRA_CA_CERTS.
- */
+/** A certificate authority for tests. `pem` is its certificate, e.g. for a file in NODE_EXTRA_CA_CERTS. */
 export class TestAuthority {
   readonly pem: string;
   readonly #keys: KeyPair;
@@ -37,7 +35,7 @@ export class TestAuthority {
     this.#keyType = keyType;
   }
 
-  /** Makes a new authority that nothing trusts yet. */
+  /** Creates a new authority that no program trusts yet. */
   static async create(keyType: KeyType = 'ec'): Promise<TestAuthority> {
     const { private: key, cert } = await generate([{ name: 'commonName', value: 'Test Authority' }], {
       keyType,
@@ -51,15 +49,14 @@ export class TestAuthority {
     return new TestAuthority({ key, cert }, keyType);
   }
 
-  /** Makes this process trust the authority, beside the usual ones, in all TLS contexts made from now on. */
+  /**
+   * Makes this process trust the authority, in addition to the default ones, in all TLS contexts created from now on.
+   */
   trust(): void {
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), this.pem]);
   }
 
-  /**
-   * Issues a certificate whose common name is the first of its hosts; good from yesterday for 30 days unless said
-   * otherwise.
-   */
+  /** Issues a certificate whose common name is its first host; valid from yesterday for 30 days by default. */
   async issue({
     hosts,
     validFromDays = -1,

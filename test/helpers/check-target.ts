@@ -1,6 +1,6 @@
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 
-/** An http monitor's target with the defaults of a new monitor, except for what is given. */
+/** Returns an http monitor's target with the defaults of a new monitor, unless overridden. */
 export function httpTarget(overrides: Partial<CheckTarget> & { target: string }): CheckTarget {
   return {
     type: 'http',

@@ -1,6 +1,6 @@
 /**
- * Runs commands of `spotcheck` one after another in one process, by messages: what they have in common is loaded once.
- * Each runs `cli/spotcheck.ts` from its beginning, with only its own arguments and environment.
+ * Runs commands of `spotcheck` sent as messages, one after another in one process, so that shared modules load once.
+ * Each runs `cli/spotcheck.ts` from the start, with only its own arguments and environment.
  */
 import type { CommandResult, HostedCommand } from './command.ts';
 
@@ -18,7 +18,7 @@ async function run({ args, env }: HostedCommand): Promise<CommandResult> {
       written[name] += String(text);
       return true;
     };
-  // A module is evaluated once for each query; what it imports is there already.
+  // Each query evaluates the module anew, while its imports are loaded already.
   await import(`../../cli/spotcheck.ts?command=${(commands += 1)}`);
   return { status: Number(process.exitCode), ...written };
 }

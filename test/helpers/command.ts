@@ -8,12 +8,12 @@ import type { TestFn } from 'ava';
 import { ownEnvironment, ROOT } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';
 
-/** What a command said and how it ended. */
+/** Output and exit status of a command. */
 export type CommandResult = { status: number | null; stdout: string; stderr: string };
 
 /**
- * What samples in Go are run with. On a new machine Go compiles its own libraries first: without inlining in two thirds
- * of the time, and once for all tests that use the same.
+ * Environment for samples in Go. On a new machine Go compiles its standard library first: without inlining that takes
+ * two thirds of the time, and only once for all tests with the same flags.
  */
 export const GO_ENV = {
   GOTOOLCHAIN: 'local',
@@ -22,19 +22,19 @@ export const GO_ENV = {
   GOFLAGS: '-gcflags=all=-l -ldflags=-w',
 };
 
-/** Runs `spotcheck <args>`; it sees only the given environment. */
+/** Runs `spotcheck <args>` with only the given environment. */
 export function runSpotcheck(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
   return runCommand([process.execPath, 'cli/spotcheck.ts', ...args], env);
 }
 
-/** A command of `spotcheck`, and the whole environment that it sees. */
+/** A command of `spotcheck` and its whole environment. */
 export type HostedCommand = { args: readonly string[]; env: Record<string, string> };
 
 const HOST = fileURLToPath(new URL('command-host.ts', import.meta.url));
 
 /**
- * Returns how `spotcheck <args>` is run in a process that stays for all of a test file, one at a time. To start a
- * process takes more than nearly every command does in it; that each command also ends as one is for `runSpotcheck`.
+ * Returns a function that runs `spotcheck <args>` in a process shared by a test file, one at a time. Starting a process
+ * takes longer than most commands; `runSpotcheck` tests that a command also exits.
  */
 export function hostCommands(test: Pick<TestFn, 'after'>): typeof runSpotcheck {
   let host: ChildProcess | null = null;
@@ -66,7 +66,7 @@ export async function runCommand(
   return { status: await status, stdout, stderr };
 }
 
-/** Whether a program is on the PATH. */
+/** Reports whether a program is on the PATH. */
 export function isInstalled(program: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
     try {

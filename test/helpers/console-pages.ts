@@ -8,10 +8,10 @@ import { openPage, startBrowser, type OpenPage, type PageOptions } from './brows
 import { createHarness } from './harness.ts';
 import { CONSOLE_BASE_PATH } from './nginx.ts';
 
-/** The API with the console, over a database that the tests fill themselves. */
+/** The API with the console, on a database that the tests fill. */
 export type ConsolePages = { api: ApiServer };
 
-/** Opens an empty page, signed in already where there is a person. */
+/** Opens an empty page, signed in if a user is given. */
 export type OpenAs = (
   t: ExecutionContext<ConsolePages>,
   person: Person | null,
@@ -20,7 +20,10 @@ export type OpenAs = (
 
 const built = await readConsole(DIST, CONSOLE_BASE_PATH);
 
-/** Starts one API and one browser before the tests of a file and ends both after them; returns how a page is opened. */
+/**
+ * Starts one API and one browser before the tests of a file and stops both after them; returns a function that opens
+ * pages.
+ */
 export function withConsolePages(test: TestFn<ConsolePages>): OpenAs {
   withApiServer(test, {}, (routes) => void routes.use(consolePages(built, CONSOLE_BASE_PATH)));
   const { harness, close } = createHarness();

@@ -12,17 +12,17 @@ import { CONSOLE_BASE_PATH, SESSION_COOKIE, startNginx } from './nginx.ts';
 import { startService, type Service } from './running-service.ts';
 import { withClient } from './with-client.ts';
 
-/** A running service with the first start's person, its database, and a browser. */
+/** A running service with the user of the first start, its database, and a browser. */
 export type ConsoleService = {
   service: Service;
   databaseUrl: string;
   person: { email: string; password: string };
   browser: Browser;
-  /** Starts the service again where it was, after its process was ended. */
+  /** Restarts the service at the same port after its process was stopped. */
   restart: () => Promise<Service>;
 };
 
-/** Starts nginx in front of a service to come, and returns the variables for it. */
+/** Starts nginx in front of a service on the given port, and returns variables for that service. */
 async function placeBehindNginx(t: Harness, path: string, servicePort: number): Promise<Record<string, string>> {
   const port = await findKeptPort();
   await startNginx(t, { port, path, upstream: `http://127.0.0.1:${servicePort}` });
@@ -30,8 +30,8 @@ async function placeBehindNginx(t: Harness, path: string, servicePort: number): 
 }
 
 /**
- * Starts one service and one browser before the tests of a file and ends both after them; tests open pages of their
- * own. `prepare` starts what the service needs beside it, and returns variables for it.
+ * Starts one service and one browser before the tests of a file and stops both after them; each test opens its own
+ * pages. `prepare` starts other servers for the service, and returns variables for it.
  */
 export function withConsole(
   test: TestFn<ConsoleService>,
@@ -68,8 +68,8 @@ export function withConsole(
 }
 
 /**
- * Opens a path of the console in a new browser profile, signed in. What signing in by the form is like is for tests of
- * its own: it takes longer than many a page.
+ * Opens a path of the console in a new browser profile, signed in. Other tests cover the sign-in form, which takes
+ * longer than many pages.
  */
 export async function openSignedIn(
   t: ExecutionContext<ConsoleService>,
@@ -83,7 +83,7 @@ export async function openSignedIn(
     {
       name: SESSION_COOKIE,
       value,
-      // As the service sets it: for the whole host.
+      // The service sets the cookie for the whole host, too.
       url: new URL(service.url).origin,
       httpOnly: true,
       sameSite: 'Lax',
@@ -94,7 +94,7 @@ export async function openSignedIn(
   return opened;
 }
 
-/** Stores a session of a person, as signing in does, and returns its secret. */
+/** Stores a session of a user, as signing in does, and returns its secret. */
 async function startSession(databaseUrl: string, email: string): Promise<string> {
   const secret = generateSessionSecret();
   await withClient(databaseUrl, (client) =>

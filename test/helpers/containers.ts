@@ -6,22 +6,22 @@ import { ROOT } from './program.ts';
 
 const TOOLS = ['mmdebstrap', 'buildah', 'podman', 'unshare', 'npm'];
 
-/** Of a file system that itself consists of layers, on which no layers can be laid. */
+/** Magic number of overlayfs, on which no other overlay can be mounted. */
 const OVERLAY_MAGIC = 0x794c_7630;
 
-/** What containers may have at most, below what any machine allows itself; a sandbox may raise no limits. */
+/** Limits of containers, below those of any machine; a sandbox must not raise limits. */
 const LIMITS = ['--cgroups', 'disabled', '--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024'];
 
-/** Debian's own packages in place of the images that the Containerfile names: no registry is needed. */
+/** Base images built from Debian packages in place of those in the Containerfile, so that no registry is needed. */
 export const BASES = { runtime: 'localhost/runtime', build: 'localhost/build' };
 
-/** Why containers cannot be built and run on this machine; null = they can. */
+/** Returns the missing prerequisite for containers on this machine; null if there is none. */
 export function findMissingTool(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'root on Linux';
   return TOOLS.find((tool) => !isInstalled(tool)) ?? null;
 }
 
-/** Builds images and runs containers in a storage of its own. Commands reject with what they said. */
+/** Builds images and runs containers in separate storage. Commands reject with their output. */
 export class Containers {
   readonly folder: string;
   readonly #driver: string;
@@ -33,7 +33,7 @@ export class Containers {
   }
 
   static async open(t: Harness): Promise<Containers> {
-    // Podman takes no longer path than 50 characters, and that of a run's temporary folder may be.
+    // Podman limits paths to 50 characters, which a run's temporary folder may exceed.
     const folder = await mkdtemp('/tmp/spotcheck-images-');
     const { type } = await statfs(folder);
     const containers = new Containers(folder, type === OVERLAY_MAGIC ? 'vfs' : 'overlay');
@@ -44,7 +44,7 @@ export class Containers {
     return containers;
   }
 
-  /** The bases of the runtime and of the build, from packages and this checkout's Node. */
+  /** Creates the base images for runtime and build, from packages and this checkout's Node. */
   async makeBases(): Promise<void> {
     const [runtime, build, root] = ['runtime.tar', 'build.tar', 'build'].map((name) => join(this.folder, name)) as [
       string,
@@ -87,7 +87,7 @@ export class Containers {
     ]);
   }
 
-  /** The bytes of an image as a registry would hold it, compressed. */
+  /** Returns the compressed size of an image in bytes, as in a registry. */
   async compressedSize(tag: string): Promise<number> {
     const folder = join(this.folder, 'pushed');
     await must([...this.#tool('buildah'), 'push', '--format=v2s2', tag, `dir:${folder}`]);
@@ -102,7 +102,7 @@ export class Containers {
     return await must([...this.#tool('podman'), ...args]);
   }
 
-  /** Starts a container; `output` is what it has written so far. */
+  /** Starts a container; `output` returns its output so far. */
   async start(name: string, args: readonly string[]): Promise<{ output: () => Promise<string> }> {
     this.#running.add(name);
     await this.podman('run', '--detach', '--name', name, ...LIMITS, ...args);
@@ -114,7 +114,7 @@ export class Containers {
     };
   }
 
-  /** Runs a container to its end, and returns its standard output; rejects where it fails. */
+  /** Runs a container to its end, and returns its standard output; rejects if it fails. */
   async run(...args: readonly string[]): Promise<string> {
     return await this.podman('run', '--rm', ...LIMITS, ...args);
   }
@@ -132,7 +132,10 @@ export class Containers {
     for (const name of this.#running) await this.podman('rm', '--force', '--time=0', name).catch(() => undefined);
   }
 
-  /** In mounts of its own, which go with it, and without the hybrid of control groups, which crun refuses. */
+  /**
+   * Wraps a tool in a separate mount namespace, which ends with it, and without the hybrid cgroup hierarchy, which crun
+   * refuses.
+   */
   #tool(tool: 'buildah' | 'podman'): string[] {
     const storage = [
       `--root=${this.folder}/images`,
@@ -153,7 +156,7 @@ export class Containers {
   }
 }
 
-/** As the images of Node have it: `node`, and `npm` with this machine's way to its registry. */
+/** Installs `node`, and `npm` with this machine's registry settings, as Node's images have them. */
 async function addNode(local: string): Promise<void> {
   const modules = (await ofNpm('root', '--global')).trim();
   for (const name of ['bin', 'etc', 'lib/node_modules']) await mkdir(join(local, name), { recursive: true });
@@ -169,7 +172,7 @@ async function addNode(local: string): Promise<void> {
   await writeFile(join(local, 'etc', 'npmrc'), `${lines.join('\n')}\n`);
 }
 
-/** What the machine's own npm says: that of the project's Node has no packages and no settings beside it. */
+/** Returns the output of the machine's npm: that of the project's Node has no global packages or settings. */
 async function ofNpm(...args: readonly string[]): Promise<string> {
   const PATH = (process.env['PATH'] ?? '')
     .split(delimiter)

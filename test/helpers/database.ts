@@ -12,19 +12,19 @@ export type TestDatabase = { databaseUrl: string; drop: () => Promise<void> };
 
 const TEMPLATE = 'spotcheck_template';
 const DRAFT = 'spotcheck_template_draft';
-/** Any number that nothing else in the maintenance database locks. */
+/** Any number that no other code locks in the maintenance database. */
 const TEMPLATE_LOCK = 4_071;
 
 /**
- * Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws
- * out sessions that are still connected.
+ * Creates a database with every migration applied and the partitions around today; `drop` terminates remaining
+ * sessions.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await inMaintenance(async (client) => {
     await ensureTemplate(client);
-    // Takes half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing
-    // without fsync.
+    // This takes half the time of a copy through the write-ahead log; the checkpoints that it needs are free without
+    // fsync.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`);
   });
   const drop = () => inMaintenance((client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
@@ -34,8 +34,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 let session: Pool | null = null;
 
 /**
- * Runs statements in the session that makes and drops the databases of this process, once those of earlier calls are
- * done. It stays open, for opening one takes as long as copying a database, and keeps no process from ending.
+ * Runs statements in the session that creates and drops this process's databases, after those of earlier calls. The
+ * session stays open, because opening one takes as long as copying a database, but does not keep the process alive.
  */
 async function inMaintenance(work: (client: ClientBase) => Promise<unknown>): Promise<void> {
   session ??= openMaintenance();
@@ -51,17 +51,17 @@ function openMaintenance(): Pool {
     allowExitOnIdle: true,
     connectionTimeoutMillis: PATIENCE_MS,
   });
-  // The server was stopped: whoever comes next finds out.
+  // The server was stopped: the next statement fails and reports it.
   pool.on('error', () => undefined);
   return pool;
 }
 
-/** Opens a database, by default under a key of its own. */
+/** Opens a database, by default with a random key. */
 export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseOptions> = {}): Database {
   return openDatabase({
     databaseUrl,
     secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]),
-    // A new session reads the catalogs first, which costs more than what most tests ask of it.
+    // A new session first reads the catalogs, which costs more than the queries of most tests.
     poolSize: 3,
     acquireTimeoutMs: PATIENCE_MS,
     ...options,
@@ -69,8 +69,8 @@ export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseO
 }
 
 /**
- * Runs a statement that fills tables with many rows. Foreign keys are not checked, which takes longer than the rest of
- * it: the rows must refer to what is there.
+ * Runs a statement that inserts many rows. It skips foreign key checks, which take longer than the rest, so the rows
+ * must refer to existing ones.
  */
 export async function fillTables(
   database: Pick<Database, 'pool'>,
@@ -83,7 +83,9 @@ export async function fillTables(
   });
 }
 
-/** Migrates once per run: the first test file makes the template under its draft name, the others wait for the lock. */
+/**
+ * Migrates once per run: the first test file creates the template under its draft name, the others wait for the lock.
+ */
 async function ensureTemplate(client: ClientBase): Promise<void> {
   await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
   try {
@@ -92,7 +94,7 @@ async function ensureTemplate(client: ClientBase): Promise<void> {
     await client.query(`DROP DATABASE IF EXISTS ${DRAFT} WITH (FORCE)`);
     await client.query(`CREATE DATABASE ${DRAFT}`);
     await migrate(urlOf(DRAFT));
-    // Once per run: for all others the queue's library is a fifth of what they load.
+    // Imported only here, once per run: in other test files the queue library would be a fifth of the loaded code.
     const { migrateQueues } = await import('../../queues/migrate.ts');
     await migrateQueues(urlOf(DRAFT));
     await makePartitions(urlOf(DRAFT));
@@ -103,8 +105,8 @@ async function ensureTemplate(client: ClientBase): Promise<void> {
 }
 
 /**
- * Makes the partitions of the days around this one, which nearly every test writes to. Made once here, they cost a copy
- * half of what making them costs.
+ * Creates the partitions of the days around today, which nearly every test writes to. As part of the template they cost
+ * half of creating them each time.
  */
 async function makePartitions(databaseUrl: string): Promise<void> {
   const database = openTestDatabase(databaseUrl);

@@ -13,16 +13,15 @@ import { until } from './until.ts';
 
 const PROGRAMS = '/usr/lib/postgresql';
 
-/** The role that Spotcheck signs in as: the owner of its database and nothing more, as on servers that others run. */
+/** Role that Spotcheck signs in as: the owner of its database and nothing more, as on managed servers. */
 const OWNER = 'spotcheck';
 
 /**
- * A PostgreSQL of Debian's packages, as fleets have it: with a role that is no superuser, replication, and TLS where
- * asked for.
+ * A PostgreSQL from Debian packages, as in a fleet: with a role that is no superuser, replication, and optional TLS.
  */
 export type Server = { port: number; folder: string; stop: () => Promise<void>; promote: () => Promise<void> };
 
-/** The folder of the newest programs that are installed; null where there are none. */
+/** Returns the folder of the newest installed programs; null if there are none. */
 export function debianPrograms(): string | null {
   const [newest] = existsSync(PROGRAMS) ? readdirSync(PROGRAMS).toSorted((a, b) => Number(b) - Number(a)) : [];
   return newest !== undefined && existsSync(join(PROGRAMS, newest, 'bin', 'postgres'))
@@ -34,12 +33,12 @@ export function isPgBouncerInstalled(): boolean {
   return isInstalled('pgbouncer') || existsSync('/usr/sbin/pgbouncer');
 }
 
-/** `postgres://` with these hosts and ports, for the role that owns the database. */
+/** Returns the `postgres://` URL of these hosts and ports, for the role that owns the database. */
 export function urlOf(servers: readonly { port: number }[], query = '', host = '127.0.0.1'): string {
   return `postgres://${OWNER}@${servers.map(({ port }) => `${host}:${port}`).join(',')}/spotcheck${query}`;
 }
 
-/** Starts a primary with an empty database `spotcheck`; with a key pair it takes TLS alone. */
+/** Starts a primary with an empty database `spotcheck`; with a key pair it accepts TLS only. */
 export async function startPrimary(t: Harness, tls?: KeyPair): Promise<Server> {
   const { folder, account } = await newFolder(t);
   await run(account, 'initdb', [
@@ -184,7 +183,7 @@ async function answering(databaseUrl: string): Promise<void> {
   );
 }
 
-/** Runs a program to its end. Others of the file's tests go on meanwhile: their targets and receivers are here too. */
+/** Runs a program to its end without blocking: targets and receivers of the file's other tests are in this process. */
 async function run(account: Account | null, program: string, args: readonly string[]): Promise<void> {
   const child = spawn(join(debianPrograms() ?? '', program), args, { ...account, stdio: ['ignore', 'pipe', 'pipe'] });
   const status = new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));

@@ -6,7 +6,7 @@ import {
 } from '../../models/alerts/delivery-attempts.ts';
 import type { Database } from '../../models/database.ts';
 
-/** Claims one attempt of one channel; null where none is to be had. */
+/** Claims one attempt of one channel; null if none is due. */
 export async function claimNextDelivery(
   database: Database,
   channelId: string,
@@ -16,7 +16,7 @@ export async function claimNextDelivery(
   return claim?.claimed ?? null;
 }
 
-/** Records one attempt; false where its delivery was not its own any more. */
+/** Records one attempt; returns false if its claim on the delivery had been lost. */
 export async function recordAttempt(database: Database, made: RecordedAttempt): Promise<boolean> {
   return (await recordAttempts(database, [made]))[0] ?? false;
 }

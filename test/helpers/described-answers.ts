@@ -2,7 +2,7 @@ import addFormats from 'ajv-formats';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { BASE_PATH, readDescription } from '../../api/description.ts';
 
-/** An answer as it arrived, and what it is an answer to. */
+/** A received response, and its request. */
 export type ReceivedAnswer = { method: string; path: string; status: number; contentType: string | null; body: string };
 
 type Content = Record<string, { schema?: object }>;
@@ -12,12 +12,12 @@ type PathItem = { servers?: { url: string }[] } & Record<string, { responses?: R
 const DOCUMENT = 'description';
 
 /**
- * Makes what says how an answer differs from the description: null where it does not, or where nothing is described at
- * its path.
+ * Returns a function that describes how a response differs from the description; null if it does not, or if its path is
+ * not described.
  */
 export async function createAnswerCheck(): Promise<(answer: ReceivedAnswer) => string | null> {
   const description = await readDescription();
-  // That the schemas are schemas is for the tests of the description; each is used a few times only.
+  // Other tests validate the schemas themselves; here each is used only a few times.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } });
   (addFormats as unknown as (to: Ajv2020) => void)(ajv);
   ajv.addSchema({ $id: DOCUMENT, components: description.components });
@@ -57,7 +57,7 @@ export async function createAnswerCheck(): Promise<(answer: ReceivedAnswer) => s
   };
 }
 
-/** Below which path the operations of a path are served. */
+/** Returns the base path under which a path's operations are served. */
 function baseOf({ servers }: PathItem): string {
   return servers === undefined
     ? BASE_PATH

@@ -1,4 +1,4 @@
-/** A JSON schema as the description writes it, as far as it matters what a request may hold. */
+/** A JSON schema in the description, with only the keywords that limit requests. */
 export type DescribedSchema = {
   $ref?: string;
   type?: string | string[];
@@ -19,7 +19,7 @@ export type DescribedSchema = {
   items?: DescribedSchema;
   oneOf?: DescribedSchema[];
   anyOf?: DescribedSchema[];
-  /** Of what kind the thing is that the value is the id of. */
+  /** Kind of the resource that the id belongs to. */
   'x-id'?: string;
 };
 
@@ -34,14 +34,14 @@ export type DescribedParameter = {
 export type DescribedOperation = {
   id: string;
   method: string;
-  /** From the root of the installation, ids in braces. */
+  /** Path from the root of the installation, with ids in braces. */
   path: string;
-  /** Whose token it asks for, or that it is for people with a session; null = it is open. */
+  /** Kind of token that the operation requires, `session` for users; null = it is open. */
   token: 'api' | 'agent' | 'session' | null;
   parameters: DescribedParameter[];
-  /** Null where it takes none; `example` is the first of the description. */
+  /** Null if the operation takes none; `example` is the first in the description. */
   body: { schema: DescribedSchema; isRequired: boolean; example: unknown } | null;
-  /** Those that it may be answered with. */
+  /** Statuses that the response may have. */
   statuses: string[];
 };
 
@@ -61,7 +61,7 @@ type PathItem = { servers?: { url: string }[]; parameters?: (Referring & Describ
   Operation
 >;
 
-/** An OpenAPI document, as it is served or as it is read. */
+/** An OpenAPI document, as served or as read from its file. */
 export type Document = {
   servers: { url: string }[];
   security: Record<string, unknown>[];
@@ -71,7 +71,7 @@ export type Document = {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Every operation of a document, in its order. */
+/** Returns every operation of a document, in its order. */
 export function listOperations(document: Document): DescribedOperation[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
@@ -81,10 +81,7 @@ export function listOperations(document: Document): DescribedOperation[] {
   );
 }
 
-/**
- * What a reference of the document refers to; anything else as it is. Of what stands beside a reference the marks are
- * kept.
- */
+/** Resolves a reference in the document; returns other values unchanged. Fields beside a reference are kept. */
 export function resolveIn<T extends Referring>(document: Document, value: T): T {
   if (value.$ref === undefined) return value;
   const found = value.$ref

@@ -5,7 +5,7 @@ import dnsPacket, { type Answer, type Packet } from 'dns-packet';
 import type { Harness } from './harness.ts';
 
 /**
- * How a server answers a question. Over UDP a truncated answer is an empty one that sends its reader to TCP (RFC 7766).
+ * Reply of a server to a question. Over UDP a truncated reply is an empty one that sends the client to TCP (RFC 7766).
  */
 export type DnsReply = {
   rcode?: number;
@@ -17,21 +17,21 @@ export type DnsReply = {
 
 export const RCODES = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
 
-/** One question that came. */
+/** A question that arrived. */
 export type DnsQuery = { type: string; name: string; transport: 'udp' | 'tcp' };
 
-/** A DNS server of a test, over UDP and TCP: what it answers may be changed at any time. */
+/** A DNS server over UDP and TCP; tests may change its replies at any time. */
 export type DnsServer = {
-  /** `address:port`, an IPv6 address in brackets. */
+  /** `address:port`, with an IPv6 address in brackets. */
   address: string;
-  /** Replies by `TYPE name`; others get NXDOMAIN, or no records where the name has some of another type. */
+  /** Replies by `TYPE name`. Other questions get NXDOMAIN, or no records if the name has some of another type. */
   zone: Map<string, DnsReply>;
   received: DnsQuery[];
 };
 
 const RESPONSE_FLAGS = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
 
-/** Starts a server on a free port; closed when the test ends. */
+/** Starts a server on a free port; it stops with the test. */
 export async function startDnsServer(
   t: Harness,
   zone: Record<string, DnsReply> = {},
@@ -56,7 +56,7 @@ export async function startDnsServer(
     timers.add(timer);
   };
 
-  // Whoever asks while the test is being torn down is not answered either.
+  // Questions during the teardown get no reply, either.
   const timers = new Set<NodeJS.Timeout>();
   const sockets = new Set<Socket>();
   const { udp, tcp, address } = await openBoth(host);
@@ -78,7 +78,7 @@ export async function startDnsServer(
   return { address, zone: replies, received };
 }
 
-/** Of the ports that are free for TCP, one that is free for UDP as well: queries under way hold some of those. */
+/** Finds a port that is free for both TCP and UDP: pending queries hold some UDP ports. */
 async function openBoth(host: string): Promise<{ udp: dgram.Socket; tcp: net.Server; address: string }> {
   for (;;) {
     const tcp = net.createServer().listen(0, host);
@@ -118,7 +118,7 @@ function encode(
   });
 }
 
-/** Over TCP two bytes of length stand before each message. */
+/** Over TCP two bytes with the length precede each message. */
 function receive(socket: Socket, onPacket: (packet: Buffer) => void): void {
   let held = Buffer.alloc(0);
   socket.on('data', (piece) => {

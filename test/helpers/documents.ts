@@ -5,13 +5,13 @@ import { ROOT } from './program.ts';
 const SKIPPED = new Set(['node_modules', 'coverage', 'dist']);
 const TEXT = /\.(?:tsx?|css|sql|md|yaml|example)$|^Procfile$/;
 
-/** Lists the documents of the project, by their paths from its root. */
+/** Returns the project's documents, as paths from its root. */
 export async function listDocuments(): Promise<string[]> {
   const [root, docs] = await Promise.all([readdir(ROOT), readdir(join(ROOT, 'docs'), { recursive: true })]);
   return [...root, ...docs.map((name) => join('docs', name))].filter((path) => path.endsWith('.md'));
 }
 
-/** Reads every text of the project that people write: sources, migrations, descriptions, documents. */
+/** Reads every hand-written text of the project: sources, migrations, descriptions, documents. */
 export async function listTrackedTexts(): Promise<{ path: string; text: string }[]> {
   const paths = (await listFiles(ROOT)).filter((path) => !path.includes('.generated.'));
   return Promise.all(paths.map(async (path) => ({ path: relative(ROOT, path), text: await readFile(path, 'utf8') })));

@@ -1,6 +1,6 @@
 /**
- * Builds a host's reply to an echo request (RFC 792, RFC 4443). It is the same message under the type of a reply; over
- * IPv6 the checksum is left to the kernel.
+ * Builds a host's reply to an echo request (RFC 792, RFC 4443). It is the same message with the type of a reply; over
+ * IPv6 the kernel adds the checksum.
  */
 export function echoReplyTo(request: Buffer): Buffer {
   const reply = Buffer.from(request);
@@ -10,7 +10,10 @@ export function echoReplyTo(request: Buffer): Buffer {
   return reply;
 }
 
-/** A message in an IPv4 packet from 127.0.0.1 to itself, as a raw socket sees it; the header has 5 to 15 words. */
+/**
+ * Returns a message in an IPv4 packet from 127.0.0.1 to itself, as a raw socket receives it; the header has 5 to 15
+ * words.
+ */
 export function asIpv4Packet(message: Buffer, headerWords: number): Buffer {
   const header = Buffer.alloc(headerWords * 4);
   header.writeUInt8(0x40 | headerWords, 0);
@@ -20,7 +23,7 @@ export function asIpv4Packet(message: Buffer, headerWords: number): Buffer {
   return Buffer.concat([header, message]);
 }
 
-/** Over the whole message with the field itself as 0 (RFC 1071). */
+/** Writes the checksum of the whole message with the field itself as 0 (RFC 1071). */
 function writeChecksum(message: Buffer, at: number): void {
   message.writeUInt16BE(0, at);
   let sum = 0;

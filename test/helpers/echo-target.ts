@@ -2,10 +2,10 @@ import dgram, { type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { Harness } from './harness.ts';
 
-/** What comes back on a request: messages, from the target itself unless a stranger sends them. */
+/** A message in response to a request, from the target or from another host (`isStranger`). */
 export type EchoAnswer = { message: Buffer; isStranger?: boolean };
 
-/** A host that is sent echo requests over `socket`; `requests` are those that it got. */
+/** A host that receives echo requests sent over `socket`; `requests` lists them. */
 export type EchoTarget = { address: string; socket: Socket; requests: Buffer[] };
 
 type SendArguments = [packet: Buffer, port: number, address: string, callback: (error: Error | null) => void];
@@ -14,9 +14,9 @@ const TARGET = '127.0.0.2';
 const STRANGER = '127.0.0.3';
 
 /**
- * Starts a host that answers the nth request (from 0) as it is set. Loopback answers every echo request, once and
- * rightly: to see some of them lost, late or forged, the messages go over UDP between real sockets, whose sender has
- * only the port of its datagrams put right.
+ * Starts a host whose reply to the nth request (from 0) the test decides. Loopback answers every echo request once and
+ * correctly. To simulate lost, late or forged replies, the messages go over real UDP sockets instead; only their
+ * destination port is corrected.
  */
 export async function startEchoTarget(
   t: Harness,

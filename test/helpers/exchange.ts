@@ -6,18 +6,18 @@ import { startRawServer, type TestServer } from './http-server.ts';
 
 export const KILOBYTE = 1024;
 
-/** A GET of a port of 127.0.0.1, or of `href`, that keeps 64 KiB of the body, except for what is given. */
+/** Returns a GET of a port on 127.0.0.1, or of `href`, that keeps 64 KiB of the body, unless overridden. */
 export function requestTo(port: number, overrides: Partial<HttpRequest> & { href?: string } = {}): HttpRequest {
   const { href = `http://127.0.0.1:${port}/`, ...rest } = overrides;
   return { url: new URL(href), method: 'GET', headers: {}, deadlineMs: 5_000, bodyLimit: () => 64 * KILOBYTE, ...rest };
 }
 
-/** The body of an answer as text, or what went wrong in its place. */
+/** Returns the body of a response as text, or the failure. */
 export function bodyOf(exchange: HttpExchange): string {
   return exchange.outcome === 'answered' ? exchange.body.toString() : `${exchange.cause}: ${exchange.reason}`;
 }
 
-/** Fails the test unless the exchange failed for the cause and with the reason expected. */
+/** Fails the test unless the exchange failed with the expected cause and reason. */
 export function expectFailure(
   t: ExecutionContext,
   exchange: HttpExchange,
@@ -28,7 +28,7 @@ export function expectFailure(
   t.regex(exchange.reason, expected.reason);
 }
 
-/** Starts a server that answers the first bytes it gets with a text, byte for byte, and then does what `after` says. */
+/** Starts a server that sends a text verbatim after the first bytes it receives, and then calls `after`. */
 export function startCannedServer(
   t: ExecutionContext,
   text: string,

@@ -1,13 +1,13 @@
 import { traceOf } from '../../core/checks/trace-context.ts';
 import { attributesOf, type FailedCheck, type Origin } from '../../core/system/otlp.ts';
 
-/** What a process says of itself, one attribute of each kind. */
+/** Resource and scope of a process, with one attribute of each kind. */
 export const ORIGIN: Origin = {
   resource: { attributes: attributesOf({ 'service.name': 'spotcheck', 'process.pid': 70_000, share: 0.5 }) },
   scope: { name: 'spotcheck', version: '0.1.0' },
 };
 
-/** A failed check of an http monitor, whose target has what must not be shown. */
+/** Returns a failed check of an http monitor, whose target contains secrets. */
 export function failedCheck(different: Partial<FailedCheck> = {}): FailedCheck {
   const check = { monitorId: 'mon_1', sourceId: 'agt_1', dueAtMs: 1_763_721_000_123 };
   return {

@@ -9,16 +9,16 @@ import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';
 
-/** The processes of one installation, each by its name. */
+/** Processes of one installation, by name. */
 export type Fleet = {
-  /** Where the API is; another place after each start of `web`. */
+  /** URL of the API, which changes with each start of `web`. */
   readonly url: string;
-  /** An API token, and calls with it. */
+  /** An API token, and a client that uses it. */
   token: string;
   call: ApiClient;
-  /** Every process that was started, the killed ones too. */
+  /** All started processes, including killed ones. */
   programs: readonly Program[];
-  /** Kills the process of that name as kill -9 does. */
+  /** Kills the process of that name with SIGKILL. */
   kill: (name: ProcessName) => Promise<void>;
   /** Starts another process of that name and waits until it works. */
   start: (name: ProcessName) => Promise<Program>;
@@ -27,8 +27,8 @@ export type Fleet = {
 const NAMES = Object.keys(FLEET).filter((name): name is ProcessName => name !== 'release');
 
 /**
- * Starts one process of each kind on a migrated database, with Redis where its URL is given. The first account comes as
- * `release` would make it.
+ * Starts one process of each kind on a migrated database, with Redis if its URL is given. The first account is created
+ * as by `release`.
  */
 export async function startFleet(t: Harness, given: Record<string, string> & { DATABASE_URL: string }): Promise<Fleet> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;

@@ -1,19 +1,19 @@
 /**
- * Ends everything that was started, in reverse order, even after a failure. It belongs to a test (ava's `t`), the tests
- * of a file, a benchmark or a chaos run.
+ * Ends everything that was started, in reverse order, even after a failure. A harness belongs to a test (ava's `t`), to
+ * the tests of a file, to a benchmark or to a chaos run.
  */
 export type Harness = {
   teardown: (end: () => unknown) => void;
-  /** Of a test: whether nothing has failed yet. */
+  /** For a test, whether it has not failed yet. */
   readonly passed?: boolean;
-  /** Of a test: adds a text to its result. */
+  /** For a test, adds a text to its result. */
   log?: (text: string) => void;
 };
 
-/** Runs a function with its own harness, and ends what it started, even after an interruption. */
+/** Runs a function with a new harness, and ends everything started with it, even after an interruption. */
 export type WithHarness = <Result>(work: (harness: Harness) => Promise<Result>) => Promise<Result>;
 
-/** Makes the harnesses of a run; `closeAll` is for signals. */
+/** Creates the harnesses of a run; `closeAll` is for signals. */
 export function createHarnesses(): { withHarness: WithHarness; closeAll: () => Promise<void> } {
   const open = new Set<() => Promise<void>>();
   return {
@@ -36,7 +36,7 @@ export function createHarnesses(): { withHarness: WithHarness; closeAll: () => P
   };
 }
 
-/** Makes one harness; `close` ends what was started. */
+/** Creates one harness; `close` ends everything started with it. */
 export function createHarness(): { harness: Harness; close: () => Promise<void> } {
   const ends: (() => unknown)[] = [];
   return {

@@ -4,14 +4,14 @@ import type { CheckSpec, Monitor, MonitorSettings } from '../../core/monitors/mo
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import { SETTINGS, type TestRuntime } from './runtime.ts';
 
-/** A heartbeat and what pings it. */
+/** A heartbeat and its ping token. */
 export type TestHeartbeat = { monitor: Monitor; token: string };
 
 export const SUCCESS: Ping = { kind: 'success', exitStatus: null, body: null };
 export const START: Ping = { kind: 'start', exitStatus: null, body: null };
 export const FAIL: Ping = { kind: 'fail', exitStatus: null, body: null };
 
-/** Makes a heartbeat at `nowMs` that expects a ping every 60 s, 30 s late at most, except for what is given. */
+/** Creates a heartbeat at `nowMs` that expects a ping every 60 s, at most 30 s late, unless overridden. */
 export async function addHeartbeat(
   runtime: TestRuntime,
   nowMs: number,

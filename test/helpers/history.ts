@@ -11,7 +11,7 @@ type TransitionRow = {
   deliveries: string[];
 };
 
-/** How many deliveries are not finished. */
+/** Returns the number of pending deliveries. */
 export async function pendingDeliveries(databaseUrl: string): Promise<number> {
   return await withClient(databaseUrl, async (client) =>
     Number((await client.query(`SELECT count(*) FROM deliveries WHERE outcome = 'pending'`)).rows[0].count),
@@ -19,9 +19,8 @@ export async function pendingDeliveries(databaseUrl: string): Promise<number> {
 }
 
 /**
- * Asserts what no crash may break, and returns how many transitions there were. Each monitor's transitions are a
- * gapless chain that begins with pending, each of them has one delivery, each delivery arrived, and nothing else
- * arrived.
+ * Asserts the invariants that no crash may break, and returns the number of transitions. Each monitor's transitions are
+ * a gapless chain from pending, each with one delivery. All deliveries arrived, and nothing else did.
  */
 export async function isWholeHistory(t: ExecutionContext, databaseUrl: string, receiver: Receiver): Promise<number> {
   const transitions = await withClient(

@@ -5,15 +5,15 @@ import net, { type AddressInfo, type Server, type Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import type { Harness } from './harness.ts';
 
-/** A server of a test: closed, with all of its connections, when the test ends. */
+/** A server that closes, with all of its connections, when the test ends. */
 export type TestServer = { port: number; connections: () => number };
 
-/** Starts an http server on a free port of 127.0.0.1, or an https one where there are options of TLS. */
+/** Starts an http server on a free port of 127.0.0.1, or an https one if TLS options are given. */
 export function startHttpServer(t: Harness, listener: RequestListener, secured?: TlsOptions): Promise<TestServer> {
   return start(t, secured === undefined ? http.createServer(listener) : https.createServer(secured, listener));
 }
 
-/** Starts a server that speaks whatever the test makes it speak, for answers that no http server would give. */
+/** Starts a TCP server, for responses that no http server would send. */
 export function startRawServer(t: Harness, onSocket: (socket: Socket) => void): Promise<TestServer> {
   return start(t, net.createServer(onSocket));
 }
@@ -24,7 +24,7 @@ async function start(t: Harness, server: Server): Promise<TestServer> {
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
-    // A client that goes away early is what many of these tests are about.
+    // Many of these tests are about clients that disconnect early.
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
   });

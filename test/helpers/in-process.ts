@@ -1,14 +1,14 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { duplexPair } from 'node:stream';
 
-/** What is sent; the body goes out as it is. */
+/** A request; its body is sent unchanged. */
 export type InProcessRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
 export type InProcessAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
 
 /**
- * Speaks HTTP to a server of this process through memory. Parser and application are the same; it spares the system
- * calls of sockets, which are most of what a small request costs. Connections are kept. `address` is the client's
- * address as the server sees it.
+ * Sends HTTP to a server of this process through memory. Parser and application are the same, but it avoids the system
+ * calls of sockets, which dominate small requests. Connections are kept. `address` is the client's address as seen by
+ * the server.
  */
 export function connectInProcess(
   server: Server,
@@ -17,7 +17,7 @@ export function connectInProcess(
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = () => {
     const [ours, theirs] = duplexPair();
-    // What servers and agents call on sockets, and plain streams lack.
+    // Servers and agents call these methods of sockets, which plain streams lack.
     for (const side of [ours, theirs])
       Object.assign(side, {
         setTimeout: () => side,
@@ -27,7 +27,7 @@ export function connectInProcess(
         unref: () => side,
         remoteAddress: address,
       });
-    // Unlike sockets, a pair does not know that one of its sides is gone.
+    // Unlike sockets, the sides of a pair do not close each other.
     ours.once('close', () => theirs.destroy());
     server.emit('connection', theirs);
     return ours;
@@ -41,7 +41,7 @@ export function connectInProcess(
         let text = '';
         response.setEncoding('utf8');
         const answer = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-        // A stream of events has no end: what comes up to its first one is the answer.
+        // An event stream is endless: its part up to the first event is the response.
         const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
         response.on('data', (chunk: string) => {
           text += chunk;

@@ -3,14 +3,14 @@ import { connect, createServer, type Socket } from 'node:net';
 import { findKeptPort } from '../../tools/kept-port.ts';
 import type { Harness } from './harness.ts';
 
-/** A link to a server that can be slow, lose data (for a TCP stream a stall, and finally a reset) or be cut. */
+/** A link to a server that can be slowed, cut, or made to lose data (a stall for a TCP stream, and finally a reset). */
 export type Link = {
   port: number;
   /** The server's URL with the link's port. */
   url: string;
-  /** Delays everything by this much in both directions from now on; 0 = no delay. */
+  /** Delays all data by this time in both directions from now on; 0 = no delay. */
   slow: (delayMs: number) => void;
-  /** Lets nothing through any more, without closing connections. */
+  /** Stops all data without closing connections. */
   stall: () => void;
   /** Resets the connections, and accepts new ones. */
   reset: () => void;
@@ -37,7 +37,7 @@ export async function layLink(harness: Harness, serverUrl: string): Promise<Link
         to.once('drain', () => state.isStalled || from.resume());
         return;
       }
-      // Later chunks never overtake earlier ones, not even when the link becomes fast in between.
+      // Later chunks never overtake earlier ones, even if the link becomes faster in between.
       freeAtMs = atMs;
       setTimeout(() => to.writable && to.write(chunk), atMs - nowMs);
     });
@@ -52,7 +52,7 @@ export async function layLink(harness: Harness, serverUrl: string): Promise<Link
     ] as const) {
       sockets.add(socket);
       socket.setNoDelay(true);
-      // Broken connections are what this is for. Who is killed at one end is gone at the other one, too.
+      // Broken connections are expected. A side that was killed closes the other one as well.
       socket
         .on('error', () => other.destroy())
         .once('close', () => {

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import net from 'node:net';
 import type { Harness } from './harness.ts';
 
-/** A tcp listener on a port of its own that can be taken away and brought back; gone with the test. */
+/** A TCP listener on a fixed port that can be closed and reopened; it ends with the test. */
 export type Listener = {
   host: string;
   port: number;
   open: () => Promise<void>;
   close: () => Promise<void>;
-  /** How many connections it has accepted so far. */
+  /** Returns the number of connections accepted so far. */
   connections: () => number;
 };
 
-/** A loopback address of this process's own, so that no other test's server takes the port of a closed listener. */
+/** A loopback address specific to this process, so that no other test's server takes the port of a closed listener. */
 export const OWN_HOST =
   process.platform === 'linux'
     ? `127.${1 + (process.pid >> 16)}.${(process.pid >> 8) & 255}.${process.pid & 255}`

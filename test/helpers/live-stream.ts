@@ -2,24 +2,24 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
-/** An event as it came, and when (milliseconds of `performance.now`). */
+/** A received event and its time (milliseconds of `performance.now`). */
 export type LiveEvent = { event: string; data: Record<string, unknown>; id: string; atMs: number };
 
-/** A stream of events while it is read. */
+/** A stream of events that is being read. */
 export type LiveStream = {
   headers: IncomingHttpHeaders;
-  /** Without those that only say that the stream is alive. */
+  /** Events, without keep-alives. */
   events: LiveEvent[];
   countKeepAlives: () => number;
-  /** Lines that are no part of an event, such as how long to wait before coming back. */
+  /** Lines outside of events, such as the time to wait before a reconnect. */
   asides: string[];
   isEnded: () => boolean;
-  /** Waits for an event that holds all of this, from those that came before the call on. */
+  /** Waits for an event with all of these fields that arrives after the call. */
   next: (event: string, data?: Record<string, unknown>) => Promise<LiveEvent>;
   close: () => void;
 };
 
-/** Opens the stream of an installation and waits until nothing is missed any more; it ends with the test. */
+/** Opens the stream of an installation and waits until no event can be missed; it ends with the test. */
 export async function openLiveStream(t: Harness, url: string, headers: Record<string, string>): Promise<LiveStream> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const asking = request(`${url}/v1/live`, { headers, agent: false }, resolve);

@@ -7,10 +7,10 @@ import { until } from './until.ts';
 export type LoadBalancer = {
   /** Adds a web process, and resolves once it is ready. */
   add: (url: string) => Promise<void>;
-  /** Requests that got an answer below 500, and what became of the others. */
+  /** Number of requests with a response below 500, and the failures of the others. */
   answered: () => number;
   failures: readonly string[];
-  /** Stops sending, and resolves when nothing is under way any more. */
+  /** Stops sending, and resolves when no request is in flight. */
   stop: () => Promise<void>;
 };
 
@@ -18,14 +18,13 @@ type Call = { method: string; path: string; body?: object };
 type Backend = { url: string; agent: Agent; isReady: boolean };
 
 const ASK_EVERY_MS = 150;
-/** 500 a minute: below what one token may ask for. */
+/** 500 a minute, below the rate limit of a token. */
 const SEND_EVERY_MS = 120;
 const DEADLINE_MS = 60_000;
 
 /**
- * Sends one call after the other, in a steady rhythm over kept connections, to the web processes that were ready when
- * last asked. While none is, it sends to all there are: on a busy machine the answer of `/readyz` may take long. It
- * repeats nothing: what fails has failed.
+ * Sends calls at a steady rate over kept connections to the web processes that were ready when last polled. If none is,
+ * it sends to all of them: on a busy machine `/readyz` may respond late. Failures are not retried.
  */
 export function startLoadBalancer(
   t: Harness,

@@ -1,14 +1,11 @@
 import type { Assertion } from '../../core/monitors/monitor.ts';
 
-/**
- * A text of two letters in no order, in which patterns that count them stay possible for long and are found at its end
- * only.
- */
+/** A random text of two letters in which patterns that count them match only at its end, after many partial matches. */
 export const HOSTILE_BODY = `${withoutOrder(45_500)}${'a'.repeat(400)}c`;
 
 /**
- * Patterns that take a fifth of a second or more each on `HOSTILE_BODY`. Since each is found, a check of them all takes
- * longer than one is ever let run, on a busy machine too.
+ * Patterns that take a fifth of a second or more each on `HOSTILE_BODY`. As all of them match, a check of them all
+ * always exceeds the time limit, even on a busy machine.
  */
 export const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) => ({
   source: 'text_body',

@@ -2,20 +2,17 @@ import { setImmediate } from 'node:timers/promises';
 
 type Timer = { atMs: number; call: () => void };
 
-/** A time that only moves when a test says so; `wake` calls back in it. */
+/** A simulated time that only the test advances; `wake` schedules calls in it. */
 export type ManualTime = {
   now: () => number;
-  /** Moves on with `pass` alone. */
+  /** Advances with `pass` only. */
   monotonic: () => number;
   wake: (afterMs: number, call: () => void) => () => void;
-  /**
-   * Moves on by so much: whatever is due on the way is called at its own moment, and what follows from it gets its
-   * turn.
-   */
+  /** Advances the time: each call runs at its due time, followed by the work that it starts. */
   pass: (ms: number) => Promise<void>;
-  /** The wall clock is set, or the machine slept: timers stay as far ahead as they were. */
+  /** Sets the wall clock, or simulates sleep: timers stay as far in the future as before. */
   jump: (ms: number) => void;
-  /** How many calls are pending. */
+  /** Returns the number of pending calls. */
   pending: () => number;
 };
 

@@ -6,16 +6,16 @@ import type { Harness } from './harness.ts';
 import { testDataDirectory } from './test-servers.ts';
 import { until } from './until.ts';
 
-/** The path that the console is served below in a second run of its tests: `npm run test:base-path`. */
+/** Base path of the console in a second run of its tests: `npm run test:base-path`. */
 export const CONSOLE_BASE_PATH = process.env['CONSOLE_BASE_PATH'] ?? '';
 
-/** The name of a session's cookie by http, which has the path in it. */
+/** Name of the session cookie over http, which contains the path. */
 export const SESSION_COOKIE = `spotcheck${CONSOLE_BASE_PATH.replaceAll('/', '-')}`;
 
-/** Debian's; where it is not installed nothing is tried behind it. */
+/** Debian's path; without nginx the tests behind it are skipped. */
 const PROGRAM = '/usr/sbin/nginx';
 
-/** nginx as docs/operations.md has it, with one server for each way to pass a path on. */
+/** nginx configuration as in docs/operations.md, with one server for each way to pass a path on. */
 const CONFIGURATION = `
 daemon off;
 worker_processes 1;
@@ -48,8 +48,8 @@ export function isNginxInstalled(): boolean {
 }
 
 /**
- * Starts nginx on a port of 127.0.0.1. It passes what is below the path on to the upstream, as it came; to an upstream
- * that ends with a slash without the path.
+ * Starts nginx on a port of 127.0.0.1. It forwards requests below the path to the upstream unchanged; to an upstream
+ * that ends with a slash, without the path.
  */
 export async function startNginx(
   t: Harness,

@@ -1,4 +1,4 @@
-/** The package brings no types; here are those of what tests use of it. */
+/** Types of the parts that tests use; the package has none. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { Provider, type Context } from 'oidc-provider';
 
-/** A person at the provider. */
+/** A user at the provider. */
 export type ProviderUser = {
   email?: string;
   email_verified?: unknown;
@@ -14,7 +14,7 @@ export type ProviderUser = {
   [claim: string]: unknown;
 };
 
-/** What is changed of what the provider answers: the claims of the next ID tokens, or how they are signed. */
+/** Replaces the next ID tokens: their claims, or how they are signed. */
 type Tampering = (claims: JWTPayload) => Promise<string>;
 
 /** A real provider (npm `oidc-provider`) with one client, on a free port of 127.0.0.1. */
@@ -22,19 +22,19 @@ export type OpenIdProviderServer = {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** By their `sub`. */
+  /** Users by `sub`. */
   users: Map<string, ProviderUser>;
-  /** What a person does there: opens the address and signs in; returns the address that they are sent back to. */
+  /** Opens the URL and signs in as a user would; returns the URL to which the browser is redirected. */
   signIn(authorizeUrl: string, sub: string): Promise<string>;
   /** Signs claims with the provider's key. */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
-  /** Replaces ID tokens before they are sent; null = they are sent as they are. */
+  /** Replaces ID tokens before they are sent; null = they are sent unchanged. */
   tamper: Tampering | null;
-  /** Reports to an address that a person signed out, as the provider does. */
+  /** Notifies a URL that a user signed out, as the provider does. */
   logOut(address: string, sub: string, sid: string): Promise<void>;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   requests: string[];
-  /** Answers everything with 503 while true. */
+  /** While true, every response is a 503. */
   isAway: boolean;
   close(): Promise<void>;
 };
@@ -42,7 +42,7 @@ export type OpenIdProviderServer = {
 const CLIENT_ID = 'spotcheck';
 const CLIENT_SECRET = 'a secret that must be nowhere: +/=&%';
 
-/** Starts it; the caller closes it. */
+/** Starts the provider; the caller closes it. */
 export async function startOpenIdProvider(): Promise<OpenIdProviderServer> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const key = { ...(await exportJWK(privateKey)), kid: 'k1', alg: 'RS256', use: 'sig' };
@@ -74,7 +74,7 @@ export async function startOpenIdProvider(): Promise<OpenIdProviderServer> {
       groups: ['groups', 'resource_access'],
     },
     scopes: ['openid', 'email', 'profile', 'groups'],
-    // Its own refuses loopback addresses, by which it reports that a person signed out.
+    // The package's fetch refuses loopback addresses, but has to send logout notifications to one.
     fetch: (url: string, { dispatcher: _guard, ...options }: RequestInit & { dispatcher?: unknown }) =>
       fetch(url, options),
     pkce: { required: () => true },
@@ -92,7 +92,7 @@ export async function startOpenIdProvider(): Promise<OpenIdProviderServer> {
     },
     ttl: { Session: 3600, Grant: 3600, Interaction: 600, AccessToken: 600, IdToken: 600, AuthorizationCode: 60 },
   });
-  // Each process of the API has a port of its own.
+  // Each API process has a different port.
   provider.Client.prototype.redirectUriAllowed = () => true;
 
   const running: OpenIdProviderServer = {
@@ -147,7 +147,7 @@ function hasIdToken(body: unknown): body is { id_token: string } {
   return typeof body === 'object' && body !== null && 'id_token' in body && typeof body.id_token === 'string';
 }
 
-/** A browser at the provider alone: it keeps cookies and follows redirects until one leads away. */
+/** Acts as a browser at the provider: keeps cookies and follows redirects until one leads to another site. */
 async function signInAt(issuer: string, authorizeUrl: string, sub: string): Promise<string> {
   const jar = new Map<string, string>();
   let [url, method] = [authorizeUrl, 'GET'];

@@ -5,22 +5,22 @@ import type { MetricsRequest, OtlpMetric, OtlpSpan, TraceRequest } from '../../c
 import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 
-/** A request as it arrived, its body without its content coding. */
+/** A received request, with its body decompressed. */
 export type OtlpArrival = { path: string; headers: IncomingHttpHeaders; body: Buffer };
 
-/** A collector of a test; `answer` is what it says from now on, null = it says nothing. */
+/** An OTLP collector; `answer` is its response from now on, null = no response. */
 export type OtlpReceiver = {
   url: string;
   arrivals: OtlpArrival[];
   answer: { status: number; headers?: Record<string, string>; body?: string } | null;
-  /** The spans and metrics that came as JSON. */
+  /** Spans and metrics received as JSON. */
   spans: () => OtlpSpan[];
   metrics: () => OtlpMetric[];
-  /** The attributes of the resource that the newest request of a signal came from. */
+  /** Resource attributes of the newest request for a signal. */
   resource: (signal: 'traces' | 'metrics') => Record<string, unknown>;
 };
 
-/** Starts an HTTP server that keeps what OTLP brings it. */
+/** Starts an HTTP server that stores all OTLP requests. */
 export async function startOtlpReceiver(t: Harness): Promise<OtlpReceiver> {
   const arrivals: OtlpArrival[] = [];
   const { port } = await startHttpServer(t, (request, response) => {

@@ -10,22 +10,22 @@ import { newDataDir, startService, type Service } from './running-service.ts';
 import { withClient } from './with-client.ts';
 
 /**
- * The whole service on a database that outlives it, so that it can be killed and started again; customers' agents reach
- * it wherever it is.
+ * The whole service on a database that outlives it, so that it can be killed and restarted. Private agents reach it at
+ * its current URL.
  */
 export type Installation = {
   databaseUrl: string;
   service: Service;
-  /** Starts it again, on another port, with some of its variables changed. */
+  /** Restarts the service on another port, with some variables changed. */
   restart: (changed?: Record<string, string>) => Promise<void>;
-  /** Makes an agent of the first tenant and starts the program with its token. */
+  /** Creates an agent of the first tenant and starts the program with its token. */
   startAgent: (
     name: string,
     options?: { distort?: AgentProxyOptions['distort']; env?: Record<string, string> },
   ) => Promise<OwnAgent>;
 };
 
-/** A customer's agent while it runs. */
+/** A running private agent. */
 export type OwnAgent = {
   id: string;
   name: string;
@@ -36,7 +36,7 @@ export type OwnAgent = {
   start: () => Program;
 };
 
-/** Starts an installation without any shared agent's help being needed. */
+/** Starts an installation that works without shared agents. */
 export async function startInstallation(t: Harness, env: Record<string, string> = {}): Promise<Installation> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
@@ -78,7 +78,7 @@ export async function startInstallation(t: Harness, env: Record<string, string> 
   return installation;
 }
 
-/** Stores an agent of the first tenant, as `agent create` does, in less time than a command takes. */
+/** Stores an agent of the first tenant, like `agent create` but faster. */
 export async function createOwnAgent(databaseUrl: string, name: string): Promise<{ id: string; agentToken: string }> {
   const [id, agentToken] = [createIdSource()('agt'), generateToken('spa')];
   await withClient(databaseUrl, (client) =>

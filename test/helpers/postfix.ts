@@ -17,21 +17,21 @@ import type { Harness } from './harness.ts';
 const PROGRAM = '/usr/sbin/postfix';
 const NOBODY = 65_534;
 
-/** Debian's Postfix with one mailbox, oncall@customer.example; it relays nothing. */
+/** Debian's Postfix with one mailbox, oncall@customer.example; it relays no mail. */
 export type Postfix = {
   port: number;
-  /** The messages of the mailbox, as they lie there. */
+  /** Returns the messages in the mailbox, as stored. */
   mails: () => string[];
 };
 
-/** Whether it can be started: it is installed, and this is root. */
+/** Reports whether Postfix can be started: it is installed, and this process is root. */
 export function canStartPostfix(): boolean {
   return existsSync(PROGRAM) && process.getuid?.() === 0;
 }
 
-/** Starts it on a free port of 127.0.0.1, with a queue and a configuration of its own; gone with the test. */
+/** Starts Postfix on a free port of 127.0.0.1, with a separate queue and configuration; it stops with the test. */
 export async function startPostfix(t: Harness, { key, cert }: KeyPair): Promise<Postfix> {
-  // The temporary directory of a test run is open to its own account alone.
+  // Only the owner can enter a test run's temporary directory.
   const folder = mkdtempSync('/var/tmp/spotcheck-postfix-');
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const port = await findFreePort();
@@ -39,7 +39,7 @@ export async function startPostfix(t: Harness, { key, cert }: KeyPair): Promise<
   for (const path of [config, mailboxes, join(folder, 'queue'), join(folder, 'data')]) mkdirSync(path);
   chownSync(mailboxes, NOBODY, NOBODY);
   spawnSync('chown', ['postfix', join(folder, 'data')]);
-  // Its programs run as other users below this folder.
+  // Postfix programs run as other users below this folder.
   spawnSync('chmod', ['0755', folder]);
   writeFileSync(join(config, 'key.pem'), key);
   writeFileSync(join(config, 'cert.pem'), cert);

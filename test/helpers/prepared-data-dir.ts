@@ -7,23 +7,23 @@ import { migrate } from '../../models/migrate.ts';
 import { testDataDirectory, testServers } from './test-servers.ts';
 import { withClient } from './with-client.ts';
 
-/** Any number that nothing else in the maintenance database locks. */
+/** Any number that no other code locks in the maintenance database. */
 const PREPARED_LOCK = 4_072;
 
 const run = promisify(execFile);
 
 /**
- * Fills a data directory as a first start leaves it that was cut short before it made any account: the database is
- * there and migrated. For tests of what comes after; preparing it takes as long as all the rest of a start.
+ * Fills a data directory like a first start that was interrupted before it created any account: the database exists and
+ * is migrated. It is for tests of later steps; the preparation takes as long as the rest of a start.
  */
 export async function prepareDataDir(dataDir: string): Promise<void> {
   const prepared = await ensurePrepared();
   await mkdir(dataDir, { recursive: true });
-  // It belongs to whom PostgreSQL runs as, which the copying of Node's own does not keep.
+  // The copy must keep the owner, the account that PostgreSQL runs as, which Node's `cp` does not.
   await run('cp', ['-Rp', join(prepared, 'postgres'), dataDir]);
 }
 
-/** Made once per run, by the first who needs it while the others wait; in the run's own directory for data. */
+/** Prepares the directory once per run: the first caller creates it in the run's data directory, the others wait. */
 async function ensurePrepared(): Promise<string> {
   const prepared = join(testDataDirectory(), 'prepared-data-dir');
   await withClient(testServers().databaseUrl, async (client) => {
@@ -49,7 +49,7 @@ async function makeIn(dataDir: string): Promise<void> {
   const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined, isDurable: false });
   try {
     await migrate(postgres.databaseUrl);
-    // Once per run: no other test file loads the queue's library for it.
+    // Imported only here, once per run, so that no other test file loads the queue library.
     const { migrateQueues } = await import('../../queues/migrate.ts');
     await migrateQueues(postgres.databaseUrl);
   } finally {

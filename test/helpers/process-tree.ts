@@ -1,19 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** USER_HZ, the unit of CPU times in proc(5); Linux has had the same for every architecture that Node.js runs on. */
+/** USER_HZ, the unit of CPU times in proc(5); it is the same on all Linux architectures that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
 type Process = { pid: number; parent: number; cpuTicks: number };
 
-/** The CPU seconds (user and system) of processes and all their descendants, ended ones included. Linux only. */
+/**
+ * Returns the CPU seconds (user and system) of processes and all their descendants, ended ones included. Linux only.
+ */
 export async function cpuSecondsOf(roots: readonly number[]): Promise<number> {
   const tree = await listTree(roots);
   return tree.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / TICKS_PER_SECOND;
 }
 
 /**
- * The memory of processes and all their descendants in MB (2^20 bytes); shared pages are divided among their users
- * (PSS).
+ * Returns the memory of processes and all their descendants in MB (2^20 bytes); shared pages are divided among their
+ * users (PSS).
  */
 export async function memoryMbOf(roots: readonly number[]): Promise<number> {
   const tree = await listTree(roots);
@@ -34,7 +36,7 @@ export async function childrenOf(pid: number): Promise<number[]> {
 async function listTree(roots: readonly number[]): Promise<Process[]> {
   const processes = await listProcesses();
   const found = processes.filter(({ pid }) => roots.includes(pid));
-  // The list grows while it is walked: children of children come too.
+  // The loop extends its own list, so that it also visits grandchildren.
   for (const { pid } of found) found.push(...processes.filter(({ parent }) => parent === pid));
   return found;
 }
@@ -48,8 +50,8 @@ async function listProcesses(): Promise<Process[]> {
 }
 
 /**
- * Parses proc(5) stat; null for a process that has just ended. The name in parentheses may hold anything, so fields
- * count from the last one.
+ * Parses proc(5) stat; null for a process that has just ended. The name in parentheses may contain anything, so fields
+ * are counted from the last parenthesis.
  */
 function parseStat(pid: number, stat: string): Process | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -12,33 +12,31 @@ export type Program = {
   child: ChildProcess;
   pid: number;
   isRunning: () => boolean;
-  /** All output so far, of both streams. */
+  /** Returns all output so far, of both streams. */
   output: () => string;
-  /** The part of it that came on standard error. */
+  /** Returns the output on standard error so far. */
   errors: () => string;
-  /** Its exit status; null when a signal ended it. */
+  /** Resolves to the exit status; null if a signal ended the program. */
   exited: Promise<number | null>;
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 };
 
-/**
- * An address without a server: at its start the service asks for IANA's registry, and no test may leave the machine.
- */
+/** A URL without a server: on startup the service requests IANA's registry, and no test may leave the machine. */
 const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 
-/** How long a program may take to stop, in milliseconds. */
+/** Time limit for a program to stop, in milliseconds. */
 const STOP_MS = 120_000;
 
-/** Of each program of a test that failed so many characters are shown, the last ones. */
+/** Number of final characters of output shown for each program of a failed test. */
 const LAST_WORDS = 4000;
 
 /**
- * The account and folder that a program runs in, and how much of its output is kept. Defaults: our own account, the
- * project's root, and all output; `keptCharacters` keeps the beginning.
+ * Account and folder of a program, and the limit of its stored output. Defaults: the current account, the project's
+ * root, and all output; `keptCharacters` keeps the beginning.
  */
 export type Circumstances = { uid?: number; gid?: number; cwd?: string; keptCharacters?: number };
 
-/** The part of our environment that every program gets: how it finds programs, and how Node loads modules quickly. */
+/** Returns the environment that every program gets: the variables for finding programs and for Node's module cache. */
 export function ownEnvironment(): Record<string, string> {
   const names = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'NODE_OPTIONS'];
   return Object.fromEntries(
@@ -47,8 +45,8 @@ export function ownEnvironment(): Record<string, string> {
 }
 
 /**
- * Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end
- * of the test.
+ * Starts `node <args>` in the project's root with only the given environment; kills it at the end of the test if it
+ * still runs.
  */
 export function startProgram(t: Harness, args: readonly string[], env: Record<string, string>): Program {
   return startProgramAs(t, { args, env });
@@ -95,7 +93,7 @@ export function startProgramAs(
     exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
-      // None of ours takes longer to stop: one that stays is a failure with its last words, not a run that hangs.
+      // No program takes longer to stop: a hung one fails the test with its last output instead of blocking the run.
       const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       const status = await exited;
       clearTimeout(kill);
@@ -106,10 +104,7 @@ export function startProgramAs(
   };
 }
 
-/**
- * Waits until the program has written something that matches, and returns the match; fails at once when the program
- * ends before.
- */
+/** Waits until the program's output matches, and returns the match; fails at once if the program exits first. */
 export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 240_000): Promise<RegExpExecArray> {
   const found = () => {
     if (pattern.test(program.output())) return true;

@@ -10,15 +10,15 @@ const PROGRAM = 'prometheus';
 
 type Sample = { metric: Record<string, string>; value: [number, string] };
 
-/** What a Prometheus knows now of an expression. */
+/** Returns the current samples of an expression. */
 export type PrometheusQuery = (expression: string) => Promise<Sample[]>;
 
-/** Whether Debian's `prometheus` is here. */
+/** Reports whether Debian's `prometheus` is installed. */
 export function isPrometheusInstalled(): boolean {
   return spawnSync(PROGRAM, ['--version']).status === 0;
 }
 
-/** Scrapes an account's metrics as the documentation says. */
+/** Returns the documented scrape configuration for an account's metrics. */
 export function accountScrape({ url, token }: { url: string; token: string }): object {
   return {
     job_name: 'spotcheck',
@@ -29,7 +29,7 @@ export function accountScrape({ url, token }: { url: string; token: string }): o
   };
 }
 
-/** Starts one with these entries of `scrape_configs`; it ends with the harness. */
+/** Starts a Prometheus with these entries of `scrape_configs`; it stops with the harness. */
 export async function startPrometheus(
   harness: Pick<Harness, 'teardown'>,
   { scrapes, everySeconds }: { scrapes: readonly object[]; everySeconds: number },
@@ -38,7 +38,7 @@ export async function startPrometheus(
   harness.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const every = `${everySeconds}s`;
   const config = { global: { scrape_interval: every, scrape_timeout: every }, scrape_configs: scrapes };
-  // JSON is YAML.
+  // JSON is a subset of YAML.
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
   const port = await findFreePort();
   const address = `127.0.0.1:${port}`;
@@ -58,10 +58,10 @@ export async function startPrometheus(
   };
 }
 
-/** The dashboards of `deploy/grafana/`. */
+/** Dashboards in `deploy/grafana/`. */
 type Dashboard = 'monitors' | 'probe' | 'service';
 
-/** Waits until each query of a dashboard's panels and variables has data, for all that it can be narrowed down to. */
+/** Waits until each query of a dashboard's panels and variables has data, for every value of its filters. */
 export async function awaitDashboard(query: PrometheusQuery, dashboard: Dashboard): Promise<void> {
   const queries = readQueries(dashboard);
   let silent: string[] = queries;

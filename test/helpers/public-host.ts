@@ -2,15 +2,15 @@ import net, { type NetConnectOpts } from 'node:net';
 import type { Harness } from './harness.ts';
 import { startRawServer } from './http-server.ts';
 
-/** The host that no test can have: a public one. */
+/** A public host, which no test can run. */
 export const PUBLIC_HOST = 'public.example';
 
-/** Where a public host redirects each path to, and the paths that were asked for. */
+/** Redirects of a public host by path, and the requested paths. */
 export type PublicHost = { redirects: Map<string, { status: number; location: string }>; asked: string[] };
 
 /**
- * Has connections to port 80 of the public host end at a server of the test, until the test ends. Each is redirected;
- * what it leads to is looked up and guarded as ever.
+ * Routes connections to port 80 of the public host to a test server, until the test ends. It redirects each request;
+ * the target is looked up and guarded as usual.
  */
 export async function openPublicHost(t: Harness): Promise<PublicHost> {
   const host: PublicHost = { redirects: new Map(), asked: [] };

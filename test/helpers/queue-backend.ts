@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { testServers } from './test-servers.ts';
 
-/** One backend that queues can live in; null as `redisUrl` = in the test's own PostgreSQL database. */
+/** A backend for queues; `redisUrl` is null for the test's PostgreSQL database. */
 export type QueueBackend =
   | { name: 'postgres'; redisUrl: null; prefix: string }
   | { name: 'redis'; redisUrl: string; prefix: string };
 
-/** Lists the backends of this run, to be tested one by one; the prefix is the caller's own. */
+/** Returns the backends of this run, to be tested one by one; the prefix is unique to the caller. */
 export function listQueueBackends(): readonly QueueBackend[] {
   const { redisUrl } = testServers();
   const prefix = `test-${randomBytes(6).toString('hex')}`;

@@ -3,10 +3,10 @@ import { openQueueBackend } from '../../queues/connection.ts';
 import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
-/** Every queue is at work again within this, in milliseconds, whatever befell its server. */
+/** Time limit until every queue works again after any failure of its server, in milliseconds. */
 export const AT_WORK_MS = 120_000;
 
-/** Enough for each of three masters of a Cluster to hold some. */
+/** Enough names for each of a Cluster's three masters to hold some. */
 export const NAMES = [
   'evaluate',
   'deliver',
@@ -20,10 +20,10 @@ export const NAMES = [
 
 const PREFIX = 'spotcheck';
 
-/** What all keys of a queue begin with. */
+/** Returns the common prefix of a queue's keys. */
 export const keyOf = (name: string) => `{${PREFIX}:${name}}`;
 
-/** Opens queues and their workers on a Redis, as one process has them, until the test ends. */
+/** Opens queues and their workers on a Redis, like a single process, until the test ends. */
 export function openQueuesAtWork(t: Harness, redisUrl: string) {
   const done = new Map<string, Set<string>>(NAMES.map((name) => [name, new Set()]));
   const errors: string[] = [];
@@ -46,7 +46,7 @@ export function openQueuesAtWork(t: Harness, redisUrl: string) {
     await Promise.all(queues.map((queue) => queue.close()));
     await backend.close();
   });
-  /** Gives every queue jobs until one of them is done; the names of the queues where none was in time. */
+  /** Adds jobs to every queue until one of them is done; returns the queues that completed none in time. */
   const findIdle = async (withinMs = AT_WORK_MS): Promise<string[]> => {
     const mark = randomUUID();
     const deadline = performance.now() + withinMs;

@@ -3,8 +3,8 @@ import type { Harness } from './harness.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /**
- * Starts a Cluster that ends with the test. A node counts as dead after two seconds, and a replica takes its place a
- * second or two later. Throws where redis-server is not installed.
+ * Starts a Cluster that stops with the test. A node counts as failed after two seconds, and a replica replaces it a
+ * second or two later. Throws if redis-server is not installed.
  */
 export async function startOwnCluster(
   t: Harness,

@@ -3,7 +3,7 @@ import { findKeptPort } from '../../tools/kept-port.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 import type { Harness } from './harness.ts';
 
-/** A Redis of the test's own, which keeps nothing over a stop. */
+/** A Redis for one test, which loses its data when stopped. */
 export type OwnRedis = {
   url: string;
   stop: () => Promise<void>;
@@ -14,7 +14,7 @@ export type OwnRedis = {
   disconnectAll: () => Promise<void>;
 };
 
-/** Starts a Redis that ends with the test; null where redis-server is not installed. */
+/** Starts a Redis that stops with the test; null if redis-server is not installed. */
 export async function startOwnRedis(t: Harness): Promise<OwnRedis | null> {
   const port = await findKeptPort();
   let server: RedisServer | null = await startRedis({ port });

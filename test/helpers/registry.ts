@@ -2,10 +2,13 @@ import type { RequestListener } from 'node:http';
 import type { Harness } from './harness.ts';
 import { startHttpServer, startRawServer } from './http-server.ts';
 
-/** A WHOIS server of a test; `queries` are the lines that it was asked, in order. */
+/** A WHOIS server; `queries` are the received lines, in order. */
 export type WhoisTestServer = { host: string; port: number; queries: string[] };
 
-/** Starts a WHOIS server: reads one line, says what `answer` makes of it (null = nothing, and never closes), closes. */
+/**
+ * Starts a WHOIS server: it reads one line, sends the result of `answer` and closes; null = it sends nothing and never
+ * closes.
+ */
 export async function startWhoisServer(
   t: Harness,
   answer: (query: string) => string | Buffer | null,
@@ -24,7 +27,7 @@ export async function startWhoisServer(
   return { host: '127.0.0.1', port, queries };
 }
 
-/** An RDAP server of a test; `requests` are the paths that it was asked for, in order. */
+/** An RDAP server; `requests` are the requested paths, in order. */
 export type RdapTestServer = { base: string; requests: string[] };
 
 /** Starts an RDAP server below `/rdap/`. */
@@ -37,7 +40,7 @@ export async function startRdapServer(t: Harness, listener: RequestListener): Pr
   return { base: `http://127.0.0.1:${port}/rdap/`, requests };
 }
 
-/** A domain object in the shape of a gTLD registry's answer; `expiry` is its eventDate, null = it publishes none. */
+/** Returns a domain object as of a gTLD registry; `expiry` is its eventDate, null = none is published. */
 export function rdapDomain(name: string, expiry: string | null): string {
   const events = [
     { eventAction: 'registration', eventDate: '1997-09-15T04:00:00Z' },

@@ -1,8 +1,8 @@
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a task of this process once those of earlier calls are done. Many programs started at once would each take
- * longer than tests wait for them.
+ * Runs a task after those of earlier calls in this process. Many programs started at once would each take longer than
+ * tests wait for them.
  */
 export function runInSequence<Result>(work: () => Promise<Result>): Promise<Result> {
   const done = last.then(work);

@@ -24,7 +24,7 @@ import type { Harness } from './harness.ts';
 import type { QueueBackend } from './queue-backend.ts';
 import { PATIENCE_MS } from './with-client.ts';
 
-/** What workers run on, over a database of the test's own, and short ways to fill it. */
+/** The runtime of workers, on a database for one test, with shortcuts to fill it. */
 export type TestRuntime = Runtime & {
   databaseUrl: string;
   /** Opens another runtime on the same servers, as another process would. */
@@ -34,11 +34,11 @@ export type TestRuntime = Runtime & {
   addAgent(region: string): Promise<Agent>;
   addMonitor(agents: readonly Agent[], settings?: Partial<MonitorSettings>): Promise<Monitor>;
   listRegions(): Promise<Map<number, string>>;
-  /** The schedule changes that `addMonitor` has caused. */
+  /** Schedule changes caused by `addMonitor`. */
   scheduleChanges: ScheduleChange[];
 };
 
-/** Opens a runtime that ends with the test; without a backend its queues are in PostgreSQL. */
+/** Opens a runtime that closes with the test; without a backend its queues are in PostgreSQL. */
 export async function openTestRuntime(t: Harness, backend?: QueueBackend): Promise<TestRuntime> {
   const { databaseUrl, drop } = await createTestDatabase();
   const logLines: Record<string, unknown>[] = [];
@@ -96,7 +96,7 @@ export async function openTestRuntime(t: Harness, backend?: QueueBackend): Promi
           settings: { ...SETTINGS, downMinSources: Math.min(2, Math.max(1, agents.length)), ...settings },
           secrets: {},
           agentIds: agents.map((agent) => agent.id),
-          // Old enough for the results that tests give it.
+          // The monitor is old enough for the results that tests add.
           nowMs: runtime.now() - 600_000,
           author: null,
         },
@@ -132,7 +132,7 @@ export const SETTINGS: MonitorSettings = {
   checkSpec: {},
 };
 
-/** A result of one source as the check worker would measure it. */
+/** Returns a result of one source as the check worker would measure it. */
 export function resultOf(
   monitor: Pick<Monitor, 'no'>,
   agent: Pick<Agent, 'no'>,
@@ -153,7 +153,10 @@ export function resultOf(
   };
 }
 
-/** Changes a monitor as a PATCH does: in a transaction in which `decide` sees it locked. Null where there is none. */
+/**
+ * Changes a monitor like a PATCH: in a transaction in which `decide` gets the locked row. Null if the monitor does not
+ * exist.
+ */
 export async function changeMonitor(
   database: Database,
   { nowMs, ...key }: { tenantId: string; id: string; nowMs: number },

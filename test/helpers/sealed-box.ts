@@ -1,4 +1,7 @@
-/** Seals secrets to a public key (base64) as the agent protocol says: a libsodium sealed box of their JSON, base64. */
+/**
+ * Seals secrets to a public key (base64) as the agent protocol requires: a libsodium sealed box of their JSON, in
+ * base64.
+ */
 export async function sealFor(publicKey: string, secrets: unknown): Promise<string> {
   const { default: sodium } = await import('libsodium-wrappers');
   await sodium.ready;
@@ -7,7 +10,7 @@ export async function sealFor(publicKey: string, secrets: unknown): Promise<stri
   );
 }
 
-/** The public key (base64) that libsodium finds to a private one. */
+/** Returns the public key (base64) that libsodium derives from a private one. */
 export async function publicKeyOf(privateKey: string): Promise<string> {
   const { default: sodium } = await import('libsodium-wrappers');
   await sodium.ready;

@@ -1,4 +1,4 @@
-/** Makes a seeded Mulberry32 generator, of numbers from 0 to below 1: the same ones every time. */
+/** Returns a seeded Mulberry32 generator of numbers from 0 to below 1: the same sequence every time. */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

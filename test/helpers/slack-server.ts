@@ -6,35 +6,35 @@ import { startHttpServer } from './http-server.ts';
 
 type Json = Record<string, unknown>;
 
-/** An answer in place of the one that the server would give. */
+/** A response in place of the server's usual one. */
 type Answer = { status: number; body: string; headers?: Record<string, string> };
 
-/** A message as a channel of the workspace would show it. */
+/** A message as shown in a channel of the workspace. */
 export type SlackPost = { webhook: string; body: string; json: Json };
 
-/** A stand-in for Slack with one workspace, `Acme`, and one app in it. */
+/** A fake Slack with one workspace, `Acme`, and one app in it. */
 export type SlackServer = {
   apiUrl: string;
   clientSecret: string;
-  /** Messages that were taken, in order. */
+  /** Accepted messages, in order. */
   posts: SlackPost[];
-  /** How often a code was brought for exchange. */
+  /** Returns how many codes were submitted for exchange. */
   exchanges: () => number;
   /**
-   * What a person does in Slack: opens the link, chooses a channel and allows; returns the address that Slack sends
-   * them back to.
+   * Acts as a user in Slack: opens the link, chooses a channel and allows access. Returns the URL to which Slack
+   * redirects.
    */
   approve(authorizeUrl: string, channel?: string): string;
-  /** The app is removed from the workspace: its webhooks are gone. */
+  /** Removes the app from the workspace, and thereby its webhooks. */
   revoke(): void;
   /** Null = the server's own answers. */
   answers: { api: Answer | null; webhook: Answer | null };
 };
 
-/** The app, in every such server. */
+/** Client id of the app, the same on every server. */
 export const SLACK_CLIENT_ID = '1234567890.0987654321';
 
-/** Starts it on a free port of 127.0.0.1; gone with the test. */
+/** Starts the server on a free port of 127.0.0.1; it stops with the test. */
 export async function startSlackServer(t: Harness): Promise<SlackServer> {
   const clientSecret = randomBytes(16).toString('hex');
   const codes = new Map<string, { redirectUri: string; channel: string }>();
@@ -132,7 +132,7 @@ function reply(response: ServerResponse, { status, body, headers = {} }: Answer)
   response.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end(body);
 }
 
-/** What Slack finds wrong with a message; null = nothing. */
+/** Returns Slack's error for a message; null if it is valid. */
 function problemOf(body: string): string | null {
   let message: Json;
   try {

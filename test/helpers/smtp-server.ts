@@ -6,14 +6,14 @@ import type { MailSettings } from '../../notifications/email/sending.ts';
 import type { KeyPair } from './certificates.ts';
 import type { Harness } from './harness.ts';
 
-/** One part of an email: its type without parameters, its file name where it has one, and its decoded content. */
+/** A part of an email: its type without parameters, its file name, null if it has none, and its decoded content. */
 export type MailPart = { type: string; name: string | null; content: string };
 
-/** An email that a server took, as a reader's program understands it. */
+/** An accepted email, as a mail program parses it. */
 export type ReceivedMail = {
   envelope: { from: string; to: string[] };
   isEncrypted: boolean;
-  /** By lower-case name, unfolded and decoded. */
+  /** Headers by lower-case name, unfolded and decoded. */
   headers: Record<string, string>;
   parts: MailPart[];
   text: string;
@@ -21,32 +21,32 @@ export type ReceivedMail = {
   raw: string;
 };
 
-/** What the server answers a command with, in place of taking it: a code and a text. */
+/** Refusal of a command: a code and a text. */
 export type Refusal = { code: number; text: string };
 
-/** An SMTP server of a test's own. What it refuses is set while it runs. */
+/** An SMTP server for tests, which set its refusals while it runs. */
 export type MailServer = {
   settings: MailSettings;
-  /** All that it took, in order. */
+  /** Accepted emails, in order. */
   taken: ReceivedMail[];
-  /** Connections since its start. */
+  /** Returns the number of connections since the start. */
   connections: () => number;
-  /** Answers in place of taking a sender, a recipient or a message; null = it takes them. */
+  /** Refusals of a connection, a sender, a recipient or a message; null = accepted. */
   refusals: { connect: Refusal | null; from: Refusal | null; to: Refusal | null; data: Refusal | null };
-  /** Mailboxes that are not there, whatever else is set. */
+  /** Mailboxes that do not exist, regardless of other settings. */
   gone: Set<string>;
-  /** While set, a message is taken only once it resolves. */
+  /** While set, messages are accepted only once it resolves. */
   hold: Promise<void> | null;
-  /** Messages that came and are not taken yet. */
+  /** Number of received messages that are not accepted yet. */
   held: number;
   mailsTo: (address: string) => ReceivedMail[];
 };
 
 export type MailServerOptions = {
-  /** The server's key and certificate: it then offers STARTTLS, or speaks TLS from the first byte. */
+  /** Key and certificate of the server: it then offers STARTTLS, or TLS from the first byte if `isSecure`. */
   keys?: KeyPair;
   isSecure?: boolean;
-  /** Null = no sign-in is asked for. */
+  /** Credentials that the server requires; null = none. */
   signIn?: { user: string; password: string } | null;
 };
 

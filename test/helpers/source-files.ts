@@ -1,19 +1,19 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join, posix, relative, sep } from 'node:path';
 
-/** One of our files: its path from the project's root with `/`, its code without comments, and all that it imports. */
+/** A project file: its path from the root with `/`, its code without comments, and all its imports. */
 export type SourceFile = { path: string; code: string; imports: readonly Import[] };
 
 /**
- * `path` is set for a file of ours, `package` for a package or a `node:` module; neither for an import whose name is
- * computed. `isType` = nothing of it is left when the code runs.
+ * `path` is set for a project file, `package` for a package or a `node:` module; neither for an import with a computed
+ * name. `isType` = the import is erased at run time.
  */
 export type Import = { specifier: string; path: string | null; package: string | null; isType: boolean };
 
 const COMMENT_OR_STRING = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
 /**
- * Static imports and exports, type-only ones as well; imports for their effect; `import()`, as a value or as a type;
- * and `require`.
+ * Static imports and exports, including type-only ones; side-effect imports; `import()`, as a value or as a type; and
+ * `require`.
  */
 const IMPORTS = [
   /(?:^|[;}\s])(?:import|export)\s[^'"`;]*?\bfrom\s*(['"])(?<specifier>[^'"]+)\1/g,
@@ -23,7 +23,7 @@ const IMPORTS = [
 const TYPES_ONLY = /^\W*(?:import|export)\s+type\b/;
 const SKIPPED = new Set(['node_modules', 'coverage']);
 
-/** Reads every TypeScript file below the root, hidden and installed ones left out. */
+/** Reads every TypeScript file below the root, except in hidden folders and installed packages. */
 export async function readSourceFiles(root: string): Promise<readonly SourceFile[]> {
   const paths = await listFiles(root);
   return Promise.all(
@@ -31,7 +31,7 @@ export async function readSourceFiles(root: string): Promise<readonly SourceFile
   );
 }
 
-/** Makes a source file from its text, as if it were in the tree. */
+/** Creates a source file from its text, as if it were in the tree. */
 export function sourceFile(path: string, text: string): SourceFile {
   const code = text.replaceAll(COMMENT_OR_STRING, (_, string: string | undefined) => string ?? ' ');
   const imports = IMPORTS.flatMap((pattern) =>

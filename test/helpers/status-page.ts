@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 
-/** What a fake status page shows; tests change it as they like. */
+/** Contents of a fake status page, which tests change freely. */
 export type FakePage = {
   name: string;
   indicator: string;
@@ -11,17 +11,17 @@ export type FakePage = {
   incidents: { name: string; components: string[] }[];
 };
 
-/** A vendor's status page on a server of the test's own, in the form of Atlassian Statuspage. */
+/** A fake status page of a vendor, in the format of Atlassian Statuspage. */
 export type StatusPageServer = {
   url: string;
   page: FakePage;
-  /** The requests so far, in order. */
+  /** Requests so far, in order. */
   requests: { path: string; headers: IncomingHttpHeaders; answered: number }[];
-  /** Null answers as a page does; anything else is what every request gets instead. */
+  /** Response to every request in place of the page; null = the page. */
   instead: { status: number; headers?: Record<string, string>; body?: string; held?: Promise<void> } | null;
 };
 
-/** Starts a page with an API and a dashboard in good order. Its ETag changes with its content. */
+/** Starts a page with healthy components. Its ETag changes with its content. */
 export async function startStatusPage(t: Harness): Promise<StatusPageServer> {
   const page: FakePage = {
     name: 'Shop Cloud',

@@ -3,7 +3,7 @@ import { until } from './until.ts';
 import type { Received, Receiver } from './webhook-receiver.ts';
 
 /**
- * Creates a webhook channel to the receiver and a monitor of the target, checked every second; returns the monitor's
+ * Creates a webhook channel to the receiver and a monitor of the target, checked every second. Returns the monitor's
  * id.
  */
 export async function watchTarget(
@@ -16,15 +16,14 @@ export async function watchTarget(
   return monitor.json['id'];
 }
 
-/** The messages about monitors, the test delivery left out. */
+/** Returns the messages about monitors, without the test delivery. */
 export function eventsAt(receiver: Receiver): Received[] {
   return receiver.received.filter(({ json }) => json['test'] !== true);
 }
 
 /**
- * Waits for an event that had not arrived at the time of the call, and returns it. A busy machine has its time; how
- * soon events arrive is for benchmarks. An event that is delivered once more, because a process was killed over it,
- * does not count.
+ * Waits for an event that arrives after the call, and returns it. The time limit suits a busy machine; benchmarks
+ * measure delays. A delivery that is repeated because a process was killed does not count.
  */
 export async function nextEvent(receiver: Receiver, event: string, timeoutMs = 120_000): Promise<Received> {
   const idOf = ({ json }: Received) => json['delivery_id'];

@@ -2,12 +2,12 @@ import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { until } from './until.ts';
 
-/** A web site to be watched: `health.status` is what it answers, `hits` how often each path was asked for. */
+/** A website to watch: `health.status` is its response status, `hits` counts the requests for each path. */
 export type Target = {
   url: (path?: string) => string;
   health: { status: number };
   hits: (path?: string) => number;
-  /** Resolves once `path` is asked for again. */
+  /** Resolves at the next request for `path`. */
   nextHit: (path: string, timeoutMs?: number) => Promise<unknown>;
 };
 

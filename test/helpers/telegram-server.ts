@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 
-/** A message that the bot sent, as the Bot API was asked for it. */
+/** Parameters with which the bot sent a message. */
 export type SentMessage = {
   chat_id: number;
   text: string;
@@ -12,46 +12,46 @@ export type SentMessage = {
   link_preview_options?: { is_disabled?: boolean };
 };
 
-/** A refusal as the Bot API words it. */
+/** An error in the format of the Bot API. */
 export type Refusal = {
   error_code: number;
   description: string;
   parameters?: { retry_after?: number; migrate_to_chat_id?: number };
 };
 
-/** One call of a method; `path` is where it came in, token and all. */
+/** A call of a method; `path` is the requested one, including the token. */
 export type Call = { method: string; path: string; parameters: Record<string, unknown>; atMs: number };
 
 /**
- * The Bot API of one bot, with people who talk to it. Shapes and texts are those of https://core.telegram.org/bots/api.
+ * A fake Bot API of one bot, with users who talk to it. Formats and texts follow https://core.telegram.org/bots/api.
  */
 export type TelegramServer = {
   url: string;
   token: string;
-  /** All that arrived in chats, in order. */
+  /** Messages that arrived in chats, in order. */
   sent: SentMessage[];
   calls: Call[];
-  /** What the next calls of sendMessage are answered, one after the other, before any chat is looked at. */
+  /** Responses to the next calls of sendMessage, in order, regardless of the chat. */
   refusals: Refusal[];
   webhook: { url: string; secret_token?: string; allowed_updates?: string[] } | null;
-  /** A chat that the bot may write to: a person's has a positive id, a group's a negative one. */
+  /** Opens a chat to the bot: a user has a positive id, a group a negative one. */
   open(chatId: number): void;
-  /** A person writes in a chat, which opens it. */
+  /** Sends a message from a user in a chat, which opens it. */
   write(chatId: number, message: string): void;
-  /** A person blocks the bot, or a group puts it out. */
+  /** Blocks the bot as a user, or removes it from a group. */
   block(chatId: number): void;
-  /** A group becomes a supergroup of another id. */
+  /** Turns a group into a supergroup with another id. */
   migrate(from: number, to: number): void;
-  /** Whether it forgets nothing and waits for nothing, as no real one does: each poll gets every update. */
+  /** While true, each poll gets every update at once, confirmed or not, unlike the real API. */
   stuck: boolean;
-  /** Sends the latest update once more, confirmed or not. */
+  /** Sends the latest update again, confirmed or not. */
   repeat(): void;
-  /** How many polls are held at the moment. */
+  /** Returns the number of open long polls. */
   polls(): number;
   messagesTo(chatId: number): string[];
-  /** What a chat shows by now: messages as they were edited, without those that were deleted. */
+  /** Returns the visible messages of a chat, as edited, without deleted ones. */
   shownIn(chatId: number): string[];
-  /** A member deletes all messages of a chat. */
+  /** Deletes all messages of a chat, as a member can. */
   clear(chatId: number): void;
 };
 
@@ -61,7 +61,7 @@ const TAGS = new Set(['b', 'i', 'u', 's', 'a', 'code', 'pre']);
 
 type Update = { update_id: number } & Record<string, unknown>;
 
-/** Starts the Bot API on a port of its own. */
+/** Starts the Bot API on a free port. */
 export async function startTelegramServer(t: Harness): Promise<TelegramServer> {
   const chats = new Set<number>();
   const movedTo = new Map<number, number>();
@@ -296,7 +296,7 @@ function now(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** The text that people see of HTML as the Bot API takes it; null where it would refuse it. */
+/** Returns the visible text of HTML in the Bot API's format; null if the API would refuse it. */
 export function stripHtml(html: string): string | null {
   const open: string[] = [];
   let shown = '';

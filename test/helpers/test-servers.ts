@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os';
 
-/** The addresses of the servers that the test runner started for this run. */
+/** URLs of the servers that the test runner started for this run. */
 export type TestServers = { databaseUrl: string; redisUrl: string | null };
 
-/** Throws outside a run of the test runner: there is no server to use then. */
+/** Returns the servers of the run; throws outside of the test runner. */
 export function testServers(): TestServers {
   const databaseUrl = process.env['SPOTCHECK_TEST_DATABASE_URL'];
   if (databaseUrl === undefined)
@@ -12,8 +12,8 @@ export function testServers(): TestServers {
 }
 
 /**
- * Where the data directories of services that tests start belong: in memory where the run's own are, else in a
- * temporary directory. Only its owner can enter it.
+ * Returns the parent of data directories for services in tests: in memory if the run's own are, otherwise a temporary
+ * directory. Only its owner can enter it.
  */
 export function testDataDirectory(): string {
   return process.env['SPOTCHECK_TEST_DATA_DIR'] ?? tmpdir();

@@ -2,7 +2,7 @@ import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts'
 import { httpTarget } from './check-target.ts';
 
 /**
- * A tcp or udp monitor's target on a port of 127.0.0.1, with the defaults of a new monitor, except for what is given.
+ * Returns a tcp or udp monitor's target on a port of 127.0.0.1, with the defaults of a new monitor, unless overridden.
  */
 export function transportTarget(
   type: 'tcp' | 'udp',

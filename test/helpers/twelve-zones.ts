@@ -1,6 +1,6 @@
 /**
- * Twelve zones, each with two years in which the zone databases of Node and PostgreSQL agree. Where a zone had any, its
- * clocks changed in them: by half an hour, at midnight, for Ramadan, and by a whole day.
+ * Twelve zones, each with two years in which the zone databases of Node and PostgreSQL agree. If a zone ever
+ * changes its clocks, it does in these years: by half an hour, at midnight, for Ramadan, or by a whole day.
  */
 export const TWELVE_ZONES: readonly (readonly [zone: string, year: number])[] = [
   ['UTC', 2024],

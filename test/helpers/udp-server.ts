@@ -2,17 +2,15 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 import type { Harness } from './harness.ts';
 
-/** Sends one datagram to the last sender. */
+/** Sends one datagram to the most recent sender. */
 export type Reply = (datagram: string | Uint8Array) => void;
 
-/**
- * A server of a test, closed when the test ends; `received` are the datagrams that came, `from` their senders' ports.
- */
+/** A server that closes with the test; `received` are the datagrams, `from` their senders' ports. */
 export type UdpServer = { port: number; received: Buffer[]; from: number[] };
 
 /**
- * Starts a UDP server on a free port of 127.0.0.1, or of another address. It answers as the test says; by default not
- * at all.
+ * Starts a UDP server on a free port of 127.0.0.1, or of another address. `answer` decides its replies; by default
+ * there are none.
  */
 export async function startUdpServer(
   t: Harness,

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const DEFAULT_TIMEOUT_MS = 120_000;
 
 /**
- * Waits between polls grow by a quarter each, between these: many questions are requests, and several tests wait at a
- * time.
+ * Bounds of the wait between polls, which grows by a quarter each time: many polls are requests, and several tests wait
+ * at a time.
  */
 const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 100;
@@ -13,8 +13,8 @@ const GROWTH = 1.25;
 type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 
 /**
- * Asks again and again until the answer is truthy, and returns it; throws at the deadline, with what the last answer
- * was. With `intervalMs` the polls are as far apart.
+ * Polls until the condition is truthy, and returns its value; throws at the deadline, with the last value. `intervalMs`
+ * sets a constant interval.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

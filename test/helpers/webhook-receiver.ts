@@ -6,7 +6,7 @@ import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** One message as it arrived. */
+/** A received message. */
 export type Received = {
   headers: IncomingHttpHeaders;
   body: string;
@@ -15,7 +15,7 @@ export type Received = {
   atMs: number;
 };
 
-/** `answer` is what it says to requests from now on: a status with a body, or nothing at all while it holds them. */
+/** `answer` is the response from now on: a status and a body, or none while `isHeld`. */
 export type Receiver = {
   url: string;
   received: Received[];
@@ -24,8 +24,8 @@ export type Receiver = {
 };
 
 /**
- * Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). Several
- * of one process can have one authority.
+ * Starts an https receiver that stores its requests; `caFile` is the authority that a sender must trust
+ * (NODE_EXTRA_CA_CERTS). Several receivers of a process can share an authority.
  */
 export async function startReceiver(t: Harness, shared?: TestAuthority): Promise<Receiver> {
   const authority = shared ?? (await TestAuthority.create());

@@ -12,10 +12,10 @@ import { withClient } from '../helpers/with-client.ts';
 
 const SCHEMA = '0001-schema.sql';
 
-/** A migration of the next release, which changes a table in use. */
+/** A migration of the next release that alters a table in use. */
 const NEXT = { name: '9999-next.sql', sql: 'ALTER TABLE deliveries ADD COLUMN of_the_next_release text;\n' };
 
-/** What the next release migrates with: this one's sources and one migration more. */
+/** Returns the next release's migrate: this release's sources with one more migration. */
 async function nextRelease(t: ExecutionContext): Promise<typeof migrate> {
   const folder = await temporaryFolder(t);
   for (const name of ['core', 'models', 'postgres', 'package.json'])
@@ -26,7 +26,7 @@ async function nextRelease(t: ExecutionContext): Promise<typeof migrate> {
   return next.migrate;
 }
 
-/** A migrated database of the test's own, and a connection to it. */
+/** Creates a migrated database, and opens a connection to it. */
 async function openMigrated(t: ExecutionContext) {
   const { databaseUrl, drop } = await createTestDatabase();
   const client = new Client({ connectionString: databaseUrl });
@@ -38,7 +38,7 @@ async function openMigrated(t: ExecutionContext) {
   return { databaseUrl, client, query: async (sql: string) => (await client.query(sql)).rows };
 }
 
-/** Migrates, as this release does by default, and returns its progress. */
+/** Migrates, with this release by default, and returns the progress messages. */
 async function migrated(databaseUrl: string, migrateAs = migrate): Promise<string[]> {
   const said: string[] = [];
   await migrateAs(databaseUrl, (text) => said.push(text));
@@ -68,7 +68,7 @@ test('a migration that does not get its lock lets others through and comes again
         1,
     );
   await until(isWaiting);
-  // Behind a lock that waits, it would wait for our own transaction, for ever.
+  // Behind a waiting lock, this statement would wait for the test's own transaction forever.
   await withClient(databaseUrl, (other) => other.query(`SET lock_timeout = '60s'; SELECT count(*) FROM deliveries`));
   await client.query('COMMIT');
   t.deepEqual(await migrating, [`migration ${NEXT.name}`]);
@@ -110,7 +110,7 @@ test('an older release runs on a newer schema and says so; if a migration is mis
   await t.throwsAsync(requireSchema(database), lacks((await listMigrationFiles()).map(({ name }) => name)));
 });
 
-/** A ledger as releases before the one schema left it, with some of their migrations. */
+/** Ledger of the releases before the single schema, with some of their migrations. */
 const LEDGER_BEFORE = (names: readonly string[]) => `
   DROP TABLE schema_migrations;
   CREATE TABLE schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), checksum text);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { listMigrationFiles } from '../../models/migrate.ts';
 
-/** What a migration may not do to tables that were there before it, and why. `{table}` stands for such a table. */
+/** Changes that a migration must not make to existing tables, and why. `{table}` stands for such a table. */
 const RULES: readonly [forbidden: RegExp, why: string][] = [
   [/^DROP (TABLE|VIEW|TYPE|FUNCTION|SCHEMA|SEQUENCE)\b/, 'the release before still uses it'],
   [
@@ -38,7 +38,7 @@ const RULES: readonly [forbidden: RegExp, why: string][] = [
   ],
 ];
 
-/** The statements of a file without comments and texts, in one line each. */
+/** Returns the statements of a file, one line each, without comments and string contents. */
 function statementsOf(sql: string): string[] {
   const bare = sql.replaceAll(/--[^\n]*|'(?:[^']|'')*'/g, (found) => (found.startsWith('--') ? '' : "''"));
   return bare
@@ -47,7 +47,7 @@ function statementsOf(sql: string): string[] {
     .filter((statement) => statement !== '');
 }
 
-/** What is wrong with a migration, one line each. */
+/** Returns the violations in a migration, one line each. */
 function violations(sql: string): string[] {
   const statements = statementsOf(sql);
   const made = new Set(
@@ -78,7 +78,7 @@ const CHANGES = [
 ];
 const CHANGE_OF_TABLE = new RegExp(String.raw`^(?:${CHANGES.join('|')})(\w+)`, 'i');
 
-/** The table that a statement changes; empty where it names none. */
+/** Returns the table that a statement changes; empty if it names none. */
 function tableOf(statement: string): string {
   const found = CHANGE_OF_TABLE.exec(statement);
   return found?.[1] ?? '';

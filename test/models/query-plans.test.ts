@@ -19,10 +19,12 @@ import { openTestRuntime, resultOf } from '../helpers/runtime.ts';
 const MONITORS = 100;
 const DAYS = 40;
 
-/** A midnight whose day is filled with results, the days before it with roll-ups; the next day has partitions too. */
+/**
+ * Midnight before a day filled with results; the days before it have roll-ups, and the next day has partitions, too.
+ */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
 
-/** What grows with time: nobody may read such a table from its beginning to its end. */
+/** Tables that grow with time, which no query may read completely. */
 const BIG =
   /^(check_results|packed_results|heartbeat_pings|hourly_rollups|daily_rollups)_|^(transitions|recent_results)$/;
 
@@ -54,7 +56,9 @@ async function prepare(t: ExecutionContext): Promise<{ database: Database; monit
   return { database, monitorNo };
 }
 
-/** Results of ten times as many monitors: packed those of the day and an hour before and after it, and recent ones. */
+/**
+ * Adds results of ten times as many monitors: packed ones for the day and an hour before and after it, and recent ones.
+ */
 async function fillWithPacked(database: Database): Promise<void> {
   const run = runOn(database.pool);
   await run(
@@ -72,7 +76,7 @@ async function fillWithPacked(database: Database): Promise<void> {
   );
 }
 
-/** Explains every statement besides doing it; `read` has the big tables that were read, and how. */
+/** Explains every statement in addition to running it; `read` returns the big tables that were read, and how. */
 function explaining(database: Database): {
   run: Run;
   spied: Pick<Database, 'pool'>;
@@ -113,7 +117,7 @@ function dayOf(table: string, atMs: number): string {
   return `${table}_${new Date(atMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
 }
 
-/** The months that a window touches. */
+/** Returns the months that a window touches. */
 function monthsOf(table: string, fromMs: number, toMs: number): string[] {
   const days = Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, day) => fromMs + day * DAY_MS);
   return [...new Set(days.map((atMs) => dayOf(table, atMs).slice(0, -2)))];
@@ -151,7 +155,7 @@ test('the hot queries read the partitions of their window only, by indexes', asy
           nowMs,
         }),
     },
-    // The few hours of recent results are read whole: half of them are of this one.
+    // The few hours of recent results are read completely: half of them belong to this hour.
     'the roll-up of an hour': {
       tables: raw,
       whole: ['recent_results'],
@@ -229,7 +233,7 @@ test('the hot queries read the partitions of their window only, by indexes', asy
     t.deepEqual({ name, ...read }, { name, tables: tables?.toSorted() ?? read.tables, whole });
   }
 
-  // Of results of a day that an agent hands in late, each reads its own hour only.
+  // For a day of late results from an agent, each window reads only its own hour.
   const late = Array.from({ length: 24 }, (_, index) =>
     resultOf({ no: 1008 }, { no: 2 }, { dueAtMs: MIDNIGHT + index * HOUR_MS + 30_008, verdict: 'up' }),
   );

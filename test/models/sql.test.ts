@@ -164,7 +164,7 @@ test('a statement that fails fails its own calls, and the next ones go out', asy
   t.deepEqual(await Promise.all(calls.slice(1)), [20, 30]);
 });
 
-/** Batches that are answered by hand. */
+/** Returns a batcher whose batches the test answers. */
 function prepare() {
   const batches: number[][] = [];
   const answers: PromiseWithResolvers<number[]>[] = [];

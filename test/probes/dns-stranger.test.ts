@@ -18,7 +18,7 @@ const ZONE: Readonly<Record<number, readonly object[]>> = {
   [TYPE.TXT]: [{ data: 'v=spf1 -all' }],
 };
 
-/** A server of the dns2 package, whose parser and writer are not ours. */
+/** Starts a server of the dns2 package, which has an independent parser and writer. */
 async function startStranger(t: ExecutionContext): Promise<string> {
   const server = createServer({
     udp: true,

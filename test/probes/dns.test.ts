@@ -45,7 +45,7 @@ function answersOf(observation: DnsObservation) {
   return observation.outcome === 'queried' ? observation.answers : observation.cause;
 }
 
-/** A server with A and AAAA of name.example. */
+/** Starts a server with A and AAAA records of name.example. */
 function startNameServer(t: ExecutionContext, address = '192.0.2.1', host?: string) {
   return startDnsServer(t, { 'A name.example': { answers: [a(address)] }, 'AAAA name.example': {} }, host);
 }
@@ -262,7 +262,7 @@ test('the guard refuses a private server, by address and by name, and asks it no
   t.deepEqual(server.received, []);
 });
 
-/** A probe whose own resolvers are these servers, behind the guard as on a shared agent. */
+/** Opens a probe whose system resolvers are these servers, behind the guard as on a shared agent. */
 function openWithOwn(t: ExecutionContext, ...servers: string[]) {
   const opened = openDnsProbe(
     { allowPrivateNetwork: false, dnsResolvers: [] },
@@ -329,7 +329,7 @@ test("a private address that the system's resolvers know is neither shown nor co
   );
   t.is((await verdictOf(expecting('name.example', ['93.184.216.34']), guarded)).verdict, 'up');
 
-  // A server that the target names is asked as it is, and so are all where private networks are allowed.
+  // A resolver that the target names is queried directly, and so are all where private networks are allowed.
   t.is((await verdictOf(expecting(`dns://${server.address}/name.example`, ['10.96.0.17']))).verdict, 'up');
   const open = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] }, () => [server.address]);
   t.teardown(open.close);
@@ -351,7 +351,7 @@ test('a cross check beside a named server reads no private names and shows no pr
     () => ['office.example'],
   );
   t.teardown(opened.close);
-  // A relay that is public by its address, where nothing answers.
+  // A resolver with a public address, where no server responds.
   const opinionsOn = async (name: string) => {
     const record: DnsRecordSpec = { type: 'A', mode: 'contains', expected: ['10.96.0.17'] };
     const target = crossChecked(`dns://192.52.193.1:9/${name}`, record, 4_000);
@@ -441,7 +441,7 @@ test('checks that fail together ask only once whether our resolvers work', async
   t.is(server.received.filter(({ type }) => type === 'NS').length, 1);
 });
 
-/** A probe with as many other resolvers as there are addresses given; each has its own answer. */
+/** Opens a probe with one cross-check resolver for each given address, which is its answer. */
 async function openWithPanel(t: ExecutionContext, addresses: readonly string[]) {
   const servers = await Promise.all(addresses.map((address) => startNameServer(t, address)));
   const opened = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: servers.map(({ address }) => address) });
@@ -488,7 +488,7 @@ test.serial('a check behind the guard needs no thread of the pool, which lookups
   const server = await startNameServer(t);
   const opened = openDnsProbe({ allowPrivateNetwork: false, dnsResolvers: [] }, () => [server.address]);
   t.teardown(opened.close);
-  // To open a pipe for reading takes until it is open for writing.
+  // Opening a pipe for reading blocks until it is opened for writing.
   const held = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => openFile(pipe));
   let writer: number | null = null;
   const release = setTimeout(() => {

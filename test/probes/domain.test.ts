@@ -26,8 +26,8 @@ const EXPIRY_SECONDS = Date.parse(EXPIRY) / 1000;
 const PATIENCE_MS = 60_000;
 
 /**
- * `com` and `io` are the top-level domains of this fixture alone: the first has RDAP, the second only the WHOIS server
- * that the root is.
+ * `com` and `io` are top-level domains unique to this fixture: the first has RDAP, the second only the root's WHOIS
+ * server.
  */
 type Fixture = {
   com: string;
@@ -129,7 +129,7 @@ test('a registry is asked one question at a time, with a pause after each', asyn
     },
   });
   const processes = [open(), open()];
-  // On a busy machine a lookup may find no turn in its time, and is made again.
+  // On a busy machine a lookup may time out in the registry queue, so it is repeated.
   await Promise.all(
     [`one.${com}`, `two.${com}`, `three.${com}`].map((name, index) =>
       until(async () => (await processes[index % 2]?.(name, PATIENCE_MS))?.facts.registration),
@@ -140,7 +140,7 @@ test('a registry is asked one question at a time, with a pause after each', asyn
   t.true(pauses.length === 2 && pauses.every((pause) => pause >= 990), `pauses of ${pauses.join(', ')} ms`);
 });
 
-/** Looks names up in one process, for accounts, and counts how often it polls for a turn. */
+/** Looks up names in one process, for accounts, and counts its polls for a turn. */
 function openForAccounts(whois: WhoisTestServer) {
   const asked = { polls: 0 };
   const store = domainStoreOf(database);
@@ -199,7 +199,7 @@ test('who had no turn asks again ever later, and keeps nobody else from the same
       claim: async (name) => claims.push(name) > 0,
       write: async (learned) => void facts.set(learned.name, learned),
       findRdapService: async () => null,
-      // Other processes have every turn.
+      // Other processes hold every turn.
       acquireRegistry: async (_server, { nowMs }) => nowMs,
       releaseRegistry: async () => undefined,
     },
@@ -383,7 +383,8 @@ test('a redirect leads to the registry', async (t) => {
 
 test('more than a few redirects lead nowhere', async (t) => {
   const { com, open, rdap } = await openFixture(t, {
-    // To and fro between two hosts: each has a second's pause after a request, and a lookup has four.
+    // Redirects back and forth between two hosts: each enforces a second's pause after a request, and a lookup has four
+    // seconds.
     rdap(request, response) {
       const [name, port] = (request.headers.host ?? '').split(':');
       const other = name === 'localhost' ? '127.0.0.1' : 'localhost';

@@ -65,7 +65,7 @@ test('a body whose decoder holds much memory is not read for evidence', async (t
 });
 
 test('of a compressed page far longer than is looked at the start is read', async (t) => {
-  // Random text hardly shrinks: a hundred kilobytes on the wire.
+  // Random text hardly compresses: a hundred kilobytes on the wire.
   const page = `<h1>Oops</h1>${randomBytes(100_000).toString('base64')}`;
   for (const [coding, squeeze] of [
     ['gzip', zlib.gzipSync],

@@ -17,8 +17,10 @@ type ReceivedRequest = {
   body: string;
 };
 
-/** A server that remembers what it was asked and answers 200 with a fixed body. */
-/** Records all requests; with `movedTo`, those for `/` are sent there by a 307 first. */
+/**
+ * Starts a server that records all requests and answers 200 with a fixed body. With `movedTo`, requests for `/` are
+ * first redirected there with a 307.
+ */
 async function startRecorder(t: ExecutionContext, movedTo?: (ownPort: number) => string) {
   const requests: ReceivedRequest[] = [];
   const { port } = await startHttpServer(t, async (request, response) => {
@@ -327,7 +329,7 @@ test('secrets stay on the way as long as host and port do', async (t) => {
 test('secrets reach a subdomain of the first host', async (t) => {
   const { port, requests } = await startRecorder(t, (ownPort) => `http://sub.localhost:${ownPort}/end`);
   const observation = await probe(httpTarget({ target: `http://localhost:${port}/`, ...SECRET_REQUEST }));
-  // Not every resolver knows names below localhost; where one does, the secrets must have come.
+  // Not every resolver finds names below localhost; if one does, the secrets must have arrived.
   if (observation.outcome === 'failed') t.regex(observation.cause, /^dns_/);
   else t.like(requests[0]?.headers, { 'x-key': 'hidden', authorization: 'Bearer tkn', host: `sub.localhost:${port}` });
 });

@@ -10,12 +10,15 @@ import { startProgram } from '../helpers/program.ts';
 const CAP_NET_RAW = 13n;
 
 /**
- * More replies than a socket's buffer holds where `net.core.rmem_max` is as Linux ships it: sent all at once, some
- * would be lost there.
+ * Number of checks: more replies than a socket buffer holds with Linux's default `net.core.rmem_max`. Some would be lost
+ * if all were sent at once.
  */
 const CHECKS = 2000;
 
-/** What the kernel grants this process by its own account, best first: the means that must have been found. */
+/**
+ * Returns the best socket that the kernel grants this process according to its own settings, which the probe must have
+ * found.
+ */
 async function grantedSocket(): Promise<EchoNotice['means']> {
   const range = (await readFile('/proc/sys/net/ipv4/ping_group_range', 'utf8')).trim().split(/\s+/).map(Number);
   const groups = [process.getgid?.() ?? -1, ...(process.getgroups?.() ?? [])];
@@ -37,8 +40,8 @@ function openProbe(t: ExecutionContext, allowPrivateNetwork = true) {
 }
 
 /**
- * True where this machine may send, so that loopback must answer. Where it may not, there is no measuring, and saying
- * so is what is expected.
+ * Reports whether this machine may send, so that loopback must answer. Otherwise the probe cannot measure, and has to
+ * report that.
  */
 async function maySend(notices: readonly EchoNotice[]): Promise<boolean> {
   return (await grantedSocket()) !== null || notices.some(({ means }) => means !== null);
@@ -57,7 +60,7 @@ const LOOPBACK = [
 for (const host of LOOPBACK) {
   test(`${host} answers real echo requests, each of them`, async (t) => {
     const { probe, notices } = openProbe(t);
-    // A busy machine may take seconds to read a reply that is there.
+    // A busy machine may take seconds to read a reply that has arrived.
     const checked = target(host, { count: 3 }, 15_000);
     const observation = await probe(checked);
     if (!(await maySend(notices))) return t.is(observation.outcome, 'unavailable');
@@ -106,7 +109,7 @@ test('thousands of checks at once share a socket and lose no reply', async (t) =
 
 test('an address that answers under another name has not answered', async (t) => {
   const { probe, notices } = openProbe(t);
-  // Linux sends what is for 0.0.0.0 to 127.0.0.1, which replies as itself.
+  // Linux sends packets for 0.0.0.0 to 127.0.0.1, which replies under its own address.
   const checked = target('0.0.0.0', { count: 2 }, 1000);
   const observation = await probe(checked);
   if ((await grantedSocket()) === null) return t.true(notices.length > 0);

@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts';
 const DOWN: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while connecting' };
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
-/** A self-check in a time that stands where the test put it. */
+/** Opens a self-check on simulated time. */
 function openChecked(hosts: readonly { host: string; port: number }[]) {
   const changes: boolean[] = [];
   let nowMs = 1_700_000_000_000;
@@ -82,7 +82,7 @@ test('our outage is reported when it begins and when it ends; bad results are su
   for (let round = 0; round < 5; round += 1) {
     t.is((await see(1, DOWN)).verdict, 'none');
     pass(6);
-    // Hosts in our own network still answer; most results are good.
+    // Hosts in the local network still answer; most results are good.
     for (const monitor of [2, 3, 4, 5, 6]) t.is(await see(monitor, UP), UP);
     t.is((await see(7, DOWN)).verdict, 'none');
   }

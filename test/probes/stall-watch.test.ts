@@ -3,7 +3,7 @@ import test from 'ava';
 import { StallWatch } from '../../probes/stall-watch.ts';
 import { until } from '../helpers/until.ts';
 
-/** Keeps the event loop from turning, as a process does that gets no processor. */
+/** Blocks the event loop, like a process that gets no CPU. */
 function standStill(ms: number): void {
   const untilMs = performance.now() + ms;
   while (performance.now() < untilMs);
@@ -24,7 +24,7 @@ test.serial(
       t.true(longestStallMs >= 300, String(longestStallMs));
       return (await stallWatch.watch(() => delay(60))).ownTime.stalledMs;
     };
-    // A busy machine stands still by itself now and then, but not each time.
+    // A busy machine stalls now and then, but not every time.
     t.true(await until(async () => (await standStillBefore()) < 200));
   },
 );

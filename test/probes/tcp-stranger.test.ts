@@ -9,7 +9,7 @@ import { transportTarget } from '../helpers/transport-target.ts';
 const probe = createTcpProbe({ allowPrivateNetwork: true });
 const search = createPatternSearch();
 
-// PostgreSQL's SSLRequest, in either encoding; a server without TLS answers it with the single letter N.
+// PostgreSQL's SSLRequest in both encodings; a server without TLS answers with the letter N.
 const REQUESTS = [
   { payload: String.raw`\x00\x00\x00\x08\x04\xd2\x16\x2f` },
   { payload: '0000000804d2162f', payloadEncoding: 'hex' },
@@ -29,7 +29,7 @@ for (const request of REQUESTS) {
   });
 }
 
-// Where the runner has none to start, the runner says so.
+// Without an installed Redis the runner reports that.
 for (const { redisUrl } of listQueueBackends().filter((backend) => backend.redisUrl !== null)) {
   test('a real Redis says PONG, and nothing else', async (t) => {
     const { host } = new URL(redisUrl ?? '');

@@ -19,7 +19,7 @@ async function check(target: CheckTarget): Promise<Check> {
   return { observation, judgement: judgeTcp({ target, observation, search }) };
 }
 
-/** Checks a server that does with its connection what the test says. */
+/** Checks a server whose connections `onSocket` handles. */
 async function checkServer(
   t: ExecutionContext,
   onSocket: (socket: Socket) => void,
@@ -29,7 +29,7 @@ async function checkServer(
   return await check(transportTarget('tcp', { port, transport, timeoutMs }));
 }
 
-/** Writes pieces one by one, each in a packet of its own. */
+/** Writes pieces one by one, each in a separate packet. */
 async function writePieces(socket: Socket, pieces: Iterable<string | Uint8Array>): Promise<void> {
   socket.setNoDelay(true);
   for (const piece of pieces) {
@@ -241,7 +241,7 @@ test('the wait for an answer ends with the deadline, and what came in time still
     timeoutMs: 3000,
   });
   const tookMs = performance.now() - before;
-  // It has no end but the deadline: the server keeps the connection open.
+  // Only the deadline ends the check: the server keeps the connection open.
   t.true(tookMs >= 2995, `${tookMs} ms`);
   t.like(observation, { answer: { text: 'so far', byteLength: 6, end: 'deadline' } });
 });

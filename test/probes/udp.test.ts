@@ -22,7 +22,7 @@ async function check(target: CheckTarget): Promise<Check> {
 
 const echo = (datagram: Buffer, reply: Reply): void => reply(datagram);
 
-/** A port of 127.0.0.1 without a listener any more. */
+/** Returns a port of 127.0.0.1 whose listener was just closed. */
 async function closedPort(): Promise<number> {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -111,14 +111,14 @@ test('a server that keeps silent has not replied when the deadline passes', asyn
   const { observation, judgement } = await check(transportTarget('udp', { port, timeoutMs: 300 }));
   const tookMs = performance.now() - before;
   t.deepEqual(judgement, { verdict: 'down', cause: 'udp_no_reply', reason: 'No reply came in time' });
-  // It has no end but the deadline: nothing ever comes.
+  // Only the deadline ends the check: nothing arrives.
   t.true(tookMs >= 295, `${tookMs} ms`);
   t.is(observation.latencyMs, null);
   t.true(await until(() => received.length === 1));
 });
 
 test('a closed port is no reply, and known at once', async (t) => {
-  // The reason is one that no deadline has.
+  // A deadline would give another reason.
   const { judgement } = await check(transportTarget('udp', { port: await closedPort(), timeoutMs: 60_000 }));
   t.deepEqual(judgement, {
     verdict: 'down',

@@ -78,7 +78,7 @@ test('a user is found by their address in any case, and an address is taken in a
     }),
     null,
   );
-  // As it could be stored before addresses were brought to one case.
+  // Addresses could be stored like this before they were lower-cased.
   await database.pool.query(`UPDATE users SET email = 'Ada@Example.org'`);
   t.is((await findUserByEmail(database, 'Ada@Example.org'))?.id, user.id);
 });

@@ -10,7 +10,7 @@ import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 const LIMIT = Number.POSITIVE_INFINITY;
 
-/** Three regions, and monitors of each kind that giving up `tokyo` treats differently. */
+/** Sets up three regions, and monitors of each kind that retiring `tokyo` treats differently. */
 async function stage(runtime: TestRuntime) {
   const [tokyo, paris, oslo] = [
     await runtime.addAgent('tokyo'),
@@ -90,7 +90,7 @@ test(
       audit,
       now,
     } = await stage(runtime);
-    // Monitors go to what is alive only.
+    // Monitors move only to regions with a live agent.
     await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'oslo'`);
     t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { left: 0 });
     t.deepEqual(await regionsOf(), {
@@ -184,7 +184,7 @@ test('no monitor moves to a region that nobody runs, named or chosen, while the 
     t.is(await act(runtime.database, { region: 'tokyo', moveTo: null, ...now }), 'nowhere to go');
   }
   t.deepEqual(await regionsOf(), BEFORE);
-  // No region is alive: the one that was seen last is chosen.
+  // No region has a live agent, so the most recently seen one is chosen.
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at - 3600');
   await runtime.database.pool.query(
     `UPDATE agents SET last_seen_at = (SELECT max(last_seen_at) FROM agents) WHERE region = 'paris'`,

@@ -148,7 +148,7 @@ test(
         .toSorted(),
       others,
     );
-    // It was lost already: that its chat then blocks the bot, too, changes nothing of it.
+    // The channel was lost already, so its chat's block of the bot changes nothing.
     await apply({ kind: 'removed', chatId: '400' });
     t.is((await listDeliveriesAbout(first)).length, 2);
     await apply({ kind: 'start', chatId: '400', fingerprint: null });
@@ -279,7 +279,7 @@ test('of many that bring one update at once one takes it, and another does where
 
 test('a mark counts for two days and is forgotten then, long before Telegram numbers from anywhere', async (t) => {
   const run = runOn(database.pool);
-  // Long ago, so that the marks of other tests stay.
+  // Long ago, so that other tests' marks stay.
   const thenMs = NOW_MS - 1000 * HOUR * 1000;
   const twoDaysLaterMs = thenMs + 48 * HOUR * 1000;
   t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 1, nowMs: thenMs }));
@@ -324,10 +324,7 @@ async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
   return (await inTransaction(database, (run) => applyChatUpdate(run, update, TOOLS))).outcome;
 }
 
-/**
- * A tenant with chats, the first Telegram's and the second in the same chat, and one channel each that must not be
- * notified of them.
- */
+/** Creates a tenant with chats, the first two in one Telegram chat, and channels that must not be notified of them. */
 async function addChats(tenantId: string, chatId: string) {
   await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: NOW_MS, author: null });
   const add = async (
@@ -366,7 +363,7 @@ async function addChats(tenantId: string, chatId: string) {
   return { first, twin, others: others.toSorted() };
 }
 
-/** Which channels were notified of a channel, and how its loss is put. */
+/** Returns the channels that were notified of a channel's loss, with its state and reason. */
 async function listDeliveriesAbout(
   channelId: string,
 ): Promise<{ channel_id: string; state: string; reason: string }[]> {

@@ -36,8 +36,8 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-// Serial and on one connection, so that next to nothing but this test is counted: a few reads of the test before may be
-// sent late.
+// Serial and on one connection, so that the statistics contain almost only this test's reads; those of the test before
+// may be reported late.
 test.serial('a claim finds its delivery among a hundred thousand by the index, and reads no other', async (t) => {
   const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
@@ -167,7 +167,7 @@ test('a delivery waits until the first attempt at an earlier one of its monitor 
     ])[0];
   t.deepEqual(await claim(), [first.id, true]);
   t.deepEqual(await claim(), [other, true]);
-  // Not before the first one's end, though it is due; the claim says that there is something to wait for.
+  // A due delivery waits for the end of the one before; the claim reports that there is more to wait for.
   t.deepEqual(await claim(), [undefined, true]);
   await recordAttempt(database, attemptOf(first.id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 }));
   t.deepEqual(await claim(), [second, false]);
@@ -443,7 +443,7 @@ test('retention takes what was finished long ago with its attempts, and nothing 
     await claimNextDelivery(database, channelId, CLAIM);
     await recordAttempt(database, attemptOf(id, { outcome: 'failed', finishedAtMs }));
   }
-  // Made long ago, but due no earlier: pending ones from then would be overdue in the tests beside this one.
+  // These are old but not due earlier: otherwise the pending one would be overdue in concurrent tests.
   await database.pool.query('UPDATE deliveries SET created_at = 500 WHERE id = ANY ($1)', [
     [old.id, recent.id, pending.id],
   ]);
@@ -458,7 +458,7 @@ test('retention takes what was finished long ago with its attempts, and nothing 
     await reopening.query('BEGIN');
     await reopening.query(`UPDATE deliveries SET outcome = 'pending', finished_at = NULL WHERE id = $1`, [recent.id]);
     const deleted = deleteOldDeliveries(database, 1001);
-    // Where it waits for the row it is done only after this.
+    // If the deletion waits for the row, it ends only after this.
     await Promise.race([deleted, setTimeout(500)]);
     await reopening.query('COMMIT');
     t.is(await deleted, 0, 'one that is sent again at the same moment');
@@ -502,7 +502,7 @@ test('retention goes on in its next run, and no channel waits for the backlog of
   t.is(await deleteOldDeliveries(filled, 0), 1);
   t.deepEqual([await leftOf('nch_1'), await leftOf('nch_2'), await leftOf('nch_3')], [5000, 3, 10_000]);
   await filled.pool.query(`DELETE FROM deliveries WHERE channel_id = 'nch_3'`);
-  // Time for one statement for each of the two channels that are left.
+  // Allows one statement for each of the two remaining channels.
   let statements = 0;
   const mayGoOn = () => (statements += 1) <= 2;
   t.is(await deleteOldDeliveries(filled, 4501, mayGoOn), 2003);
@@ -518,7 +518,7 @@ test('channels with deliveries that are long due and unclaimed are listed, the l
   const [held, abandoned, finished] = [await add(70_000), await add(80_000), await add(60_000)];
   const recent = await addDeliveryTo(oldest, { createdAtMs: nowMs - 5000 });
   await addDeliveryTo(oldest, { createdAtMs: nowMs - 20_000 });
-  // Where one is claimed, nothing is lost yet, however long the others have been due.
+  // A channel with a claimed delivery is not lost yet, however long its others have been due.
   await addDeliveryTo(held, { createdAtMs: nowMs - 75_000 });
   await claimNextDelivery(database, held.channelId, { nowMs: nowMs - 1000, claimMs: 1001 });
   await claimNextDelivery(database, abandoned.channelId, { nowMs: nowMs - 1000, claimMs: 1000 });
@@ -538,7 +538,7 @@ test('channels with deliveries that are long due and unclaimed are listed, the l
 });
 
 test('overdue channels are found for each account in turn, and not while they are to be left alone', async (t) => {
-  // Long before those of other tests.
+  // Long before the times of other tests.
   const nowMs = NOW_MS - 5_000_000_000;
   const add = (createdAtMs: number) => addDelivery({ createdAtMs });
   const flooded = [await add(nowMs - 900_000), await add(nowMs - 800_000), await add(nowMs - 700_000)];
@@ -618,7 +618,7 @@ async function fill(
   await filled.pool.query('ANALYZE deliveries');
 }
 
-/** Rows of the table that were read by scans of it, and by its indexes. */
+/** Returns the number of table rows read by sequential scans and through indexes. */
 async function rowsRead({ pool }: Database): Promise<{ scanned: number; fetched: number }> {
   await pool.query('SELECT pg_stat_force_next_flush()');
   const { rows } = await pool.query(

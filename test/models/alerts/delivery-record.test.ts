@@ -214,7 +214,7 @@ test('of two replays at once each delivery goes to one', async (t) => {
   t.is((await replay(channel)).count, 0);
 });
 
-// Serial and on one connection, so that next to nothing but this test is counted.
+// Serial and on one connection, so that the statistics contain almost only this test's reads.
 test.serial('what failed is found among a hundred thousand that arrived, without reading them', async (t) => {
   const single = openTestDatabase(testDatabase.databaseUrl, { secrets: database.secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
@@ -262,11 +262,11 @@ const RECORDED: Omit<RecordedAttempt, 'deliveryId' | 'attempt'> = {
 
 type TestChannel = { tenantId: string; channelId: string };
 
-/** Claims what the channel has due and records what came of it. */
+/** Claims the channel's due delivery and records its result. */
 async function attempt({ channelId }: TestChannel, result: Partial<RecordedAttempt>): Promise<void> {
   const claimed = await claimNextDelivery(database, channelId, { nowMs: NOW_MS + 100, claimMs: 1000 });
   if (claimed === null) throw new Error('nothing was due');
-  // The claim itself came later than the delivery was due; its record shall show a fixed moment.
+  // The claim came later than the due time, but the record must have a fixed time.
   await database.pool.query('UPDATE delivery_attempts SET started_at = $2 WHERE delivery_id = $1', [
     claimed.deliveryId,
     NOW_MS,
@@ -307,7 +307,7 @@ async function addDelivery(
   return id;
 }
 
-/** Rows of the table that were read, by scans of it and by its indexes. */
+/** Returns the number of table rows read, by sequential scans and through indexes. */
 async function rowsRead({ pool }: Database): Promise<number> {
   await pool.query('SELECT pg_stat_force_next_flush()');
   const { rows } = await pool.query(

@@ -8,7 +8,7 @@ import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 
-/** A router, a switch behind it and a shop behind that are down; the alert of each waits to be claimed. */
+/** Sets up a router, a switch behind it and a shop behind that, all down; each alert waits to be claimed. */
 async function prepareChain(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId, now } = runtime;

@@ -72,7 +72,7 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   await rotateSigningSecret(both, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS });
   const sealed = await findWebhook(database, key, NOW_MS);
   if (sealed === null) return t.fail('no webhook');
-  // The address is sealed with the old key as well; only the previous secret may be lost.
+  // The URL is sealed with the old key, too; only the previous secret may be lost.
   const onlyNew = { ...sealed, url: both.secrets.seal(URL_WITH_SECRET, `channel:${key.id}:url`) };
   t.deepEqual(openWebhook({ ...database, secrets: createSecretBox([newKey]) }, onlyNew), {
     url: URL_WITH_SECRET,

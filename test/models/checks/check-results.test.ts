@@ -90,7 +90,7 @@ test('of several results of one check in a batch the first is stored, however th
     answer: null,
   }));
   const stored = await inTransaction(database, async (run) => {
-    // What is left joins by sorting.
+    // Only merge joins remain, which sort.
     for (const way of ['hashjoin', 'nestloop', 'material']) await run(`SET LOCAL enable_${way} = off`);
     return await storeResults(run, results);
   });

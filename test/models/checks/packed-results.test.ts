@@ -24,7 +24,7 @@ import { createPartitions } from '../../../models/system/partitions.ts';
 import { recordProcess } from '../../../models/system/processes.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
-/** The beginning of an hour, long ago enough that it can be packed. */
+/** Start of an hour that is old enough to be packed. */
 const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 3 * HOUR_MS;
 
 const ms = fc.option(fc.integer({ min: 0, max: 32_767 }), { nil: null });
@@ -74,7 +74,10 @@ function resultOf(given: Partial<MeasuredResult> & { dueAtMs: number }): Measure
   };
 }
 
-/** An hour of two sources at a minute: with timings now and then, a failure, a check between ticks, another status. */
+/**
+ * Returns an hour of two sources at a one-minute interval: some results with timings, a failure, a check between ticks,
+ * another status.
+ */
 function hourOfResults(): MeasuredResult[] {
   const timings = { dnsMs: 1, connectMs: 2, tlsMs: null, firstByteMs: 30, downloadMs: 4 };
   const ticks = Array.from({ length: 60 }, (_, minute) => minute).flatMap((minute) =>
@@ -90,7 +93,7 @@ function hourOfResults(): MeasuredResult[] {
   );
   const down = { verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 } as const;
   const failed = ticks.map((tick, index) => (index === 40 ? { ...tick, ...down } : tick));
-  // One tick was missed, and one check was made between two.
+  // One tick is missing, and one check was between two ticks.
   return [...failed.filter((_, index) => index !== 21), resultOf({ dueAtMs: HOUR + 90_777 })];
 }
 
@@ -110,7 +113,7 @@ async function countIn(database: Database, table: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** All pages of a query, so that each page begins anywhere in an hour. */
+/** Returns all pages of a query, so that pages begin anywhere within an hour. */
 async function listPages(database: Database, query: Partial<Parameters<typeof listChecks>[1]>): Promise<StoredCheck[]> {
   const all: StoredCheck[] = [];
   for (;;) {
@@ -155,7 +158,7 @@ test('lists of results say the same before and after they are packed, page by pa
   t.deepEqual(await read(), expected);
   t.is(await countIn(database, 'recent_results'), 0);
   t.is(await countIn(database, 'result_batches'), 0);
-  // Of each source the ticks in one row, another for the other status; the check between ticks has one too.
+  // The ticks of each source are one row, with another for the other status and for the check between ticks.
   t.is(await countIn(database, 'packed_results'), 5);
 });
 

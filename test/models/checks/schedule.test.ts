@@ -10,7 +10,7 @@ import { inTransaction } from '../../../models/sql.ts';
 import { changeMonitor, openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-/** The counts as they must be: what a fresh count of the sources says. */
+/** Reports whether the stored counts equal a fresh count of the sources. */
 async function countsAgree(runtime: TestRuntime): Promise<boolean> {
   const { rows } = await runtime.database.pool.query(`
     SELECT 1 FROM (SELECT agent_no, interval_seconds, phase, monitors FROM schedule_phases WHERE monitors > 0) c

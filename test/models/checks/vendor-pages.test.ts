@@ -132,7 +132,7 @@ test(
     for (let no = 2; no < 30; no += 1) await readPage('ten_a', no);
     t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
     t.deepEqual(await stored('ten_b'), [0]);
-    // From now on it is watched, whatever else reads it.
+    // From now on the page counts as watched, even if other components read it.
     t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, requestedBeforeMs: NOW + 50 }));
     t.true(
       await store.claim(urlOf('ten_a', 20), {

@@ -7,7 +7,7 @@ import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts'
 
 const NOW = Date.parse('2026-11-26T12:00:00Z');
 
-/** Runs at `[fromMs, toMs)`, in Unix milliseconds. */
+/** Returns the runs in `[fromMs, toMs)`, in Unix milliseconds. */
 function listRuns(cron: string, timezone: string, { fromMs, toMs }: { fromMs: number; toMs: number }): number[] {
   const { runAfter } = runScheduleOf(cron, timezone, 0);
   const runs: number[] = [];
@@ -15,12 +15,15 @@ function listRuns(cron: string, timezone: string, { fromMs, toMs }: { fromMs: nu
   return runs;
 }
 
-/** Two changes of the clocks each; of half an hour in Lord Howe, at midnight in Santiago, backwards first in Dublin. */
+/**
+ * Zones with two clock changes each: by half an hour in Lord Howe, at midnight in Santiago, backwards first in Dublin.
+ */
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago', 'Europe/Dublin'];
 
 /**
- * What PostgreSQL alone says of fixed times: a run is the first minute of its day at which the local clock is there or
- * further. It converts moments to local times only, since its own rule for local times that are skipped is another.
+ * Computes fixed times in PostgreSQL alone: a run is the first minute of its day at which the local clock has reached
+ * the time. The query converts UTC to local times only, because PostgreSQL has a different rule for skipped local
+ * times.
  */
 const FIXED = (times: string) => `
   SELECT DISTINCT (SELECT min(at) FROM minutes WHERE local >= planned) AS at
@@ -28,7 +31,7 @@ const FIXED = (times: string) => `
         unnest('{${times}}'::time[]) AS times) AS p
   WHERE day > (SELECT min(local)::date FROM minutes) AND day < (SELECT max(local)::date FROM minutes)`;
 
-/** What it says of fields with `*` or a step: every minute, the second one of two as well, that the clock matches. */
+/** Computes fields with `*` or a step: every minute that matches the local clock, including a repeated one. */
 const MATCHING = (condition: string) => `
   SELECT at FROM minutes WHERE ${condition}
     AND local::date > (SELECT min(local)::date FROM minutes) AND local::date < (SELECT max(local)::date FROM minutes)`;

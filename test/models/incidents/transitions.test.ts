@@ -37,7 +37,7 @@ test('what a monitor goes through in one batch is written in order, each inciden
     ['inc_a', 'inc_mail', 'inc_a', 'inc_d', 'inc_d'],
   );
 
-  // The open incident of before is resolved and another opened by one statement.
+  // A single statement resolves the open incident and opens another.
   await record([
     { monitor: mail, sequence: 3, change: changeTo('up', 6000), newIncidentId: 'inc_f' },
     { monitor: mail, sequence: 4, change: changeTo('degraded', 7000), newIncidentId: 'inc_g' },

@@ -63,7 +63,7 @@ test('merged maintenance counts to the second as that of each window does, enter
       };
     }),
   );
-  // One that follows another within a second, and one that is over as it begins.
+  // One follows another within a second, and one ends as it begins.
   const [first] = times;
   if (first === undefined) throw new Error('There is no maintenance');
   times.push({ ...first, startMs: first.endMs, endMs: first.endMs + 300 }, { ...first, endMs: first.startMs });

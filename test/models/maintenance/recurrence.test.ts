@@ -11,7 +11,7 @@ const ONCE: Schedule = { startsAtMs: NOW, timezone: 'UTC', cron: null, rrule: nu
 
 const numbers = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, i) => from + i).join();
 
-/** The starts of a schedule as `<local start> <moment>`. */
+/** Returns the starts of a schedule as `<local start> <UTC time>`. */
 function startsOf(schedule: Partial<Schedule>, [from, to]: readonly [string, string], most = 100): string[] {
   const span = { fromMs: Date.parse(`${from}Z`), toMs: Date.parse(`${to}Z`), most };
   return listStarts({ ...ONCE, ...schedule }, span).map(
@@ -19,7 +19,7 @@ function startsOf(schedule: Partial<Schedule>, [from, to]: readonly [string, str
   );
 }
 
-/** The same times as a cron expression and as a rule; `weekday` counts from Sunday, null for each day. */
+/** The same times as a cron expression and as a rule; `weekday` counts from Sunday, null for every day. */
 const TIMES = [
   { time: '02:30', every: '1 day', weekday: null, cron: '30 2 * * *', rrule: 'FREQ=DAILY;BYHOUR=2;BYMINUTE=30' },
   { time: '00:15', every: '1 day', weekday: null, cron: '15 0 * * *', rrule: 'FREQ=DAILY;BYHOUR=0;BYMINUTE=15' },
@@ -33,8 +33,8 @@ const TIMES = [
 ] as const;
 
 /**
- * What PostgreSQL alone says: a local time is the first quarter of an hour at which the clocks are there or further.
- * It reads local times of moments only, since its own rule for those that the clocks skip is another one.
+ * Computes the starts in PostgreSQL alone: a local time is the first quarter of an hour at which the clock has reached
+ * it. The query converts UTC to local times only, because PostgreSQL has a different rule for skipped local times.
  */
 const EXPECTED = `
   SELECT DISTINCT ON (starts_at) to_char(planned, 'YYYY-MM-DD"T"HH24:MI:SS') AS "localStart",
@@ -236,7 +236,7 @@ test('no rule costs much to check or to list for sixty days, even ten years afte
   for (const startsAtMs of [NOW, NOW - 3650 * DAY_MS])
     for (const rule of hostile) {
       const schedule = { ...ONCE, timezone: 'America/New_York', startsAtMs, ...rule };
-      // The least of three: others use the machine too.
+      // The minimum of three, because other processes use the machine, too.
       const ms = Math.min(...Array.from({ length: 3 }, () => cost(schedule)));
       t.true(ms < 100, `${rule.rrule ?? rule.cron} took ${ms} ms`);
     }

@@ -39,7 +39,7 @@ async function plan({ database, newId, tenantId }: TestRuntime, settings: Partia
   return window.id;
 }
 
-/** Copies the occurrences of a window, each copy a minute after the one before. */
+/** Copies the occurrences of a window, each a minute after the one before. */
 async function copyOccurrences({ database }: TestRuntime, windowId: string, copies: number): Promise<void> {
   await database.pool.query(
     `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,

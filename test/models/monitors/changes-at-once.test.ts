@@ -81,7 +81,7 @@ test('a vendor that is deleted as a change names it is forgotten again', async (
   t.is((await findMonitor(database, key))?.monitor.checkSpec.dependencies, undefined);
 });
 
-/** Waits until a statement of this database waits for a lock of another. */
+/** Waits until a statement of this database is blocked by a lock. */
 async function untilBlocked(database: Pick<Database, 'pool'>): Promise<void> {
   await until(async () => {
     const waiting = await runOn(database.pool)(

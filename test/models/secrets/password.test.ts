@@ -45,6 +45,6 @@ test('a hundred guesses take no more memory than a few', async (t) => {
   const { status, stdout, stderr } = await runCommand(command, { UV_THREADPOOL_SIZE: '64' });
   t.is(status, 0, stderr);
   const { before, peak } = JSON.parse(stdout) as { before: number; peak: number };
-  // In a pool of threads each of them keeps 19 MiB.
+  // In a thread pool each thread would keep 19 MiB.
   t.true(peak - before < 60, `${before} MB, then ${peak} MB`);
 });

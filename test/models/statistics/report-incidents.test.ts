@@ -12,7 +12,7 @@ const DAY = 86_400;
 
 type Times = { startMs: number; endMs: number | null };
 
-/** Makes the week's report of one monitor with these incidents. */
+/** Creates the weekly report of one monitor with these incidents. */
 async function reportOf(runtime: TestRuntime, incidents: readonly Times[]) {
   const { pool } = runtime.database;
   const { id, no } = await runtime.addMonitor([]);
@@ -50,7 +50,7 @@ const OVERLAPPING: readonly (readonly [
 ];
 for (const [what, [start, end], expected] of OVERLAPPING) {
   test(`an incident ${what} counts as ${JSON.stringify(expected)}`, async (t) => {
-    // Whole seconds decide, wherever in them it began and ended.
+    // Only whole seconds count, so milliseconds are added.
     const times = { startMs: start * 1000 + 999, endMs: end === null ? null : end * 1000 + 999 };
     const { line, listed } = await reportOf(await openTestRuntime(t), [times]);
     t.deepEqual(

@@ -21,12 +21,12 @@ import { seeded } from '../../helpers/seeded.ts';
 const test = anyTest;
 
 const DAY_MS = 86_400_000;
-/** A tenant's year with the days around it: reports reach back 13 months, and the last week ends with the present. */
+/** A tenant's year and the days around it: reports reach back 13 months, and the last week ends now. */
 const CREATED_MS = Date.UTC(2024, 11, 20, 15, 30);
 const END_MS = Date.UTC(2026, 0, 5);
 const NOW_MS = END_MS + 600_000;
 const FIRST_DAY_MS = Date.UTC(2024, 11, 20);
-/** The hour that has checks. */
+/** Start of the hour with checks, within a day. */
 const NOON_MS = 12 * 3_600_000;
 const ORIGIN_SECOND = Date.UTC(2024, 11, 1) / 1000;
 
@@ -57,7 +57,7 @@ type Life = {
   checks: Check[];
   maintenance: Maintenance[];
 };
-/** Maintenance of a monitor; `lateMs`: how much of its start was entered afterwards. */
+/** Maintenance of a monitor; `lateMs` is the part of it, from its start, that was entered afterwards. */
 type Maintenance = { startMs: number; endMs: number; lateMs: number; isExcluded: boolean };
 type Gap = { kind: string; startMs: number; endMs: number };
 
@@ -111,7 +111,7 @@ test('every weekly and monthly report of a generated year says what a second-by-
   t.is((await makeReports({ ...runtime, now: () => NOW_MS + 86_400_000 })).reports, 0);
 });
 
-/** A life with the state of each second, and the same as if there were no maintenance. */
+/** A life with the state of each second, with and without maintenance. */
 type Painted = { life: Life; seconds: Uint8Array; withMaintenance: Uint8Array };
 
 function isTrue(
@@ -186,7 +186,7 @@ function shownLine({ name: _name, response_ms: _ms, ...line }: ReportMonitor) {
   return line;
 }
 
-/** Counts the seconds of maintenance that were entered afterwards, one by one. */
+/** Counts the seconds of retroactively entered maintenance, one by one. */
 function lateSeconds({ maintenance }: Life, { from, to }: { from: number; to: number }): number {
   const late = maintenance.filter(({ isExcluded, lateMs }) => isExcluded && lateMs > 0);
   const seconds = new Set<number>();
@@ -203,7 +203,7 @@ function naiveLine(
 ): Omit<ReportMonitor, 'name' | 'response_ms' | 'service_hours' | keyof MaintenanceFigures> {
   const [up, degraded, down] = [counted.get('up') ?? 0, counted.get('degraded') ?? 0, counted.get('down') ?? 0];
   const all = up + degraded + down;
-  // Targets of the test are whole thousandths.
+  // Targets in this test are multiples of 0.1 %.
   const allowed =
     life.target === null || all === 0 ? null : Math.floor((all * Math.round((100 - life.target) * 10)) / 1000);
   const mine = life.incidents.flatMap((incident) => {
@@ -246,7 +246,7 @@ function naiveDay(
   return { date: new Date(from * 1000).toISOString().slice(0, 10), uptime: uptimeOf(counted), worst };
 }
 
-/** Counts an incident's seconds in the window, one by one; null where it does not touch the window. */
+/** Counts an incident's seconds in the window, one by one; null if it does not touch the window. */
 function secondsInside(
   { startedAtMs, resolvedAtMs }: Incident,
   { from, to }: { from: number; to: number },
@@ -287,7 +287,7 @@ function uptimeOf(counted: ReadonlyMap<CountedState, number>): number | null {
   return all === 0 ? null : Math.floor((good * 100_000) / all) / 1000;
 }
 
-/** Computes the state of each second: that of the last transition up to its end (D-61), of a gap, or of maintenance. */
+/** Computes the state of each second: of the last transition up to its end (D-61), of a gap, or of maintenance. */
 function paint({ createdSecond, transitions, maintenance }: Life, gaps: readonly Gap[]): Uint8Array {
   const seconds = new Uint8Array(second(END_MS) - ORIGIN_SECOND).fill(ABSENT);
   let state: MonitorState = 'pending';
@@ -324,8 +324,8 @@ function count(seconds: Uint8Array, from: number, to: number): Map<CountedState,
 }
 
 /**
- * Plays the history of a monitor. It has short and long outages, some over midnight and the ends of months, pauses
- * inside them, silence, and changes within one second.
+ * Plays the history of a monitor. It has short and long outages, some across midnight and the ends of months, pauses
+ * within them, silence, and changes within one second.
  */
 async function live(
   runtime: TestRuntime,
@@ -347,7 +347,7 @@ async function live(
   let atMs = createdSecond * 1000 + 2345;
   const later = (mostSeconds: number) => (atMs += 1 + Math.floor(random() ** 3 * mostSeconds * 1000));
   const turn = (at: number, to: MonitorState) => void life.transitions.push({ atMs: at, to });
-  /** Turns to a state at most this many seconds after the step before. */
+  /** Changes to each state at most this many seconds after the previous step. */
   const run = (...steps: readonly (readonly [number, MonitorState])[]) => {
     for (const [mostSeconds, to] of steps) turn(mostSeconds === 0 ? atMs : later(mostSeconds), to);
   };
@@ -387,7 +387,7 @@ async function live(
   return life;
 }
 
-/** D-45, from the transitions. */
+/** Derives incidents from the transitions by D-45. */
 function inventIncidents({ id, transitions }: Life): Incident[] {
   const incidents: Incident[] = [];
   for (const { atMs, to } of transitions) {
@@ -408,7 +408,9 @@ function inventIncidents({ id, transitions }: Life): Incident[] {
   return incidents;
 }
 
-/** Some of it overlaps, begins before the monitor, was entered afterwards, or is not excluded. */
+/**
+ * Generates maintenance, some of which overlaps, begins before the monitor, was entered afterwards, or is not excluded.
+ */
 function inventMaintenance(random: () => number, createdSecond: number): Maintenance[] {
   return Array.from({ length: 60 }, () => {
     const startMs = createdSecond * 1000 - DAY_MS + Math.floor(random() * (END_MS - createdSecond * 1000));
@@ -418,7 +420,7 @@ function inventMaintenance(random: () => number, createdSecond: number): Mainten
   });
 }
 
-/** Some gaps overlap, and one lies over the end of a year. */
+/** Generates gaps, some of which overlap; one spans the end of a year. */
 function inventGaps(random: () => number): Gap[] {
   const gaps = Array.from({ length: 40 }, (_, index) => {
     const startMs = CREATED_MS + Math.floor(random() * (END_MS - CREATED_MS - 2 * DAY_MS));
@@ -440,7 +442,7 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
      SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])`,
     [gaps.map((gap) => gap.kind), gaps.map((gap) => gap.startMs), gaps.map((gap) => gap.endMs)],
   );
-  // Each call makes those of five days.
+  // Each call creates the partitions of five days.
   for (let atMs = FIRST_DAY_MS; atMs < END_MS; atMs += 5 * DAY_MS) await createPartitions(database, atMs + DAY_MS);
   const { no: agentNo } = await runtime.addAgent('frankfurt');
   for (const { id, no, createdSecond, transitions, incidents, checks, maintenance } of lives) {

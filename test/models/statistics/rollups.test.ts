@@ -17,7 +17,7 @@ import {
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-/** A midnight, UTC, long enough ago that every hour of its day and the next is over. */
+/** Midnight UTC, so long ago that all hours of its day and the next have ended. */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS;
 const SETTLED_MS = 90_000;
 
@@ -28,7 +28,7 @@ async function prepare(t: ExecutionContext) {
   return database;
 }
 
-/** Rolls up what is over at a moment, as the chore does. */
+/** Rolls up all hours that have ended by a time, like the chore. */
 async function rollUntil(database: Database, nowMs: number): Promise<number> {
   let hours = 0;
   while ((await remakeLateHours(database, nowMs)).taken > 0);
@@ -36,7 +36,7 @@ async function rollUntil(database: Database, nowMs: number): Promise<number> {
   return hours;
 }
 
-/** Asserts that the roll-ups are those of these checks: of their hours, and of their days that are over. */
+/** Asserts that the roll-ups match these checks: for their hours, and for their completed days. */
 async function isAsFromScratch(
   t: ExecutionContext,
   database: Database,
@@ -48,7 +48,7 @@ async function isAsFromScratch(
   t.deepEqual(await readRollups(database, 'daily_rollups'), rollupsOfChecks(ofDays, DAY_MS));
 }
 
-/** The same pool, whose connections are notified of every statement before it is sent. */
+/** Wraps the pool so that `before` is called with every statement before it is sent. */
 function intercepting(database: Database, before: (sql: string) => Promise<void>): Pick<Database, 'pool'> {
   const connect = async () => {
     const client = await database.pool.connect();
@@ -66,14 +66,14 @@ function intercepting(database: Database, before: (sql: string) => Promise<void>
   return { pool: Object.assign(Object.create(database.pool), { connect }) };
 }
 
-/** The connection breaks when a statement like this is to be sent. */
+/** Breaks the connection before a statement that matches. */
 function breakingAt(database: Database, pattern: RegExp): Pick<Database, 'pool'> {
   return intercepting(database, async (sql) => {
     if (pattern.test(sql)) throw new Error('the connection broke');
   });
 }
 
-/** Transactions say when they are about to commit, and wait with it. */
+/** Holds transactions back before their commit, and reports that. */
 function holdingBack(database: Database) {
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const waiting = intercepting(database, async (sql) => {
@@ -89,7 +89,7 @@ test(
     'of everything at once',
   async (t) => {
     const database = await prepare(t);
-    // Few hours, so that they meet: the last of a day, the first of the next.
+    // Few hours, so that checks share them: the last of one day and the first of the next.
     const firstHour = MIDNIGHT + 21 * HOUR_MS;
     const moment = fc
       .tuple(fc.constantFrom(21, 22, 23, 24, 25), fc.integer({ min: 0, max: HOUR_MS - 1 }))
@@ -118,7 +118,7 @@ test(
         const stored: ArbitraryCheck[] = [];
         for (const one of steps) {
           if ('store' in one) {
-            // What is not due yet comes when it is.
+            // Checks that are not due yet are stored when they are.
             nowMs = Math.max(nowMs, ...one.store.map(({ atMs }) => atMs));
             await storeChecks(database, one.store, { nowMs });
             stored.push(...one.store);
@@ -203,8 +203,7 @@ test('an hour waits until it has been over for ninety seconds', async (t) => {
 
 test('an hour waits for transactions that began before its results were late, ten minutes at most', async (t) => {
   const database = await prepare(t);
-  // An hour that ended a moment ago by the database's clock: the transaction that is open now began in time to store
-  // results of it.
+  // By the database's clock the hour ended a moment ago, so the open transaction began in time to store results for it.
   const hourMs = Date.now() - HOUR_MS;
   await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [hourMs]);
   await createPartitions(database, hourMs);
@@ -318,7 +317,7 @@ test("pings count as the service's checks, any that changed something once, miss
       [MIDNIGHT + index, kind, exit, duration],
     );
   }
-  // The first success and the first failure were changes; a ping without a start before it took no known time; and then
+  // The first success and the first failure were changes; a ping without a start before it has no known duration; then
   // one was missed.
   const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): ArbitraryCheck => ({
     monitorNo: 7,

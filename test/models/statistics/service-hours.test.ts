@@ -5,7 +5,7 @@ import { TWELVE_ZONES } from '../../helpers/twelve-zones.ts';
 
 const HOURS = 'Mo-Fr 08:00-20:00; Sa 22:00-02:30; Su 01:45-02:15; Mo-Su 00:00-00:30';
 
-/** The same for PostgreSQL: weekdays from Monday, beginning and length. */
+/** The same hours for PostgreSQL: weekdays from Monday, start and length. */
 const RULES = [
   ['12345', '08:00', '12:00'],
   ['6', '22:00', '04:30'],
@@ -14,8 +14,8 @@ const RULES = [
 ];
 
 /**
- * The quarters of an hour of two years, each with the latest time that the clocks of the zone have shown by then. Hours
- * begin and end where that is theirs for the first time.
+ * The quarter-hours of two years, each with the latest local time shown by then. Service hours begin and end at the
+ * first quarter-hour that reaches their time.
  */
 const CLOCK = `
   CREATE TABLE clock AS

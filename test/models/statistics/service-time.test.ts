@@ -26,8 +26,8 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runti
 const HOUR_MS = 3_600_000;
 
 /**
- * Makes a service whose time has been this far ahead of PostgreSQL's clock for more than a minute. The clock was set
- * back by as much, or forward where `aheadMs` is below 0.
+ * Creates a service whose time has been this far ahead of PostgreSQL's clock for more than a minute. The clock was set
+ * back by that much, or forward if `aheadMs` is negative.
  */
 async function serviceAhead(t: ExecutionContext, aheadMs: number) {
   const runtime = await openTestRuntime(t);
@@ -100,7 +100,7 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   const [pinged, silent] = [await addHeartbeat(runtime, serviceMs), await addHeartbeat(runtime, serviceMs)];
   for (const { token } of [pinged, silent]) await takePings(database, [{ token, ping: SUCCESS }], serviceMs);
   await settle();
-  // Ninety seconds are interval and grace, at the latest from now on.
+  // Interval and grace add up to ninety seconds, counted from now at the latest.
   const ends = Date.now() + 100_000;
   for (let nowMs = realMs + 1000; nowMs < ends; nowMs += 2000) {
     t.like(await takePings(database, [{ token: pinged.token, ping: SUCCESS }], nowMs), [{ outcome: 'taken' }]);
@@ -188,7 +188,7 @@ test('set back, what was made meanwhile was made now, and a period to come is re
     [tenantId, realAt, (realAt ?? 0) + 86_400],
   );
   await settle();
-  // It took some seconds at most.
+  // The step took a few seconds at most.
   t.deepEqual(await rowsOf(runtime, 'SELECT created_at < $1::bigint + 3600 AS now FROM monitors', [realAt]), [
     { now: true },
   ]);

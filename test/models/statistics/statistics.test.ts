@@ -20,7 +20,7 @@ const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
 const DAYS = 3;
 const END = MIDNIGHT + DAYS * DAY_MS;
 
-/** Checks all over three days, more of them at their edges and those of hours. */
+/** Checks throughout three days, concentrated at the edges of days and hours. */
 const moment = fc
   .tuple(
     fc.oneof(fc.constantFrom(0, 23, 24, 25, 47, 48, 71), fc.integer({ min: 0, max: 71 })),
@@ -80,7 +80,7 @@ test('whole hours and days outlive the results that they were made of', async (t
   for (let hour = 0; hour < 2 * 24; hour += 1) await rollNextHour(database, END + DAY_MS);
   const kept = { check_results: 0, packed_results: 0, heartbeat_pings: 0, hourly_rollups: 3650, daily_rollups: 3650 };
   const dropped = await dropOldPartitions(database, END + 2 * DAY_MS, kept);
-  // What is not rolled up stays, whatever its age.
+  // Partitions that are not rolled up are kept at any age.
   t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|packed_results|heartbeat_pings)_/.test(name)));
   const sums = await sumTallies(database, { monitorNos: [1], fromMs: MIDNIGHT, toMs: END, nowMs: END });
   t.deepEqual([...sums.values()].map(roundedTally), [

@@ -8,7 +8,7 @@ import { until } from '../../helpers/until.ts';
 
 const STALL_MS = 400;
 
-/** PostgreSQL on this machine, to a process that stands still while the first answer is under way. */
+/** Returns a pool whose PostgreSQL is on this machine, in a process that stalls during the first reading. */
 function stalledPool(stallMs: number): Database['pool'] {
   let isFirst = true;
   const query = async () => {
@@ -31,7 +31,7 @@ test('a process that stands still at its first reading of the time starts by a b
     },
   );
   t.teardown(stop);
-  // By the first reading alone it would be half of the stall.
+  // With the first reading alone it would be off by half of the stall.
   t.true(Math.abs(machineAheadMs()) < STALL_MS / 4, `${machineAheadMs()} ms`);
 });
 

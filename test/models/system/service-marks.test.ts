@@ -6,7 +6,8 @@ import { until } from '../../helpers/until.ts';
 import { withClient } from '../../helpers/with-client.ts';
 
 /**
- * A database of the test's own, a way to set one of its settings for all who come, and how many statements went to it.
+ * Creates a database, with a function that changes a setting for all new connections, and a count of the statements
+ * sent.
  */
 async function stage(t: ExecutionContext) {
   const { databaseUrl, drop } = await createTestDatabase();

@@ -3,7 +3,7 @@ import test from 'ava';
 import { currentAccount, holdingBodies } from '../../../net/body-budget.ts';
 import { createRegistryQueue, type DomainStore } from '../../../probes/domain/registry-queue.ts';
 
-/** The one row of a server, as PostgreSQL keeps it; `polls` counts who asked for it. */
+/** Returns a store with the row of one server, as in PostgreSQL; `polls` counts the attempts to acquire it. */
 function openRow() {
   const row = { heldUntilMs: 0, freeAtMs: 0, polls: 0 };
   const store = {

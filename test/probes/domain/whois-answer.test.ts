@@ -8,7 +8,7 @@ type Expected = {
   referral?: string;
 };
 
-/** Answers in the shapes of the registries that they are named after. */
+/** Responses in the formats of the registries that they are named after. */
 const ANSWERS: readonly [registry: string, name: string, text: string, expected: Expected][] = [
   [
     '.com (thin)',

@@ -15,8 +15,8 @@ const family = fc.constantFrom(4 as const, 6 as const);
 const request = fc.record({ identifier: word, sequence: word, token });
 
 /**
- * RFC 1071 by arithmetic instead of folding: the sum modulo 65,535, complemented; a sum that is not 0 never leaves the
- * remainder 0.
+ * Computes RFC 1071 by arithmetic instead of folding: the sum modulo 65,535, complemented; the remainder of a non-zero
+ * sum is 65,535 rather than 0.
  */
 function checksumByRemainder(bytes: Uint8Array): number {
   let sum = 0n;

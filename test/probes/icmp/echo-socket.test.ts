@@ -4,7 +4,7 @@ import { EchoSocket, measureOverSocket } from '../../../probes/icmp/echo-socket.
 import { echoReplyTo } from '../../helpers/echo-reply.ts';
 import { startEchoTarget, type EchoAnswer } from '../../helpers/echo-target.ts';
 
-/** A deadline that only silence reaches, and one for silence; in milliseconds. */
+/** Deadlines in milliseconds: one that only silence reaches, and one for silence. */
 const AMPLE_MS = 10_000;
 const SHORT_MS = 5000;
 

@@ -9,16 +9,16 @@ import { until } from '../../helpers/until.ts';
 const ANSWERS =
   "printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'";
 /**
- * What a real ping does when it is interrupted. The sleep runs in the background, so that the shell gets the signal at
- * once and ends the sleep.
+ * Simulates a real ping on an interrupt. The sleep runs in the background, so that the shell gets the signal at once
+ * and stops the sleep.
  */
 const WAITS_IN_SILENCE = `trap 'kill $!; wait $!; echo "3 packets transmitted, 0 received"; exit 1' INT
 sleep 10 >/dev/null 2>&1 &
 wait`;
 
 /**
- * Puts a program in the place of the system's ping. It answers for loopback, as the self-test at the start asks it, and
- * does as told for any other address.
+ * Replaces the system's ping with a program. It answers for loopback, as the self-test on startup requires, and runs
+ * `otherwise` for any other address.
  */
 async function startProgram(t: ExecutionContext, otherwise: (directory: string) => string) {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ping-'));

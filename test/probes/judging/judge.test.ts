@@ -23,7 +23,7 @@ const ANSWER: HttpAnswered = {
   hadSecrets: false,
 };
 
-/** A page as servers send them. */
+/** A typical page. */
 const PAGE =
   `<html><body>${'<p class="line">Orders and carts, prices in euro: 12.50 each</p>\n'.repeat(3000)}<b ` +
   'id="version">v4.12.7</b></body></html>';
@@ -50,9 +50,7 @@ function judgeAnswer(
   });
 }
 
-/**
- * The most processor time that the event loop spends between two turns while something is under way, in milliseconds.
- */
+/** Returns the most CPU time that the event loop spends between two turns during `work`, in milliseconds. */
 async function longestHold(work: Promise<unknown>): Promise<number> {
   const progress = { isDone: false };
   void work.finally(() => (progress.isDone = true));

@@ -24,7 +24,7 @@ test("pages of an account's own that drip take no memory from the catalog's", as
     fetchDocument({ url: `http://127.0.0.1:${port}/${path}`, isInCatalog }, UNKNOWN);
   const catalog = ask('catalog', true);
   await until(() => bodyBudget.heldBytes > 0);
-  // The catalog's came first: of pages with the same share it would be the first to go.
+  // The catalog's page started first: among pages with equal shares it would be the first to be given up.
   const own = await holdingBodies('ten_1', async () =>
     Array.from({ length: 10 }, (_, no) => ask(`own/${no}`, false).catch((error: unknown) => error)),
   );

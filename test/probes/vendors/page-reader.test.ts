@@ -5,7 +5,7 @@ import { createVendorPageReader } from '../../../probes/vendor.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
 
-/** The contract of the shared store in this process alone; the one of PostgreSQL is tested beside it. */
+/** Implements the shared store in this process; other tests cover PostgreSQL's. */
 function memoryStore(): VendorDocumentStore & { records: Map<string, VendorDocumentRecord> } {
   const records = new Map<string, VendorDocumentRecord>();
   const claims = new Map<string, number>();
@@ -196,7 +196,7 @@ test('pages that take long to read wait for one another, and the catalog does no
     return reading.outcome === 'read' ? 'read' : reading.failure.reason;
   };
   const pages = Array.from({ length: 12 }, (_, number) => readAs('strange', pageAt(`${url}/strange/${number}`)));
-  // The others wait for the thread by now.
+  // By now the others wait for the thread.
   await Promise.race(pages);
   const other = readAs('other', pageAt(`${url}/good`));
   const catalog = { ...pageAt(`${url}/catalog`), isInCatalog: true };

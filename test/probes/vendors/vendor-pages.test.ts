@@ -7,7 +7,7 @@ import { createVendorPageReader } from '../../../probes/vendor.ts';
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());
 
-/** Reads the page of a vendor of the catalog once, with nothing known of it. */
+/** Reads the page of a catalog vendor once, with an empty store. */
 async function read(id: string, components: string[] = []) {
   const records = new Map<string, VendorDocumentRecord>();
   const store: VendorDocumentStore = {

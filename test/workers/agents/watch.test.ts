@@ -19,21 +19,21 @@ import { until } from '../../helpers/until.ts';
 
 const SECOND = 1000;
 
-/** Availability is recorded at least this often while pings count as available, in seconds. */
+/** Maximum interval at which availability is recorded while pings count as available, in seconds. */
 const HELD_EVERY = 2;
 
-/** How often agents are polled where customers have some, in seconds. */
+/** Interval at which private agents are polled, in seconds. */
 const ROUND = 3;
 
 type NotifiedEvent = { event: string; name: string; at: number; eventAt: number };
 
 /**
- * Sets up agents at second 0 of a time that the test makes up. Check-ins, availability and the rounds of the watch come
- * when the test says so.
+ * Sets up agents at second 0 of a simulated time. The test triggers check-ins, availability and the rounds of the
+ * watch.
  */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
-  // A whole second, as check-ins are kept.
+  // A full second, as check-ins are stored.
   const startMs = Math.floor(Date.now() / SECOND) * SECOND;
   const at = (second: number) => Math.round(startMs + second * SECOND);
   const enqueued: DueAttempt[] = [];
@@ -53,7 +53,7 @@ async function stage(t: ExecutionContext) {
     enqueued,
     checkIn: (second: number, ...agents: Agent[]) =>
       Promise.all(agents.map((agent) => updateLastSeenAt(runtime.database, agent.no, at(second)))),
-    /** Records availability and polls the agents, each as often as in production. */
+    /** Records availability and polls the agents, each at its production interval. */
     async live(to: number) {
       for (let second = Math.ceil(heldAt); second <= to; second += 1) {
         if (second >= heldAt + HELD_EVERY) await reopen(second);
@@ -126,7 +126,7 @@ async function offlineAgents({ database }: TestRuntime): Promise<string[]> {
   ).rows.map(({ name }) => name);
 }
 
-// One after the other: each test has connections of its own, and together they are more than a server accepts.
+// Serial, because each test opens several connections, and together they would exceed the server's limit.
 test.serial(
   'an agent that stops checking in is reported offline within ten seconds of its 90 s, once, and online once it ' +
     'is back',
@@ -412,7 +412,7 @@ test.serial('before any web process has listened, and without agents, a round do
   t.deepEqual(await round(), { offline: 0, online: 0, held: 0, hasOwn: false });
 });
 
-/** An agent that is offline from second 90 and back at 120, with a channel whose attempts the test makes. */
+/** Sets up an agent that is offline from second 90 and back at 120, with a channel whose attempts the test makes. */
 async function stageChannel(t: ExecutionContext, format: WebhookFormat) {
   const staged = await stage(t);
   const { runtime, at, checkIn, live } = staged;
@@ -433,7 +433,7 @@ async function stageChannel(t: ExecutionContext, format: WebhookFormat) {
       await checkIn(120, agent);
       await live(126);
     },
-    /** Makes all attempts that are due, which are retried or delivered, and says of which events. */
+    /** Makes all due attempts, with the given outcome, and returns their events. */
     async attempt(second: number, outcome: 'retry' | 'delivered' = 'delivered') {
       const events: string[] = [];
       for (let claimed = await claim(second); claimed[0] !== undefined; claimed = await claim(second)) {

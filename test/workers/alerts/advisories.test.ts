@@ -18,7 +18,7 @@ import { trustedReceiver } from '../../helpers/trusted-receiver.ts';
 import { until } from '../../helpers/until.ts';
 
 const DAY_MS = 86_400_000;
-/** Noon, so that expiries of whole days fall between the rounds of a day. */
+/** Noon, so that expiries in whole days fall between the daily rounds. */
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const WARNED = { checkSpec: { domain: { warnDays: 30 } } };
 const DOMAIN = { type: 'domain', target: 'shop.example', ...WARNED } as const;
@@ -31,7 +31,7 @@ type Office = {
   said: () => Promise<AdvisoryMessage[]>;
 };
 
-/** A tenant with one channel, and a root that knows of shop.example what the test lets it say. */
+/** Sets up a tenant with one channel, and a WHOIS root whose answers on shop.example the test sets. */
 async function openOffice(t: ExecutionContext, whoisAnswer = (): string => 'nothing of use\n'): Promise<Office> {
   const runtime = await openTestRuntime(t);
   const whois = await startWhoisServer(t, whoisAnswer);
@@ -78,7 +78,7 @@ async function addChannel(
   return id;
 }
 
-/** Lets the registry have said just before `nowMs` when the domain expires. */
+/** Stores that the registry reported the domain's expiry just before `nowMs`. */
 async function know(
   runtime: TestRuntime,
   { expiresAtMs, nowMs, name = 'shop.example' }: { expiresAtMs: number; nowMs: number; name?: string },
@@ -213,7 +213,7 @@ test('a certificate that no source has seen lately, or since it expired, brings 
   await see(near, 20, NOW_MS);
   await see(far, 20, NOW_MS);
   t.is(await round(NOW_MS), 1);
-  // One is away, and the other sees the new one.
+  // One location is unavailable, and the other one sees the new certificate.
   await see(near, 90, NOW_MS + DAY_MS);
   t.is(await round(NOW_MS + DAY_MS + 60_000), 0);
   for (const day of [7, 14, 18, 19, 21]) {
@@ -348,7 +348,7 @@ test('an advisory reaches a real receiver once, signed, with the deadline still 
   });
   const rounds = () =>
     runtime.logLines.filter(({ msg, chore }) => msg === 'chore.completed' && chore === 'advisories').length;
-  // A chore that is not yet cleared away is not added again.
+  // A chore that has not been cleared yet is not added again.
   await until(
     async () => {
       await runtime.queues.enqueueChore('advisories');

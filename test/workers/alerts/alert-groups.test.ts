@@ -94,7 +94,7 @@ test('a message that is gone is sent anew, and one that did not arrive is replac
   t.deepEqual(titlesIn(-100), ['🔴 <b>4 monitors: 4 down</b>']);
 });
 
-/** Two monitors that are down, as a chat that groups knows; the first is behind a router that holds its alerts. */
+/** Sets up two monitors that are down and whose alerts a grouping chat got; a router holds those of the first. */
 async function prepareBothDown(t: ExecutionContext) {
   const prepared = await prepareParents(t);
   const { run, change, add, addChannel, deliver } = prepared;
@@ -125,7 +125,7 @@ test('trouble in a group is said though our own overload makes its monitor unkno
   const chat = await addChannel('telegram');
   await run('UPDATE channels SET group_seconds = 10 WHERE id = $1', [chat]);
   await change('down', 0, [shop, blog]);
-  // As the sweep does it.
+  // The sweep makes the same change.
   await run(
     `WITH stopped AS (
        UPDATE monitors SET state = 'unknown', state_since = $2, sequence = sequence + 1 WHERE no = $1 RETURNING *

@@ -231,7 +231,7 @@ test('a queue that is away costs the notification time, not its row', async (t) 
   t.deepEqual(lines, ['channel.failing', 'delivery.not_queued']);
 });
 
-/** A webhook channel of a tenant of its own, and what notes failures there at a time of the test's choosing. */
+/** Creates a webhook channel of a new tenant, and a recorder that notes its failures at a time set by the test. */
 async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Promise<void>) {
   const tenantId = newId('ten');
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
@@ -270,7 +270,7 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
   return { tenantId, channelId, add, channelHealth, fail, enqueued, lines };
 }
 
-/** Makes one delivery there and records what came of its attempt. */
+/** Creates a delivery to the channel and records the result of its attempt. */
 async function arrive(
   { tenantId, channelId }: { tenantId: string; channelId: string },
   outcome: 'delivered' | 'retry' | 'failed' = 'delivered',

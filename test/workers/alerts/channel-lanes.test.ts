@@ -65,7 +65,7 @@ test('nothing is left behind, whenever it comes and however late claims see it',
       const lanes = new ChannelLanes<Claimed>({
         claim: async () => {
           claims += 1;
-          // As a statement does, it sees what was there when it began, and tells of it later.
+          // Like a statement, the claim sees the state from its start, and reports it later.
           const claimed = claimFrom(due);
           await turn(claimTurns[claims % claimTurns.length] ?? 0);
           return claimed;
@@ -104,7 +104,7 @@ test('who comes while all lanes find nothing at once is not left behind, however
     const lanes = new ChannelLanes<Claimed>({
       claim: () => {
         const id = due.shift();
-        // Overtaken by other claims, each believes that there is more, until four find nothing.
+        // Overtaken by other claims, each reports that there is more, until four find nothing.
         if (id !== undefined)
           return Promise.resolve({ claimed: { id }, hasMore: attempted.length < LANES_PER_CHANNEL });
         return empty.length < LANES_PER_CHANNEL
@@ -184,7 +184,7 @@ test('a lane that has to wait goes on as soon as the attempt it waits for is ove
     const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
     outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
     const run = lanes.run('nch_1');
-    // By then it polls once a second only, and must not wait for that.
+    // By then it polls only once a second, and must not wait for that.
     await until(() => claims() >= 7, { intervalMs: 10 });
     const answeredAtMs = performance.now();
     answers[0]?.();
@@ -195,7 +195,7 @@ test('a lane that has to wait goes on as soon as the attempt it waits for is ove
     t.deepEqual(begun, ['dlv_1', 'dlv_2']);
     return waitedMs;
   };
-  // A busy machine holds up one of them, but a lane that waits for its next poll waits each time.
+  // A busy machine delays one of them, but a lane that waits for its next poll waits every time.
   t.true(await until(async () => (await waitMs()) < 500));
 });
 
@@ -313,7 +313,7 @@ test('of several channels one that fails is reported after the others are done',
   t.is(delivered, 1);
 });
 
-/** Lanes over an outbox. */
+/** Returns lanes over an outbox. */
 function prepareOutbox(attempt: () => Promise<void>) {
   const outbox = createOutbox();
   const begun: string[] = [];
@@ -333,7 +333,7 @@ function prepareOutbox(attempt: () => Promise<void>) {
   return { lanes, outbox, begun, claims: () => claims };
 }
 
-/** Answers whatever is asked until the run is over. */
+/** Answers all attempts until the run is over. */
 async function untilOver(run: Promise<unknown>, answers: (() => void)[]): Promise<void> {
   let isOver = false;
   void run.finally(() => (isOver = true));
@@ -343,7 +343,7 @@ async function untilOver(run: Promise<unknown>, answers: (() => void)[]): Promis
   });
 }
 
-/** Lanes over a list of what is due. */
+/** Returns lanes over a list of due deliveries. */
 function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }) {
   const due: string[] = [];
   const begun: string[] = [];
@@ -373,8 +373,8 @@ function claimFrom(due: string[]): Claim<Claimed> {
 }
 
 /**
- * Deliveries of several monitors as two or more processes share them: claimed in order, none before the attempt at its
- * monitor's last one is over.
+ * Returns deliveries of several monitors as two or more processes share them: claimed in order, each only after its
+ * monitor's previous attempt is over.
  */
 function createOutbox() {
   const due: { id: string; monitor: number }[] = [];
@@ -391,7 +391,7 @@ function createOutbox() {
   };
 }
 
-/** Lets everything else that is ready go first, `times` times. */
+/** Yields to all other ready work, `times` times. */
 async function turn(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await Promise.resolve();
 }

@@ -147,7 +147,7 @@ test('while a summary is open whatever changes is reported in it, in order, even
   await change('down', { atMs: START_MS });
   await deliverSummary(runtime, chat, START_MS + 5000);
   await change('up', { atMs: START_MS + 1000, of: monitors });
-  // The second one is due 35 s after the first failure.
+  // The second alert is due 35 s after the first failure.
   await change('down', { atMs: START_MS + 33_000, of: late });
   t.deepEqual(
     (await listDeliveriesTo(chat)).map(({ event }) => event),
@@ -333,8 +333,7 @@ test('a chat that was notified of an outage is notified of its end, even if its 
 });
 
 /**
- * Ways in which an existing chat comes to be notified of monitors only while one is down. Each says what is set before,
- * and what then.
+ * Ways in which an existing chat starts to be notified of monitors while one is down: the settings before and after.
  */
 const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
   ['enabled', 'enabled = false', 'enabled = true'],
@@ -527,7 +526,7 @@ test('an attempt under way when a newer change comes is not retried at a chat, b
     } as const;
     t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 13_000 }));
   }
-  // Of the first monitor the chat is notified that it is up; that the other one is down is still worth a retry.
+  // The chat learns that the first monitor is up; that the other one is down is still worth a retry.
   t.deepEqual(await outcomesOf(chat), ['superseded', 'pending', 'pending']);
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending', 'pending']);
 });
@@ -579,7 +578,7 @@ test(
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Sets up monitors that have been up for long, with a chat and a webhook for all of them. */
+/** Sets up monitors that have been up for a long time, with a chat and a webhook for all of them. */
 async function prepare(t: ExecutionContext, count: number) {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
@@ -650,7 +649,7 @@ async function addChannel(
   return (await createChannel(runtime.database, { ...channel, author: null })).id;
 }
 
-/** Delivers what is due to the chat up to its next summary, and returns that. */
+/** Delivers the chat's due messages up to its next summary, and returns that. */
 async function deliverSummary(runtime: Prepared['runtime'], channelId: string, nowMs: number): Promise<SummaryMessage> {
   for (;;) {
     const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs, claimMs: CLAIM_MS });

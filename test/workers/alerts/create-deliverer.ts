@@ -2,7 +2,7 @@ import { createIdSource } from '../../../models/secrets/ids.ts';
 import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import { Deliverer, type DelivererParts } from '../../../workers/alerts/deliver.ts';
 
-/** What a sender says of a message that its receiver took. */
+/** Result of a message that the receiver accepted. */
 export const DELIVERED = {
   ...NOTHING_MORE,
   outcome: 'delivered',
@@ -12,7 +12,7 @@ export const DELIVERED = {
   response: null,
 } as const;
 
-/** A deliverer of a test, which gives its database and whatever matters to it; webhooks take everything. */
+/** Creates a deliverer with a test's database and overrides; webhooks accept everything. */
 export function createDeliverer(given: Pick<DelivererParts, 'database'> & Partial<DelivererParts>): Deliverer {
   return new Deliverer({
     newId: createIdSource(),

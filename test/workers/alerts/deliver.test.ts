@@ -33,7 +33,7 @@ import { DELIVERED, createDeliverer } from './create-deliverer.ts';
 
 const DEADLINE_MS = 8000;
 const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
-/** Is sent to chats only, and no newer change of a monitor makes its retries superfluous. */
+/** This message goes to chats only, and no newer change of a monitor makes its retries superfluous. */
 const CHAT_MESSAGE = buildChannelMessage({
   channel: { id: 'nch_other', name: 'Other', type: 'webhook' },
   failures: 100,
@@ -317,7 +317,7 @@ test('a worker that stood still for longer than its claim sends nothing of it, a
   const { deliverer, deliver, receiver, clock, retries } = prepared;
   const first = await addDelivery(receiver.url);
   await addDeliveryTo(first, `mon_of_${first.id}`);
-  // More often than a delivery has attempts.
+  // More attempts than a delivery has.
   for (let stood = 1; stood <= 5; stood += 1) {
     const { claimed } = await deliverer.claim(first.channelId);
     if (claimed === null) throw new Error('There is a delivery to claim');
@@ -377,7 +377,7 @@ test('a delivery to Telegram waits for the bot while the installation has none, 
   t.is((await attemptsOf(id))[0]?.error, 'Telegram is not configured on this installation');
 });
 
-/** What the bot answers while it sends too much for all chats together, or else is broken. */
+/** Result of the bot while it exceeds the rate limit of all chats, or is broken. */
 const tooMany = (retryAfterMs: number): ChannelAttempt => ({
   ...DELIVERED,
   outcome: 'retry',
@@ -388,7 +388,9 @@ const tooMany = (retryAfterMs: number): ChannelAttempt => ({
 const NO_ROOM = notSent('retry', NO_CONNECTION);
 const BROKEN: ChannelAttempt = { ...DELIVERED, outcome: 'retry', statusCode: 502, error: 'Bad gateway' };
 
-/** A Telegram channel whose bot gives these answers, the last one again and again; each job comes when it is due. */
+/**
+ * Creates a Telegram channel whose bot returns these results in order, the last one repeatedly; each job runs when due.
+ */
 async function prepareBot(t: ExecutionContext, ...answers: ChannelAttempt[]) {
   const answer = () => Promise.resolve((answers.length > 1 ? answers.shift() : answers[0]) ?? DELIVERED);
   const prepared = await prepare(t, (_request, response) => void response.end(), {
@@ -423,7 +425,7 @@ test('a bot that sends too much for all chats together uses up no attempt of an 
     t.true(waitMs <= 150_000 && attempts <= 50, `attempt ${attempts} after ${waitMs} ms`);
   }
   t.true(attempts > 20, String(attempts));
-  // From then on nothing waits for ever.
+  // From then on no delivery waits forever.
   const outcomes: unknown[] = [];
   while ((await deliveryOf(id)).outcome === 'pending') outcomes.push((await deliverWhenDue()).outcomes);
   t.true(outcomes.length <= 4, String(outcomes.length));
@@ -601,9 +603,9 @@ test('what is sent to chats only never reaches a webhook', async (t) => {
 
 type Line = Record<string, unknown> & { text: string };
 
-/** A deliverer with everything real but the clock, which can be put forward, and a receiver for it. */
 type Overrides = Partial<DelivererParts> & { renderer?: Pick<TemplateRenderer, 'render'> };
 
+/** Starts a receiver, and a deliverer with everything real but the clock, which can be advanced. */
 async function prepare(t: ExecutionContext, listener: RequestListener, given: Overrides = {}) {
   const { renderer = createTemplateRenderer(), ...overrides } = given;
   let requests = 0;

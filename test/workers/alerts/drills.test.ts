@@ -41,7 +41,7 @@ test.before(async () => {
 
 type Started = Awaited<ReturnType<typeof prepare>>;
 
-/** A monitor that is up from one location, and a way to run drills of it. */
+/** Sets up a monitor that is up from one location, and functions that run drills of it. */
 async function prepare(t: ExecutionContext, backend?: QueueBackend) {
   const runtime = await openTestRuntime(t, backend);
   const { database, tenantId, newId } = runtime;
@@ -49,7 +49,7 @@ async function prepare(t: ExecutionContext, backend?: QueueBackend) {
   const monitor = await runtime.addMonitor([agent], { name: 'Shop', downAfterFailures: 1 });
   await database.pool.query('UPDATE monitor_sources SET look_at = NULL');
   let lastMs = runtime.now() - 60_000;
-  /** What a real check measures, evaluated and announced as by its process. */
+  /** Evaluates and announces the result of a real check, like its process. */
   const change = async (verdict: Verdict) => {
     lastMs += 1000;
     await announce(runtime, await createEvaluator(runtime)([resultOf(monitor, agent, { dueAtMs: lastMs, verdict })]));
@@ -88,7 +88,7 @@ async function prepare(t: ExecutionContext, backend?: QueueBackend) {
     if (!('drill' in started)) throw new Error(JSON.stringify(started));
     return started.drill;
   };
-  /** As the API does. */
+  /** Starts a drill like the API. */
   const drill = async () => {
     const begun = await begin();
     const answers = begun.monitor.sources.map(({ agentNo }) => ({
@@ -118,7 +118,7 @@ async function startAll(t: ExecutionContext, runtime: TestRuntime): Promise<void
   });
 }
 
-/** Has the job that ends a drill run now, and its row say so. */
+/** Makes the drill's end due: runs its job now, and updates its row. */
 async function hasten({ runtime }: Started, id: string): Promise<void> {
   await runtime.database.pool.query('UPDATE drills SET ends_at = $2 WHERE id = $1', [id, runtime.now()]);
   for (const job of await runtime.queues.checkQueue('local').getDelayed())
@@ -134,7 +134,7 @@ async function moveBack({ database }: TestRuntime, id: string, ms: number): Prom
 
 const eventsOf = ({ received }: Receiver) => received.map(({ event }) => event);
 
-/** Everything that a drill must leave alone. */
+/** Returns all values that a drill must not change. */
 async function countsOf({ runtime: { database, tenantId, now }, monitor }: Started) {
   const { rows } = await database.pool.query<Record<string, unknown>>(
     `SELECT m.state, m.state_since, m.sequence, m.updated_at, (SELECT count(*)::int FROM incidents) AS incidents,
@@ -268,7 +268,7 @@ test('a drill whose jobs were lost goes on, and one that no location answers has
   await startAll(t, runtime);
   await until(() => receiver.received.length === 1);
   await until(async () => (await runtime.queues.checkQueue('local').getDelayed()).length > 0);
-  // Its end is lost with the queue.
+  // The job that ends the drill is lost with the queue.
   for (const job of await runtime.queues.checkQueue('local').getDelayed()) await job.remove();
   await moveBack(runtime, id, 36_000);
   t.deepEqual(await mendDrills(runtime), { late: 1, ended: 0 });
@@ -430,7 +430,7 @@ test('a monthly drill that has begun is that of its month, whatever kills its pr
   const startMs = Date.parse('2031-01-31T10:00:00Z');
   await beginMonthlyDrills({ ...runtime, now: () => startMs });
   const dueMs = startMs + 28 * 86_400_000;
-  // Whatever comes after the statement that begins the drill, in its transaction, sees the next month.
+  // Statements in the drill's transaction after the one that starts it see the next month.
   await database.pool.query(
     `CREATE FUNCTION fail_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
        IF (SELECT next_at FROM monthly_drills) < ${dueMs + 2 * 3_600_000} THEN RAISE 'killed'; END IF;

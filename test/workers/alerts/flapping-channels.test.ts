@@ -8,8 +8,7 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runti
 const CHANNELS = 120;
 
 /**
- * At the beginning of a step in which waiting deliveries are due: how many wait at a moment then follows from the rates
- * alone.
+ * Start of a step at which waiting deliveries are due, so that the number of waiting ones follows from the rates alone.
  */
 const START_MS = Math.floor(Date.now() / 5000) * 5000 - 60_000;
 
@@ -38,7 +37,7 @@ async function deliveries({ database }: TestRuntime): Promise<Row[]> {
   ).rows;
 }
 
-/** Has one monitor change `times` times, one second apart, and returns when that ended and what was to be queued. */
+/** Changes one monitor `times` times, one second apart, and returns the end and the deliveries to enqueue. */
 async function flap(runtime: TestRuntime, startMs: number, times: number) {
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], {
@@ -71,14 +70,14 @@ test(
     const rows = await deliveries(runtime);
     const waiting = rows.filter((row) => row.next_attempt_at > endMs);
     t.true(rows.length - waiting.length <= 480 + 20, `${rows.length - waiting.length} are due`);
-    // The first of those that waited have had their turn by then.
+    // By then the first of the waiting ones have been sent.
     t.true(waiting.length <= CHANNELS && waiting.length >= CHANNELS - 20, `${waiting.length} wait`);
     t.is(new Set(waiting.map((row) => row.channel_id)).size, waiting.length);
     t.true(waiting.every(({ message }) => message.detail.sequence === 20));
     t.deepEqual(queued.toSorted(), rows.map(({ id }) => id).toSorted());
-    // Nothing is dropped silently: what is not there by itself is counted in what took its place.
+    // No change is dropped silently: each one without a delivery is counted in the one that replaced it.
     t.is(rows.length + rows.reduce((sum, { changes }) => sum + (changes ?? 0), 0), 20 * CHANNELS);
-    // However long it goes on flapping, what waits keeps its turn: each channel is notified within a few minutes.
+    // During endless flapping, waiting deliveries keep their place: each channel is notified within a few minutes.
     t.true(Math.max(...waiting.map((row) => row.next_attempt_at)) <= endMs + 3 * 60_000);
   },
 );

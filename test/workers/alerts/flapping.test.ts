@@ -12,7 +12,9 @@ import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const START_MS = Math.floor(Date.now() / 60_000) * 60_000 + 600_000;
 
-/** Monitors that have been up for long, a chat that summarizes flapping, and a webhook that is sent everything. */
+/**
+ * Sets up monitors that have been up for a long time, a chat that summarizes flapping, and a webhook for all events.
+ */
 async function prepare(t: ExecutionContext, count: number) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId, publicUrl } = runtime;

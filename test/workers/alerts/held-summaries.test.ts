@@ -13,13 +13,13 @@ import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
 
-/** A whole minute, after the monitors were made. */
+/** A full minute, after the monitors were created. */
 const START_MS = Math.floor(Date.now() / MINUTE) * MINUTE + 120 * MINUTE;
 
-/** The end of the maintenance with the time to settle, in minutes after its start. */
+/** End of the maintenance including the settle time, in minutes after its start. */
 const DUE = 65;
 
-/** Monitors that are up, a chat and a webhook for all of them, and an hour of maintenance of the first. */
+/** Sets up monitors that are up, a chat and a webhook for all of them, and an hour of maintenance of the first ones. */
 async function prepare(t: ExecutionContext, count: number, maintained = count) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId, publicUrl } = runtime;
@@ -88,7 +88,7 @@ async function prepare(t: ExecutionContext, count: number, maintained = count) {
   };
   const deliverer = (minute: number) => new ChannelLanes(delivererAt(minute));
   const claim = (minute: number) => delivererAt(minute).claim(chat);
-  /** What a channel gets at a minute: the titles in its chat, and the number of deliveries. */
+  /** Delivers to a channel at a minute; returns the outcomes, and the titles that the chat got. */
   const deliver = async (channelId: string, minute: number) => {
     const { outcomes } = await deliverer(minute).run(channelId);
     return { outcomes, titles: sent.splice(0).map(({ title }) => title) };
@@ -114,7 +114,7 @@ test('alerts of a chat that waited together come as one summary, and each recove
     { label: 'Down (3)', value: 'Shop 0, Shop 1, Shop 2' },
     { label: 'Degraded (1)', value: 'Shop 3' },
     { label: 'Maintenance', value: 'Upgrade' },
-    // The first failed at the tenth minute, a second before its result was decided.
+    // The first monitor failed at the tenth minute, a second before its result was decided.
     {
       label: 'First change',
       value: `${new Date(START_MS + 10 * MINUTE - 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
@@ -174,7 +174,7 @@ test('killed before alerts are gathered, or before their summary is sent, a proc
     claimNextDelivery(database, chat, { nowMs: START_MS + minute * MINUTE, claimMs: 15_000 });
   const claimed = await claimAt(DUE);
   t.is(claimed?.holdReason, 'maintenance');
-  // While that lasts nothing else that waited is claimed: it would come alone.
+  // During that claim no other waiting alert is claimed, because it would be sent alone.
   t.is(await claimAt(DUE), null);
   const again = await claimAt(DUE + 1);
   if (again === null) return t.fail('its claim expires');

@@ -15,10 +15,10 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runti
 import { createDeliverer } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
-/** A whole minute, after the monitors were made. */
+/** A full minute, after the monitors were created. */
 const START_MS = Math.floor(Date.now() / MINUTE) * MINUTE + 120 * MINUTE;
 
-/** An hour of maintenance of everything, from `START_MS` on. */
+/** An hour of maintenance of all monitors, starting at `START_MS`. */
 const HOUR: WindowSettings = {
   name: 'Upgrade',
   description: '',
@@ -56,7 +56,7 @@ async function prepare(t: ExecutionContext, settings: Partial<WindowSettings> = 
       nowMs: START_MS - 90 * MINUTE,
       author: null,
     });
-  // What monitors become at a minute of the maintenance, as the evaluator sees it then.
+  // Evaluates a result at a minute of the maintenance, as the evaluator would then.
   const change = (verdict: Verdict, minute: number) => {
     const nowMs = START_MS + minute * MINUTE;
     const evaluate = createEvaluator({ database, now: () => nowMs, newId, publicUrl: runtime.publicUrl });
@@ -117,7 +117,7 @@ test('in maintenance states and incidents go on, webhooks get them at once, and 
   t.like((await deliveriesTo(chat))[0], { event: 'monitor.down', outcome: 'pending', due: 65 });
   t.is(await deliver(chat, 64.9), null);
   const message = await deliver(chat, 65);
-  // It says when it happened, and in which maintenance.
+  // The message has the time of the event, and its maintenance.
   t.like(message, { event: 'monitor.down', event_at: START_MS / 1000 + 599 });
   t.like((await deliveriesTo(chat))[0]?.detail, { maintenance });
   await change('up', 70);
@@ -221,7 +221,7 @@ test('of two windows at once the one that holds decides, until the last of those
   t.like((await deliveriesTo(chat))[0], { due: 45 });
 });
 
-/** An hour of maintenance of everything that is planned besides. */
+/** Plans another hour of maintenance of all monitors. */
 function planAnother({ runtime }: Awaited<ReturnType<typeof prepare>>, settings: Partial<WindowSettings>) {
   return createWindow(runtime.database, {
     ...HOUR,
@@ -266,7 +266,7 @@ test('what waited for maintenance waits for the mute of its monitor too', async 
   const deliverer = createDeliverer({ database: runtime.database, now: () => START_MS + 20 * MINUTE });
   t.is((await deliverer.claim(chat)).claimed, null);
   t.like((await deliveriesTo(chat))[0], { outcome: 'pending', due: 40 });
-  // It waits for the mute now, whose end moves it.
+  // The alert now waits for the mute, whose end moves it.
   await muteMonitor(runtime.database, key, { untilMs: null, nowMs: START_MS + 30 * MINUTE });
   t.is((await deliveriesTo(chat))[0]?.due, 30);
 });
@@ -308,7 +308,7 @@ test('an alert that was written while its window was being ended does not wait f
   const { window } = await plan();
   await change('down', 10);
   await endAt(prepared, window.id, 20);
-  // As the transaction of the evaluator would have left it, which had read the end before.
+  // The state left by an evaluator's transaction that had read the previous end.
   await runtime.database.pool.query('UPDATE deliveries SET next_attempt_at = $1 WHERE channel_id = $2', [
     START_MS + 60 * MINUTE,
     chat,
@@ -375,7 +375,7 @@ test('maintenance that was over by a clock that was ahead holds alerts once it h
   const { runtime, chat, plan, change, deliveriesTo } = await prepare(t);
   const { pool } = runtime.database;
   await plan();
-  // A day ahead it is covered as what is long over, and announced as such.
+  // A day ahead the occurrence is covered although it is long over, and announced as such.
   await pool.query('UPDATE maintenance_occurrences SET covered_at = NULL');
   await pool.query('DELETE FROM current_occurrences');
   await pool.query('DELETE FROM maintenance_times');
@@ -387,7 +387,7 @@ test('maintenance that was over by a clock that was ahead holds alerts once it h
   await inTransaction(runtime.database, (_, client) => pullBackTimes(client, { nowMs, backMs: aheadMs - nowMs }));
   await change('down', 10);
   t.like((await deliveriesTo(chat))[0], { event: 'monitor.down', due: 60 });
-  // It is announced when it begins, and not before: also where the time is set again a moment before.
+  // An occurrence is announced when it begins and not before, even if the time is set back a moment before.
   const announce = (minute: number) => announceOccurrences(runtime.database, START_MS + minute * MINUTE);
   t.is(await announce(-1), 0);
   await inTransaction(runtime.database, (_, client) => pullBackTimes(client, { nowMs: START_MS + 1000, backMs: 0 }));

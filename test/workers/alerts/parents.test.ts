@@ -26,7 +26,7 @@ test('the first failure has the parents checked at once, and the alert waits for
     router.no,
   ]);
   t.is(source?.at, at(0));
-  // The second failure repeats nothing, and decides.
+  // The second failure requests no second recheck, and is decisive.
   const second = await change('down', 20, [shop]);
   t.false(second.rechecks.some(({ monitorNo }) => monitorNo === router.no));
   t.deepEqual(await deliver(chat, 20), []);
@@ -390,7 +390,7 @@ test('what waits while its parent recovers needs a failure of its own, though it
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
-  // Nothing is delivered for as long as the router is down.
+  // No alert is delivered while the router is down.
   await change('down', 0, [router]);
   await change('down', 1, [shop]);
   const { rechecks } = await change('up', 20, [router]);
@@ -407,7 +407,7 @@ test('an alert that was written while its parent recovered, unseen by that, need
   const chat = await addChannel('telegram');
   await change('down', 0, [router]);
   await change('down', 1, [shop]);
-  // The recovery is committed first; each transaction reads what was there before the other.
+  // The recovery commits first; each transaction sees the state before the other.
   await run('CREATE TABLE unseen AS SELECT * FROM parent_holds');
   await run('DELETE FROM parent_holds');
   await change('up', 2, [router]);
@@ -483,7 +483,7 @@ test('where the check of the parent fails for the first time the alert waits for
   t.deepEqual(await deliver(chat, 22), ['Down: Router. And 1 behind it: Shop']);
   await change('up', 60, [router, shop]);
   await deliver(chat, 60);
-  // It never waits for longer than a recheck and a timeout.
+  // An alert never waits longer than a recheck and a timeout.
   await change('down', 120, [blog]);
   await change('down', 121, [router]);
   t.deepEqual(await deliver(chat, 128), []);
@@ -580,7 +580,7 @@ test('what came in the message of a parent goes out after a month, too, where it
   await change('down', 0, [router, shop]);
   t.deepEqual(await deliver(chat, 1), ['Down: Router. And 1 behind it: Shop']);
   const monthLater = 31 * 86_400;
-  // The message of the router goes, the alert that may yet go out stays.
+  // The router's message is deleted; the alert that may still be sent is kept.
   t.is(await deleteOldDeliveries(runtime.database, at(monthLater)), 1);
   await pauseMonitor(runtime.database, {
     tenantId: runtime.tenantId,
@@ -642,7 +642,7 @@ for (const isParentFirst of [true, false])
     }));
     await change('down', 100, [router, shop]);
     await change('up', 101, [line]);
-    // Whether it comes with that of the router or soon after depends on which lane is first.
+    // Lane order decides whether it joins the router's message or follows soon after.
     const later = [...(await deliver(chat, 104)), ...(await deliver(chat, 140))];
     t.regex(later.at(-1) ?? '', /own: Router. And 1 behind it: Shop$/);
   });

@@ -15,7 +15,7 @@ import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 export const START_MS = Math.floor(Date.now() / 1000) * 1000 + 600_000;
 
-/** Copies a monitor with its source, once for each name, by two statements. */
+/** Copies a monitor with its source, once for each name, in two statements. */
 async function copyMonitor({ database }: TestRuntime, monitor: Monitor, names: readonly string[]): Promise<Monitor[]> {
   const made = names.map((name, index) => ({ no: monitor.no + 1 + index, id: `${monitor.id}${index}`, name }));
   const values = [monitor.no, JSON.stringify(made)];
@@ -35,8 +35,8 @@ async function copyMonitor({ database }: TestRuntime, monitor: Monitor, names: r
 }
 
 /**
- * Monitors that have been up for long, and channels that group for ten seconds. Telegram chats of the ids given, at a
- * real server, an email of which the titles are kept, and a webhook, which groups nothing unless it says so.
+ * Sets up monitors that have been up for a long time, and channels that group for ten seconds. They are Telegram chats
+ * with the given ids on a real server, an email channel that records titles, and a webhook, which groups only if set.
  */
 export async function prepareGroups(
   t: ExecutionContext,

@@ -17,10 +17,10 @@ export const SECOND = 1000;
 
 const LATER = { ...DELIVERED, outcome: 'retry', statusCode: 503 } as const;
 
-/** A whole minute of tomorrow. */
+/** A full minute of tomorrow. */
 const START_MS = Math.floor(Date.now() / 60_000) * 60_000 + 24 * 3_600_000;
 
-/** Makes monitors, some behind others, and channels, by a clock of the test in seconds. */
+/** Creates monitors, some behind others, and channels, on the test's clock in seconds. */
 export async function prepareParents(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId, publicUrl } = runtime;
@@ -40,7 +40,7 @@ export async function prepareParents(t: ExecutionContext) {
     const on = parents.map(([{ id }, mode]) => ({ id, mode }));
     t.deepEqual(await replaceParents(run, { tenantId, monitor, parents: on }), []);
     await change('up', -60, [monitor]);
-    // The check of what is new was made, too.
+    // The first check of a new monitor is done, too.
     await run('UPDATE monitor_sources SET look_at = NULL WHERE monitor_no = $1', [monitor.no]);
     return monitor;
   };
@@ -64,10 +64,10 @@ export async function prepareParents(t: ExecutionContext) {
   const sent: ChatMessage[] = [];
   /** Titles of messages that the chat refuses. */
   const refused = new Set<string>();
-  /** While it is away nothing arrives: each attempt is to be repeated. */
+  /** While the receiver is unavailable nothing arrives, and each attempt must be repeated. */
   const receiver = { isAway: false };
   const posted: WebhookDelivery[] = [];
-  /** What a chat gets in a second, with what its messages say of monitors behind others. */
+  /** Delivers to a channel at a second; returns the messages, with their text on monitors behind others. */
   const deliver = async (channelId: string, second: number) => {
     await watchParents(runtime, at(second));
     const deliverer = createDeliverer({

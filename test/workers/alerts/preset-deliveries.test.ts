@@ -11,7 +11,7 @@ import { sweep } from '../../../workers/system/sweep.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 
-/** At the beginning of a step in which waiting deliveries are due. */
+/** Start of a step at which waiting deliveries are due. */
 const START_MS = Math.floor(Date.now() / 5000) * 5000 - 60_000;
 const CLAIM_MS = 15_000;
 
@@ -89,7 +89,7 @@ test('however a monitor flaps beyond its rate, what was opened at a receiver is 
       await record(claimed, {});
     }
   };
-  // Three changes are within the rate: an incident is open there when the rate is used up.
+  // The rate allows three changes: an incident is open there when the rate is used up.
   await runtime.database.pool.query(`INSERT INTO delivery_rates (key, used_up) SELECT id, $1 FROM monitors`, [
     START_MS + (240 + 2 * 2 - 6) * 1000,
   ]);
@@ -121,7 +121,7 @@ for (const [what, end] of [
     const [opened, resolved] = [await requestOf(down), await requestOf(up)];
     t.like(opened, { event_action: 'trigger' });
     t.like(resolved, { event_action: 'resolve', dedup_key: opened['dedup_key'], routing_key: 'k' });
-    // As any resolve it is tried again, though its monitor is there no more.
+    // Like any resolve it is retried, although its monitor no longer exists.
     await record(up, { retryAtMs: START_MS + 10_000 });
     t.is(await attempt(pagerduty, START_MS + 10_000), 'monitor.up');
     t.deepEqual(await outcomesOf(pagerduty), ['delivered', 'delivered']);
@@ -164,12 +164,12 @@ test('an alert of an unknown monitor is resolved with the incident where its beg
   t.is((await requestsOf(await claim(pagerduty, silentMs + 3000))).length, 1);
 });
 
-/** What a receiver is sent of a claimed delivery first. */
+/** Returns the first request for a claimed delivery. */
 async function requestOf(claimed: ClaimedAttempt | null): Promise<Record<string, unknown>> {
   return (await requestsOf(claimed))[0] ?? {};
 }
 
-/** What a receiver is sent of a claimed delivery. */
+/** Returns the requests for a claimed delivery. */
 async function requestsOf(claimed: ClaimedAttempt | null): Promise<Record<string, unknown>[]> {
   if (claimed === null || claimed.webhook === null) throw new Error('There is nothing to send');
   const { webhook, tenantId, deliveryId, resolvesUnknown, message } = claimed;
@@ -179,7 +179,7 @@ async function requestsOf(claimed: ClaimedAttempt | null): Promise<Record<string
   return requests.map(({ body }) => JSON.parse(body.toString('utf8')));
 }
 
-/** A monitor that has been up for long, with webhooks of two presets. */
+/** Sets up a monitor that has been up for a long time, with webhooks of two presets. */
 async function prepare(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId } = runtime;
@@ -233,13 +233,13 @@ async function prepare(t: ExecutionContext) {
     record,
     pagerduty: await addChannel('pagerduty'),
     discord: await addChannel('discord'),
-    /** Makes the next attempt of a channel, and returns its event; null where there is none. */
+    /** Makes the next attempt of a channel, and returns its event; null if none is due. */
     async attempt(channelId: string, nowMs: number, outcome: Outcome = {}) {
       const claimed = await claim(channelId, nowMs);
       await record(claimed, outcome);
       return claimed?.event ?? null;
     },
-    /** The monitor becomes unknown, as a channel is notified; ten minutes after the start. */
+    /** Makes the monitor unknown ten minutes after the start, and notifies the channel. */
     async fallSilent(channelId: string) {
       const silentMs = START_MS + 600_000;
       await database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
@@ -259,5 +259,5 @@ async function prepare(t: ExecutionContext) {
   };
 }
 
-/** How an attempt ends: delivered, or to be retried at a time in Unix milliseconds. */
+/** Outcome of an attempt: delivered, or to be retried at a time in Unix milliseconds. */
 type Outcome = { retryAtMs?: number | null };

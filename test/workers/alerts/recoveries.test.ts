@@ -10,7 +10,7 @@ import { SECOND, prepareParents } from './prepare-parents.ts';
 
 const CLAIM_MS = 10 * SECOND;
 
-/** A shop that fails behind a router that is down, and its alert in the hand of a worker from second 90 to 100. */
+/** Sets up a shop that fails behind a router that is down; a worker holds its alert from second 90 to 100. */
 async function prepareInHand(t: ExecutionContext, type: 'telegram' | 'webhook' = 'telegram') {
   const prepared = await prepareParents(t);
   const { runtime, run, change, add, addChannel, deliver, at } = prepared;
@@ -146,7 +146,7 @@ for (const type of ['telegram', 'webhook'] as const)
         receiver.isAway = true;
         await deliver(channel, 10);
         receiver.isAway = false;
-        // It fails again, and waits for the check of its parent.
+        // The monitor fails again, and its alert waits for the check of its parent.
         await change('down', 12, [shop]);
         await deliver(channel, 17);
         if (isInHand) {

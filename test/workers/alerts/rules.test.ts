@@ -25,10 +25,10 @@ const MINUTE = 60_000;
 /** Noon of tomorrow in UTC. */
 const START_MS = Math.floor(Date.now() / (24 * 60 * MINUTE)) * 24 * 60 * MINUTE + 36 * 60 * MINUTE;
 
-/** Monitors that are up, and what channels with rules get at each minute of a clock of the test. */
 const inOrder = (alerts: Iterable<ReplayedAlert[]>): ReplayedAlert[] =>
   [...alerts].flat().toSorted((a, b) => a.atMs - b.atMs);
 
+/** Sets up monitors that are up, and functions that deliver to channels with rules at each minute of a test clock. */
 async function prepare(t: ExecutionContext, count = 1) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId, publicUrl } = runtime;
@@ -87,7 +87,7 @@ async function prepare(t: ExecutionContext, count = 1) {
         now: () => at(minute),
       }),
     );
-  /** The titles that a chat, or the events that a webhook, gets at a minute. */
+  /** Delivers to a channel at a minute; returns the titles for a chat, or the events for a webhook. */
   const deliver = async (channelId: string, minute: number) => {
     await deliverer(minute).run(channelId);
     return [
@@ -172,7 +172,7 @@ test('reminders are rows with their moments: each once, numbered, and none after
   await change('down', 0);
   t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
   t.deepEqual(await deliver(chat, 9.9), []);
-  // Two processes at once send one reminder and plan one more.
+  // Two concurrent processes send one reminder and plan one more.
   await Promise.all([deliverer(10).run(chat), deliverer(10).run(chat)]);
   t.is(sent.length, 1);
   t.like(sent[0], { title: 'Still down: Shop 0' });
@@ -250,7 +250,7 @@ test('in quiet hours alerts wait, and what is true at their end is told', async 
   await change('down', 75, monitors.slice(2));
   await change('up', 80, monitors.slice(2));
   t.deepEqual(await deliver(chat, 119), []);
-  // A recovery and an alert that came due together are one message.
+  // A recovery and an alert that are due together are one message.
   t.deepEqual(await deliver(chat, 120), ['2 monitors: 1 down, 1 recovered']);
 });
 
@@ -477,7 +477,7 @@ test('a mute holds the alerts of its monitor, ends by itself and says so', async
   sent.length = 0;
   await change('up', 61);
   t.deepEqual((await deliver(chat, 61)).toSorted(), ['Recovered: Shop 0', 'Recovered: Shop 1']);
-  // It is over: nothing is held any more.
+  // The mute is over, so nothing is held any more.
   await change('down', 70);
   t.deepEqual((await deliver(chat, 70)).length, 2);
 });
@@ -549,7 +549,7 @@ for (const [index, rules] of PREVIEWED.entries())
     t.deepEqual(previewed, live);
   });
 
-/** A chat without rules, whose monitor has used up its rate so far that its alerts wait for about ten minutes. */
+/** Sets up a chat without rules; its monitor has exceeded its rate so far that alerts wait for about ten minutes. */
 async function prepareSlow(t: ExecutionContext) {
   const prepared = await prepare(t);
   const { runtime, monitors, at, addChannel } = prepared;
@@ -620,7 +620,7 @@ test('a reminder comes in no message before its alert, which waits for its rate'
   const lanes = deliverer(10.2);
   const done = lanes.run(chat);
   await until(() => sent.length > 0);
-  // One lane stays for the reminder that has to wait.
+  // One lane waits for the reminder.
   lanes.stop();
   await done;
   t.deepEqual(

@@ -74,7 +74,7 @@ test.serial(
       t.true(dueAtMs - beforeMs >= leastMs && dueAtMs - beforeMs < mostMs, `${dueAtMs - beforeMs} ms`);
       const quietUntilMs = (await channelOf(channelId)).quiet_until;
       t.true(quietUntilMs - beforeMs >= Number(retryAfter) * 1000 && quietUntilMs <= dueAtMs);
-      // What else waits for the chat is looked for as soon as that is allowed.
+      // The chat's other deliveries are looked up as soon as Slack allows it.
       t.deepEqual(new Set(retries.map((job) => job.dueAtMs)), new Set([quietUntilMs, dueAtMs]));
       const other = await addDelivery(channelId);
       t.deepEqual(await prepare({ now }).deliver(channelId), {});
@@ -136,7 +136,7 @@ test.serial('a webhook whose key is missing is retried, for the operator can bri
   t.is((await channelOf(channelId)).status, 'connected');
 });
 
-/** A deliverer with the real sender, and what it reported. */
+/** Returns a deliverer with the real sender, and its log and retries. */
 function prepare(overrides: Partial<DelivererParts> = {}) {
   const log: object[] = [];
   const retries: DueAttempt[] = [];
@@ -183,7 +183,7 @@ async function addChannel(ofTenant?: string) {
   return { channelId, path: await connect(channelId) };
 }
 
-/** Connects a channel to a webhook of its own, and returns where that is at Slack. */
+/** Connects a channel to a new webhook, and returns that webhook's path on Slack. */
 async function connect(channelId: string): Promise<string> {
   const { fingerprint, expiresAtSeconds } = generateConnectCode(randomBytes, Date.now());
   await database.pool.query('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [

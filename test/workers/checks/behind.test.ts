@@ -66,7 +66,7 @@ for (const backend of listQueueBackends()) {
     const start = () => startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
     const process = await start();
     const data = { agentNo: agent.no, intervalSeconds: 60, phase: 0 };
-    // Its checks are due later than it takes to stop.
+    // Its checks are due after the process has stopped.
     const beginsAtMs = runtime.now() + 12_000;
     const queue = runtime.queues.checkQueue('local');
     const job = await queue.add('tick', data, { jobId: `repeat:tick:${beginsAtMs - EARLY_MS}` });

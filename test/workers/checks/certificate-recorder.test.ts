@@ -47,7 +47,7 @@ function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answ
   };
 }
 
-/** A recorder of what it is given to store, in a store that can be away. */
+/** Returns a recorder with a store that can be unavailable, and its calls. */
 function openRecorder(): {
   recorder: CertificateRecorder;
   stored: ObservedCertificate[][];

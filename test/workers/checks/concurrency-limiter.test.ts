@@ -8,7 +8,7 @@ import {
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Runs work when its turn has come, and leaves whatever becomes of it. */
+/** Runs work once the limiter admits it, and leaves in any case. */
 async function pass<Result>(
   limiter: ConcurrencyLimiter,
   account: string,
@@ -56,7 +56,7 @@ test('at most `perTurn` begin in one turn of the event loop, the others in the t
   let turn = 0;
   const begunIn: number[] = [];
   const all = Array.from({ length: 5 }, () => pass(limiter, 'one', () => Promise.resolve(begunIn.push(turn))));
-  // What begins at once has begun when this turn's promises are through.
+  // Work that starts at once has started when this turn's promises have settled.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   for (turn = 1; turn <= 4; turn += 1) await nextTurn();
   await Promise.all(all);
@@ -127,12 +127,12 @@ test('one account alone puts reading off with some thousand works that wait', as
   t.false(wide.isFull());
 });
 
-/** A queue of checks that is full until it is set otherwise; beginning one fills it again. */
+/** Returns a queue of checks that is full until the test makes room; starting a check fills it again. */
 function fullQueue() {
   let open = Promise.withResolvers<void>();
   return {
     limiterQueue: { isFull: () => true, waitForRoom: () => open.promise },
-    /** Lets the next one begin, and waits until it has. */
+    /** Lets the next check start, and waits until it has. */
     async beginOne() {
       const before = open;
       open = Promise.withResolvers();

@@ -56,7 +56,7 @@ for (const backend of listQueueBackends()) {
       });
       const runPreview = (region: string, target: CheckTarget) =>
         runPreviewOf(region, { tenantId: runtime.tenantId, target });
-      // A request without a worker gets its outcome as soon as one starts.
+      // A request made without a worker is completed as soon as one starts.
       const first = runPreview(
         'local',
         targetOf(`http://127.0.0.1:${port}/`, {
@@ -99,7 +99,7 @@ for (const backend of listQueueBackends()) {
       );
       t.like(withSecret, { verdict: 'up', answer: { body: null, bodyWithheld: 'secrets' } });
       t.deepEqual(keys, ['', SECRET]);
-      // A good answer is shown as well, where nothing secret may be in it.
+      // A good response is shown as well, if it cannot contain a secret.
       const good = await runPreview('local', targetOf(`http://127.0.0.1:${port}/`));
       t.like(good, { verdict: 'up', answer: { body: '{"status":"starting"}' } });
       t.like(await runPreview('local', targetOf('http://127.0.0.1:1/')), {

@@ -13,8 +13,8 @@ import { startTarget } from '../../helpers/target.ts';
 import { until } from '../../helpers/until.ts';
 
 /**
- * An hour. A test that waits for a tick would time out, and so would one whose check was no vote, because the machine
- * held it up for all of its timeout.
+ * An hour, so that a test waiting for a tick would time out. With a short timeout, a stall of the machine could make a
+ * check no vote.
  */
 const RARELY = { intervalSeconds: 3600, timeoutMs: 30_000 };
 

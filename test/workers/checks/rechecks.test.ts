@@ -14,7 +14,7 @@ import { until } from '../../helpers/until.ts';
 
 type AgentRow = { no: number };
 
-/** The tick of a source that is the newest one before a moment, and where it stands in the schedule. */
+/** Returns the newest tick of a source before a time, from its slot in the schedule. */
 async function lastTick(
   runtime: TestRuntime,
   { monitor, agent, beforeMs }: { monitor: Monitor; agent: AgentRow; beforeMs: number },
@@ -45,8 +45,7 @@ async function serviceOf(runtime: TestRuntime): Promise<AgentRow> {
 }
 
 /**
- * A runtime whose monitors have had their first checks, and a judge that stands a second after the result that it is
- * given.
+ * Sets up a runtime whose monitors have had their first checks, and a judge that runs a second after its newest result.
  */
 async function openJudged(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
@@ -141,7 +140,7 @@ test('dns is rechecked by the service; registries, status pages and sources of a
 test('a recheck that is waiting is not postponed by another', async (t) => {
   const { runtime, agent, judge } = await openJudged(t);
   const monitor = await runtime.addMonitor([agent]);
-  // By itself it has one only where its first tick happens to be far.
+  // Without this, a new monitor has a first check only if its first tick is far away.
   const firstCheckAtMs = runtime.now() - 600_000;
   await runtime.database.pool.query('UPDATE monitor_sources SET look_at = $1', [firstCheckAtMs]);
   const dueAtMs = await lastTick(runtime, { monitor, agent, beforeMs: runtime.now() - 120_000 });
@@ -169,7 +168,7 @@ test('a thousand monitors that fail together cost one job, and all are rechecked
   const { rows } = await runtime.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE id <> $1', [
     template.id,
   ]);
-  // Halfway between two ticks, so that no tick is near, and ahead of the clock, so that their job waits.
+  // Halfway between two ticks, so that none is near, and in the future, so that the job waits.
   const nowMs = Math.ceil(runtime.now() / 300_000) * 300_000 + 150_000;
   const evaluate = createEvaluator({ ...runtime, now: () => nowMs });
   const regions = await runtime.listRegions();

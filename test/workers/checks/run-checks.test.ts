@@ -63,7 +63,7 @@ type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'stallWatch'> 
 
 const SILENT = createLogger({ process: 'check', level: 'silent' });
 
-/** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
+/** Runs ticks on simulated time; waiting for a time advances to it. */
 function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   let nowMs = startMs;
   const stopping = new AbortController();
@@ -339,7 +339,7 @@ test('full batches do not delay a later batch with a result that may be a change
     submit: () => Promise.resolve(void (batches += 1)),
     maxDelayMs: 3_600_000,
     urgentDelayMs: 1,
-    // A gap for each of them would be a quarter of an hour.
+    // With a gap for each of them the test would take a quarter of an hour.
     urgentGapMs: 100,
     maxResults: 2,
     pause: () => Promise.resolve(),

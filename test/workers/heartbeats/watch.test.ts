@@ -19,15 +19,15 @@ import { changeMonitor, openTestRuntime, type TestRuntime } from '../../helpers/
 
 const SECOND = 1000;
 
-/** Pings must have been available for longer than this after a deadline for the deadline to count, in seconds. */
+/** Time after a deadline for which pings must have been available for it to count, in seconds. */
 const COUNTED_AFTER = 0.3;
 
-/** Availability is recorded at least this often while pings count as available, in seconds. */
+/** Maximum interval at which availability is recorded while pings count as available, in seconds. */
 const HELD_EVERY = 2;
 
 /**
- * Sets up heartbeats at second 0 of a time that the test makes up. Availability is recorded and heartbeats are watched
- * at the seconds that the test names.
+ * Sets up heartbeats at second 0 of a simulated time. The test decides at which seconds availability is recorded and
+ * heartbeats are watched.
  */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
@@ -45,10 +45,7 @@ async function stage(t: ExecutionContext) {
     });
   };
   let heldAt = 0;
-  /**
-   * Restores availability after a stretch in which it was not recorded; returns how many heartbeats were forgiven for
-   * it.
-   */
+  /** Restores availability after a period without records; returns the number of heartbeats forgiven for it. */
   const reopen = async (second: number) => {
     heldAt = second;
     return (await recordPingAvailability(runtime.database, () => at(second))).forgiven;
@@ -89,7 +86,7 @@ async function countOf(runtime: TestRuntime, table: string): Promise<number> {
   return Number((await runtime.database.pool.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
 }
 
-/** Another account of the same installation. */
+/** Returns the runtime for another account of the same installation. */
 async function otherAccount(runtime: TestRuntime): Promise<TestRuntime> {
   const tenantId = runtime.newId('ten');
   await createTenant(runtime.database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: Date.now(), author: null });
@@ -108,7 +105,7 @@ function patch(
   );
 }
 
-// One after the other: each test has connections of its own, and together they are more than a server accepts.
+// Serial, because each test opens several connections, and together they would exceed the server's limit.
 test.serial(
   'a heartbeat is up with its first ping, down from the deadline that it misses, and up with the next ping, ' +
     'whatever its thresholds',
@@ -452,7 +449,7 @@ test.serial(
     await take(1, lost);
     await take(1, long);
     await live(1, 12);
-    // The ping of second 11 waits for its store, and fails at 13; the deadline is 16.
+    // The ping of second 11 waits to be stored, and fails at 13; the deadline is 16.
     await recordLostPings(runtime.database, { fromMs: at(11), toMs: at(13) });
     for (const second of [13.5, 16.5, 17]) {
       await recordLostPings(runtime.database, { fromMs: at(second - 0.1), toMs: at(second) });
@@ -538,7 +535,7 @@ test.serial(
   },
 );
 
-/** Adds observations that wait, each heartbeat's one millisecond after the other from `atMs` on. */
+/** Adds pending observations; those of each heartbeat are a millisecond apart, starting at `atMs`. */
 async function queueObservations(
   runtime: TestRuntime,
   heartbeats: readonly TestHeartbeat[],
@@ -719,8 +716,8 @@ test.serial(
 );
 
 /**
- * A schedule with a run each minute, and the second of the test at which the first one after `from` is. The time of
- * these tests is made up, but cron's minutes begin with those of the clock.
+ * A schedule with a run each minute, and the second of its first run after `from`. These tests run on simulated time,
+ * but cron's minutes start with those of the clock.
  */
 const MINUTELY = { cron: '* * * * *', timezone: 'Europe/Berlin', early_seconds: 20 };
 const runAfter = (at: (second: number) => number, from: number) =>

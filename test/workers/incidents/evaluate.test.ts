@@ -247,7 +247,7 @@ test('a good result that was stored while another began a streak of bad ones bre
     resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
   await evaluate([at(-180, 'up')]);
   await evaluate([at(-120, 'down')]);
-  // As its source was read before that, it changed nothing.
+  // The result changes nothing, because its source was read before.
   await storeResults(runOn(runtime.database.pool), [at(-90, 'up')]);
 
   await evaluate([at(-60, 'down')]);
@@ -289,7 +289,7 @@ test('a source whose interval was made longer counts while its newest result is 
     resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
   await evaluate([at(silent, -120, 'up'), at(other, -120, 'up')]);
   t.is(await stateOf(runtime, monitor.id), 'up');
-  // The newest result of one source as it lies hours later: packed.
+  // The state hours later: the newest result of one source is packed.
   await run('DELETE FROM recent_results');
   await storeResults(run, [resultOf(monitor, silent, { dueAtMs: hourMs, verdict: 'up' })], isSteady);
   t.true(await packNextHour(runtime.database, nowMs));
@@ -318,7 +318,7 @@ test('steady results are stored for packing, but those of pings and of long inte
     [often, seldom].flatMap((monitor) => [
       resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' }),
       resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'down' }),
-      // So late that its hour may be packed.
+      // So late that its hour may already be packed.
       resultOf(monitor, agent, { dueAtMs: nowMs - 4 * 3600 * SECOND, verdict: 'up' }),
     ]),
   );

@@ -15,15 +15,13 @@ function answerOf(body: string): AnswerEvidence {
   return { status: 503, headers: { server: 'nginx' }, body };
 }
 
-/**
- * A monitor seen from several sources, which are named by their index; each result's answer has its second for a body.
- */
+/** Sets up a monitor with several sources, named by index; each result's response has its second as body. */
 async function watched(t: ExecutionContext, { sources = 1, quorum = 1 }: { sources?: number; quorum?: number } = {}) {
   const runtime = await openTestRuntime(t);
   const agents = await Promise.all(Array.from({ length: sources }, (_, index) => runtime.addAgent(`source-${index}`)));
   const monitor = await runtime.addMonitor(agents, { downMinSources: quorum });
   const nowMs = Date.now();
-  // Each batch is decided as soon as its newest result is there.
+  // Each batch is decided once its newest result has arrived.
   let clockMs = nowMs;
   const decide = createEvaluator({
     database: runtime.database,
@@ -48,7 +46,7 @@ async function watched(t: ExecutionContext, { sources = 1, quorum = 1 }: { sourc
   return { runtime, agents, monitor, nowMs, evaluate, at, secondOf };
 }
 
-/** The evidence of each incident, the oldest first. */
+/** Returns the evidence of each incident, oldest first. */
 async function evidenceOf({ database, tenantId }: TestRuntime): Promise<IncidentEvidence[][]> {
   const incidents = await listIncidents(database, { tenantId, limit: 100 });
   return await Promise.all(incidents.toReversed().map(({ id }) => listEvidence(database, id)));
@@ -123,7 +121,7 @@ test('every source failing or on its way to it when the incident opens has a row
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 4, quorum: 2 });
   await evaluate([0, 1, 2, 3].map((index) => at(-170, 'up', index)));
   await evaluate([at(-110, 'down', 0), at(-109, 'down', 1), at(-108, 'up', 2), at(-107, 'up', 3)]);
-  // The quorum is complete with the second failure of the second source; the third source has failed once by then.
+  // The second source's second failure completes the quorum; by then the third source has failed once.
   await evaluate([at(-60, 'down', 0), at(-59, 'down', 2), at(-58, 'down', 1), at(-57, 'up', 3)]);
   const [rows = []] = await evidenceOf(runtime);
   t.deepEqual(

@@ -5,7 +5,7 @@ type Job = { name: string; results: readonly number[] };
 
 const jobOf = (name: string, results = 1): Job => ({ name, results: Array.from({ length: results }, () => 0) });
 
-/** Transactions that are ended by hand; `groups` are the names of the jobs of each. */
+/** Returns transactions that the test ends; `groups` lists the names of the jobs in each. */
 function prepare() {
   const groups: string[] = [];
   const ends: PromiseWithResolvers<string>[] = [];

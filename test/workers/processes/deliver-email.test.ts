@@ -21,7 +21,8 @@ import { until } from '../../helpers/until.ts';
 
 const ADA = 5_000_000_001;
 
-// One runtime, and an account for each test, which run one after the other: they set what the mail server refuses.
+// The tests share one runtime and have an account each. They run serially, because they change the mail server's
+// refusals.
 const { harness, close } = createHarness();
 let runtime: TestRuntime;
 let mail: MailServer;
@@ -29,7 +30,7 @@ let telegram: TelegramServer;
 let agent: Agent;
 let running: RunningProcess;
 let made = 0;
-/** What was counted of the mail server. */
+/** Counted troubles with the mail server. */
 const troubles: string[] = [];
 
 test.before(async () => {
@@ -229,7 +230,7 @@ function startSending(settings: MailServer['settings']): RunningProcess {
   );
 }
 
-/** An account with a monitor that is up and a channel to an address of its own. */
+/** Creates an account with a monitor that is up and a channel to a new address. */
 async function prepare(t: ExecutionContext) {
   const tenantId = runtime.newId('ten');
   const nowMs = runtime.now();
@@ -250,7 +251,7 @@ async function prepare(t: ExecutionContext) {
     monitorId: monitor.id,
     channelId: id,
     address,
-    /** Changes the monitor and adds the jobs; of these channels alone where they are named. */
+    /** Changes the monitor and adds the jobs, only those of `channelIds` if given. */
     async change(verdict: Verdict, channelIds?: readonly string[]) {
       const deliveries = (await step(verdict)).filter(
         ({ channelId }) => channelIds === undefined || channelIds.includes(channelId),
@@ -296,7 +297,7 @@ async function attemptsOf(id: string) {
   return (await runtime.database.pool.query(text, [id])).rows;
 }
 
-/** How many deliveries of an account are in the hands of a process. */
+/** Returns the number of claimed deliveries of an account. */
 async function claimedOf(tenantId: string): Promise<number> {
   const text = 'SELECT count(*)::int AS claimed FROM deliveries WHERE tenant_id = $1 AND claimed_until IS NOT NULL';
   return (await runtime.database.pool.query(text, [tenantId])).rows[0].claimed;

@@ -44,7 +44,7 @@ for (const backend of listQueueBackends()) {
       t.teardown(() => Promise.all(processes.map((process) => process.stop())));
       let written = 0;
       while (written < 300) {
-        // Batches of all sizes, some of them with several events of one monitor, come while others are under way.
+        // Batches of all sizes, some with several events of one monitor, arrive while others are in flight.
         const size = 1 + (written % 23);
         await insertDeliveriesOf(runtime, { from: written, to: Math.min(300, written + size) });
         written = Math.min(300, written + size);
@@ -75,7 +75,7 @@ test('what a process that hangs holds back goes out in another process as soon a
   receiver.hold();
   await insertDeliveriesOf(runtime, { from: 0, to: 1 });
   await until(() => receiver.underWay() === 1);
-  // It finishes what it has in hand and takes nothing more: the other process has to find out by itself.
+  // The first process finishes its deliveries and claims no more: the second one has to find the rest without a job.
   const stopped = first.stop();
   const second = startDeliver(runtime.open(), OPTIONS);
   t.teardown(() => second.stop());
@@ -91,8 +91,8 @@ test('what a process that hangs holds back goes out in another process as soon a
 });
 
 /**
- * Keeps the numbers of what it has answered, in the order of the answers; answers after some milliseconds, or when it
- * is released.
+ * Starts a receiver that records the numbers of its responses in order. It responds after some milliseconds, or when
+ * released.
  */
 async function startReceiver(t: ExecutionContext) {
   const received: number[] = [];
@@ -139,7 +139,7 @@ async function addChannel({ database, tenantId }: TestRuntime, url: string): Pro
   });
 }
 
-/** Numbered events, of the monitors in turn, as the evaluator writes them: the rows, then their job. */
+/** Inserts numbered events, of the monitors in turn, like the evaluator: the rows, then their job. */
 async function insertDeliveriesOf(
   { database, tenantId, queues, newId, now }: TestRuntime,
   { from, to }: { from: number; to: number },

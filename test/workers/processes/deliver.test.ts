@@ -83,7 +83,7 @@ function start(t: ExecutionContext, runtime: Runtime): void {
   t.teardown(() => running.stop());
 }
 
-/** Answers nothing until it is released, and everything from then on. */
+/** Starts a receiver that holds all responses until released, and responds at once from then on. */
 async function startHeldReceiver(t: ExecutionContext) {
   const held: (() => void)[] = [];
   let [requests, isReleased] = [0, false];

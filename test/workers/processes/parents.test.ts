@@ -35,7 +35,7 @@ for (const backend of listQueueBackends())
     const change = async (verdict: Verdict, monitor: Monitor) => {
       step += 1;
       const evaluate = createEvaluator({ ...runtime, now });
-      // Each is newer than the one before, and the checks of parents are none of its own.
+      // Each result is newer than the one before; no process here runs the rechecks of parents.
       const dueAtMs = verdict === 'up' && step > 3 ? now() : now() - 60_000 + 1000 * step;
       await announce(runtime, await evaluate([resultOf(monitor, agent, { dueAtMs, verdict })]));
     };
@@ -62,7 +62,7 @@ for (const backend of listQueueBackends())
     });
     await database.pool.query('UPDATE channels SET chat_id = $2 WHERE id = $1', [channelId, String(CHAT)]);
 
-    // Nothing delivers or watches while it is decided: rows and jobs are all that is left.
+    // No process delivers or watches during the decision: only rows and jobs are left.
     await change('down', shop);
     await change('down', router);
     const first = start();

@@ -14,7 +14,7 @@ import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
 const DAY_MS = 86_400_000;
-/** A Monday that is the first of a month as well. */
+/** A Monday that is also the first of a month. */
 const MONDAY_MS = Date.UTC(2026, 5, 1);
 
 type Office = {
@@ -24,7 +24,7 @@ type Office = {
   rolledUntil: (ms: number) => Promise<void>;
 };
 
-/** Polling ourselves, as the sweep does: reports wait for it. */
+/** Records a sweep of the service itself, for which reports wait. */
 async function recordSweep({ database }: TestRuntime, atMs: number): Promise<void> {
   await database.pool.query(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1)
@@ -34,8 +34,8 @@ async function recordSweep({ database }: TestRuntime, atMs: number): Promise<voi
 }
 
 /**
- * A tenant that is `days` old with one monitor that is up since, on the first of June 2026, whose checks are all rolled
- * up.
+ * Sets up a tenant that is `days` old on June 1, 2026, with a monitor that has been up since then. All its checks are
+ * rolled up.
  */
 async function openOffice(t: ExecutionContext, { days = 400, monitors = 1 } = {}): Promise<Office> {
   const runtime = await openTestRuntime(t);
@@ -134,7 +134,7 @@ test('reports of the week and the month are made when those have ended, once, an
 test('the period in which the tenant came has a report, those before it have none', async (t) => {
   const { make, made } = await openOffice(t, { days: 40 });
   t.is(await make(MONDAY_MS + 40_000), 2 + 6);
-  // 22 April was a Wednesday.
+  // April 22 was a Wednesday.
   t.deepEqual((await made()).toReversed(), [
     'week 2026-04-20',
     'month 2026-04-01',
@@ -189,7 +189,7 @@ test('a chore whose lock was lost makes no second report: the first one stays', 
 test('a report waits for the roll-ups of its period, for six hours', async (t) => {
   const { make, made, rolledUntil } = await openOffice(t, { days: 10 });
   await rolledUntil(MONDAY_MS - 3_600_000);
-  // The week before is rolled up.
+  // The previous week is rolled up.
   t.is(await make(MONDAY_MS + 3 * 3_600_000), 1);
   t.deepEqual(await made(), ['week 2026-05-18']);
   t.is(await make(MONDAY_MS + 6 * 3_600_000 - 1), 0);
@@ -256,7 +256,7 @@ test("chats that want it are notified, in the report's transaction, and no other
   await addChat(runtime, { status: 'pending' });
   const disabled = await addChat(runtime);
   await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: disabled, author: null }, { enabled: false });
-  // What no input lets in must not do harm either.
+  // Even settings that no input accepts must do no harm.
   await addChat(runtime, { type: 'webhook' });
   t.is(await make(MONDAY_MS + 40_000), 2);
   const deliveries = await listDeliveriesTo(runtime);
@@ -284,7 +284,7 @@ test('an email in another zone gets the weeks and months of that zone, once, and
   const utc = await addChat(runtime, { type: 'email' });
   await addChat(runtime, { type: 'email', reportTimezone: 'Asia/Tokyo', wantsReports: false });
   await addChat(runtime, { type: 'email', reportTimezone: 'America/New_York', status: 'pending' });
-  // What was made up before the day that matters.
+  // Creates the reports due before the tested day.
   await make(MONDAY_MS - 4 * DAY_MS);
   await runtime.database.pool.query('DELETE FROM deliveries');
   const midnightMs = MONDAY_MS - 9 * 3_600_000;
@@ -374,7 +374,7 @@ test('an account whose report fails late each time holds up the reports of no ot
   );
   await pool.query('CREATE TRIGGER fail BEFORE INSERT ON reports FOR EACH ROW EXECUTE FUNCTION fail()');
   await rolledUntil(MONDAY_MS + 3_600_000);
-  // A failure takes half a minute, and a round begins nothing after less.
+  // A failure takes half a minute, and a round starts nothing after less than that.
   let nowMs = MONDAY_MS + 40_000;
   const log = Object.assign(Object.create(runtime.log), { error: () => (nowMs += 30_000) }) as typeof runtime.log;
   await until(async () => {

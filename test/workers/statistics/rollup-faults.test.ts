@@ -11,7 +11,7 @@ import { maintainPartitions } from '../../../workers/system/retention.ts';
 import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
-/** A midnight, UTC, whose day is over. */
+/** Midnight UTC, whose day is over. */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 const SETTLED_MS = 90_000;
 const MINUTE_MS = 60_000;
@@ -21,12 +21,12 @@ function upAt(monitorNo: number, atMs: number, dnsMs: number | null = null): Arb
   return { monitorNo, agentNo: 1, atMs, verdict: 'up', latencyMs: 20, phases };
 }
 
-/** Runs the chore until nothing is left that is over at a moment. */
+/** Runs the chore until every hour that has ended by a time is rolled up. */
 async function rollUntil(runtime: TestRuntime, nowMs: number): Promise<void> {
   await rollUp({ ...runtime, now: () => nowMs }, { budgetMs: Infinity });
 }
 
-/** Puts times into a result that no column of sums can hold. */
+/** Puts times into a result that overflow the columns for sums. */
 async function poison({ database }: TestRuntime, monitorNo: number, phases = '99999999999 - - - -'): Promise<void> {
   await database.pool.query(
     `UPDATE check_results SET detail = jsonb_build_object('phases', $2::text) WHERE monitor_no = $1`,
@@ -140,7 +140,7 @@ test('an hour that cannot be remade for a late result holds up neither other lat
     [`3/1/${MIDNIGHT}`, 1],
     [`4/1/${MIDNIGHT + HOUR_MS}`, 1],
   ]);
-  // A further late result of the hour waits with it.
+  // Another late result of the hour waits along with it.
   await storeChecks(database, [upAt(2, MIDNIGHT + 2 * MINUTE_MS)], { nowMs: MIDNIGHT + 2 * HOUR_MS + SETTLED_MS });
   t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + 2 * HOUR_MS + SETTLED_MS }), { hours: 0, late: 0 });
   await poison(runtime, 2, '5 3 - - -');
@@ -197,7 +197,7 @@ test('single results past their time wait a week for roll-ups that fail altogeth
     (await maintainPartitions({ ...runtime, now: () => nowMs })).dropped.filter((name) =>
       name.startsWith('check_results'),
     );
-  // The day before has no results, and ended before what there is to roll up.
+  // The day before has no results, and ended before the roll-ups start.
   t.is((await droppedAt(MIDNIGHT + 7 * DAY_MS)).length, 1);
   await t.throwsAsync(rollUp({ ...runtime, now: () => MIDNIGHT + 7 * DAY_MS }));
   t.is((await droppedAt(MIDNIGHT + 7 * DAY_MS + 1)).length, 4);

@@ -14,7 +14,7 @@ import { maintainPartitions } from '../../../workers/system/retention.ts';
 import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 
-/** A midnight, UTC, whose day is over. */
+/** Midnight UTC, whose day is over. */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 const SETTLED_MS = 90_000;
 
@@ -25,15 +25,15 @@ function upAt(atMs: number): ArbitraryCheck {
 test('the first run begins with the oldest day with results, and goes on to the newest full hour', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  // Two months have to be made for what is that old, and for a day between the two there is no partition of results.
+  // Two months of partitions are needed for data of that age, and a day in between has no partition of results.
   const oldestMs = Date.UTC(2025, 0, 31);
   const newestMs = Date.UTC(2025, 1, 5);
   for (const atMs of [oldestMs, newestMs]) await createPartitions(database, atMs);
   await storeChecks(database, [upAt(oldestMs + 5 * HOUR_MS), upAt(newestMs)], { nowMs: newestMs });
   const nowMs = newestMs + HOUR_MS + SETTLED_MS;
   const did = await rollUp({ ...runtime, now: () => nowMs }, { budgetMs: Infinity });
-  // One was stored long after its hour and recorded for that; it had not been rolled up, and being made again changes
-  // nothing.
+  // One result was stored long after its hour and recorded as late; its hour had not been rolled up, so remaking it
+  // changes nothing.
   t.deepEqual(did, { hours: 5 * 24 + 1, late: 1 });
   t.is(await rolledUntilMs(runOn(database.pool)), newestMs + HOUR_MS);
   t.deepEqual(
@@ -178,7 +178,7 @@ test(
     t.deepEqual(await droppedAfter(95), []);
     await rollUp(at(0));
     await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [startMs + 95 * DAY_MS]);
-    // 2024-12-31 to 2025-01-04 were made; after 93 days all but the last are older than 90.
+    // Partitions exist for 2024-12-31 to 2025-01-04; after 93 days all but the last are older than 90.
     const raw = await droppedAfter(93);
     t.deepEqual(
       raw,

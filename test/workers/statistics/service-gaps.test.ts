@@ -15,9 +15,7 @@ import { until } from '../../helpers/until.ts';
 
 const SECOND = 1000;
 
-/**
- * Sweeps every ten seconds, from one second of a made-up time to another; `each` says what else is done at that second.
- */
+/** Sweeps every ten seconds, from one second of a simulated time to another; `each` runs at each of those seconds. */
 async function sweepFrom(
   runtime: TestRuntime,
   startMs: number,
@@ -33,7 +31,7 @@ async function sweepFrom(
   }
 }
 
-/** All gaps, in seconds of the made-up time. */
+/** Returns all gaps, in seconds of the simulated time. */
 async function gapsOf(runtime: TestRuntime, startMs: number) {
   const gaps = await pageServiceGaps(runOn(runtime.database.pool), {
     fromMs: 0,

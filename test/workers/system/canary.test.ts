@@ -13,7 +13,7 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runti
 const KEY = { tenantId: CANARY.tenantId, id: CANARY.monitorId };
 const TURN = 'assert_text_body_contains';
 
-/** A keeper at a time that the test sets, for the addresses of an environment. */
+/** Sets up a canary keeper for the given addresses, on time that the test sets. */
 async function prepare(t: ExecutionContext, urls: readonly string[], regions = ['local']) {
   const runtime = await openTestRuntime(t);
   const agents = await Promise.all(regions.map(runtime.addAgent));
@@ -22,7 +22,7 @@ async function prepare(t: ExecutionContext, urls: readonly string[], regions = [
   const options = { urls, target: 'http://web:3000', seconds: 30 };
   const keep = createCanaryKeeper({ ...runtime, now }, options);
   const evaluate = createEvaluator({ ...runtime, now });
-  /** What all locations or some of them measure, half a minute after the last time. */
+  /** Evaluates a result of all or some locations, half a minute after the last one. */
   const check = async (verdict: Vote, cause: string | null = null, from = agents) => {
     time.nowMs += 30_000;
     const monitor = (await findMonitor(runtime.database, KEY))?.monitor;
@@ -92,7 +92,7 @@ test('the canary is checked from every running region, and no list of accounts k
   const missing = await listTenantsWithout(database, [week]);
   t.false(missing.some(({ id }) => id === CANARY.tenantId));
 
-  // A region that falls silent stays: its death is what the canary is to show. A new one joins.
+  // A silent region is kept, because the canary has to reveal its failure. A new region joins.
   time.nowMs += 600_000;
   const hue = await runtime.addAgent('hue');
   await database.pool.query('UPDATE agents SET last_seen_at = $1 WHERE id = $2', [
@@ -138,7 +138,7 @@ test('while a location misses checks no turn is permitted, although the others w
   t.true(await isPermitted());
   await check('down', TURN);
   t.true(await isPermitted());
-  // Its vote for down stands: the other one turns the canary up, and down again.
+  // The silent location's down vote remains: the other one turns the canary up, and down again.
   for (const [verdict, cause] of [['up', null] as const, ['down', TURN] as const]) {
     await check(verdict, cause, agents.slice(1));
     t.false(await isPermitted());
@@ -156,7 +156,7 @@ test('what it did is deleted after ten minutes, pings that never left included',
   await runtime.database.pool.query(arrived);
   time.nowMs += 601_000;
   await keep();
-  // The newest transition says the state, the newest ping that arrived when that was.
+  // The newest transition has the state, and the newest delivered ping its time.
   t.is(await countRows(runtime, 'transitions'), 1);
   t.is(await countRows(runtime, 'deliveries'), 1);
   t.is(await countRows(runtime, 'incidents WHERE resolved_at IS NOT NULL'), 0);

@@ -117,7 +117,7 @@ test('deliveries that no worker sends are counted, and not those that wait for t
   };
   await addChannel('nch_under_way', [5, 4]);
   await claimNextDelivery(database, 'nch_under_way', { nowMs: now(), claimMs: 600_000 });
-  // Its second one waits for the first, which is not due yet.
+  // The second delivery waits for the first, which is not due yet.
   await addChannel('nch_in_order', [-1, 4]);
   await addChannel('nch_in_time', [0]);
   await addChannel('nch_in_pause', [3]);

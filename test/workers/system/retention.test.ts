@@ -58,7 +58,7 @@ test(
       await add(NOW - LIFETIME_SECONDS + 1, NOW),
       await add(NOW, NOW),
     ];
-    // A sign-in tidies up as well: they grow old together.
+    // Signing in cleans up as well, so all sessions are aged together.
     for (const { age } of [...over, ...good]) await age();
     t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 3, invitations: 0 });
     const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM sessions');

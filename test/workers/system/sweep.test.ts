@@ -21,8 +21,8 @@ async function stateOf(runtime: TestRuntime, id: string): Promise<string | undef
 }
 
 /**
- * Sweeps every ten seconds of a time that the test makes up, as one process does. Throws where a sweep finds others
- * stale than a scan of all monitors would. `onSecond` is called before the sweep of each second.
+ * Sweeps every ten seconds of a simulated time, like a single process. Throws if a sweep finds other stale monitors
+ * than a scan of all would. `onSecond` is called before the sweep of each second.
  */
 async function sweepThrough(
   runtime: TestRuntime,
@@ -203,7 +203,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-/** A webhook and a chat that are notified of every monitor. */
+/** Adds a webhook and a chat for all monitors. */
 async function addChannels(runtime: TestRuntime): Promise<void> {
   const webhook = { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' };
   for (const type of ['webhook', 'slack'] as const) {
@@ -240,8 +240,8 @@ async function transitionsOf(runtime: TestRuntime, id: string) {
 }
 
 /**
- * Sweeps every ten seconds of a time in which a source has more checks than it can run. Returns how many stale monitors
- * were found, and how many transitions followed.
+ * Sweeps every ten seconds of a simulated time in which a source has more checks than it can run. Returns the numbers
+ * of stale monitors found, and of transitions made.
  */
 async function sweepOverloaded(
   runtime: TestRuntime,
@@ -421,8 +421,7 @@ test('a monitor that is paused or deleted while it is not checked in time ends i
 });
 
 /**
- * Lists the gaps of our overload only: in a time that the test makes up there are also gaps of checks that were not
- * recorded.
+ * Returns only the gaps by overload of the service: in simulated time there are also gaps of checks without a record.
  */
 async function gapsOf({ database }: TestRuntime) {
   const gaps = await pageServiceGaps(runOn(database.pool), { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 100 });
@@ -500,7 +499,7 @@ test('a draft without a target stays pending however long it waits', async (t) =
   t.is(await stateOf(runtime, draft.id), 'pending');
 });
 
-/** Does what the watch of the agents does to one that falls silent, or is back. */
+/** Marks an agent offline or back online, like the agents' watch. */
 async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: boolean): Promise<void> {
   const { rows } = await database.pool.query<{ offlineAtMs: number }>(
     'UPDATE agents SET last_seen_at = last_seen_at + $2 WHERE no = $1 RETURNING (last_seen_at + 200) * 1000 AS ' +
