@@ -15,7 +15,7 @@ export type AgentProxy = {
   passages: readonly Passage[];
   /** While shut, the proxy closes connections without a response, like a network that is down. */
   state: { isShut: boolean };
-  /** Resolves once another check-in has passed. */
+  /** Resolves after the next check-in has passed. */
   nextPull: () => Promise<unknown>;
 };
 

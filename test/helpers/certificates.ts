@@ -9,8 +9,8 @@ export type KeyType = 'ec' | 'rsa';
 export type KeyPair = { key: string; cert: string };
 
 /**
- * The contents of a certificate: its host names and addresses, its validity and its use. Validity counts from now,
- * negative for the past; `isForClients` lets clients present the certificate as well.
+ * Contents of a certificate: its host names and addresses, validity and use. Validity is in days from now, negative for
+ * the past; `isForClients` lets clients present the certificate as well.
  */
 export type CertificateOrder = {
   hosts: string[];

@@ -5,7 +5,7 @@ import { ROOT } from './program.ts';
 const SKIPPED = new Set(['node_modules', 'coverage', 'dist']);
 const TEXT = /\.(?:tsx?|css|sql|md|yaml|example)$|^Procfile$/;
 
-/** Returns the project's documents, as paths from its root. */
+/** Returns the paths of the project's documents, relative to its root. */
 export async function listDocuments(): Promise<string[]> {
   const [root, docs] = await Promise.all([readdir(ROOT), readdir(join(ROOT, 'docs'), { recursive: true })]);
   return [...root, ...docs.map((name) => join('docs', name))].filter((path) => path.endsWith('.md'));

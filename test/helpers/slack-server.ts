@@ -27,7 +27,7 @@ export type SlackServer = {
   approve(authorizeUrl: string, channel?: string): string;
   /** Removes the app from the workspace, and thereby its webhooks. */
   revoke(): void;
-  /** Null = the server's own answers. */
+  /** Responses in place of the usual ones; null = none. */
   answers: { api: Answer | null; webhook: Answer | null };
 };
 
@@ -177,7 +177,7 @@ function isGoodBlock(block: Json): boolean {
   }
 }
 
-/** The fields of an element of rich text by its type; Slack refuses others, and empty texts. */
+/** Fields of a rich text element by its type; Slack refuses others, and empty texts. */
 const ELEMENT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   text: ['type', 'text', 'style'],
   link: ['type', 'url', 'text', 'style'],

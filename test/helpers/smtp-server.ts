@@ -52,7 +52,7 @@ export type MailServerOptions = {
 
 const NO_SUCH_USER: Refusal = { code: 550, text: '5.1.1 No such user' };
 
-/** Starts it on a free port of 127.0.0.1; gone with the test. */
+/** Starts the server on a free port of 127.0.0.1; it stops with the test. */
 export async function startMailServer(t: Harness, options: MailServerOptions = {}): Promise<MailServer> {
   const { keys, isSecure = false, signIn = null } = options;
   const taken: ReceivedMail[] = [];
@@ -80,7 +80,7 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
     onRcptTo: ({ address }, _session, done) => done(answer(gone.has(address) ? NO_SUCH_USER : refusals.to)),
     onData(stream, { envelope, secure }, done) {
       const take = async () => {
-        // A client that breaks off has nothing to hear.
+        // A client that disconnects gets no response.
         const bytes = await buffer(stream).catch(() => null);
         if (bytes === null) return;
         server.held += 1;
@@ -102,7 +102,7 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
     },
   };
   const smtp = new SMTPServer(handlers);
-  // Clients that break off, or do not trust the certificate.
+  // Clients may disconnect early or distrust the certificate.
   smtp.on('error', () => undefined);
   const listener = smtp.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -113,7 +113,7 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
       port: (listener.address() as AddressInfo).port,
       isSecure,
       signIn,
-      // Frozen, as the configuration is.
+      // The configuration is frozen, too.
       from: Object.freeze({ name: 'Spotcheck', address: 'alerts@spotcheck.example' }),
     },
     taken,

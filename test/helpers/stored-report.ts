@@ -1,6 +1,6 @@
 import { withClient } from './with-client.ts';
 
-/** Stores the report of a week in March 2026 in which a monitor was down, from 02:00 UTC on the 18th. */
+/** Stores the report of a week in March 2026 with a monitor that was down, from 02:00 UTC on the 18th. */
 export async function insertReport(databaseUrl: string, monitorId: string): Promise<void> {
   const [start, end] = [1773619200, 1774224000];
   const ms = { p50: 100, p95: 200, p99: 300 };

@@ -10,8 +10,8 @@ import { startProgram } from '../helpers/program.ts';
 const CAP_NET_RAW = 13n;
 
 /**
- * Number of checks: more replies than a socket buffer holds with Linux's default `net.core.rmem_max`. Some would be lost
- * if all were sent at once.
+ * Number of checks: more replies than a socket buffer holds with Linux's default `net.core.rmem_max`. Some would be
+ * lost if all were sent at once.
  */
 const CHECKS = 2000;
 

@@ -133,7 +133,7 @@ test('the list of licences is printed, and one that may not be used fails it by 
   t.regex(other.stdout, /^viral@2\.0\.0 has GPL-3\.0, .*\nbare@3\.0\.0 has no licence, /m);
 });
 
-/** A registry that knows one vulnerability of a package that production needs. npm remembers one by its id. */
+/** Starts a registry with one vulnerability of a production package. npm caches vulnerabilities by id. */
 async function startRegistry(t: ExecutionContext, severity: string): Promise<string> {
   const advisory = {
     id: severity === 'high' ? 1 : 2,

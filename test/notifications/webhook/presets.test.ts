@@ -22,7 +22,7 @@ const object = (properties: Record<string, object>, required = Object.keys(prope
 });
 const https = { type: 'string', format: 'uri' };
 
-/** Published formats of the receivers in our own words: fields, limits and required parts. */
+/** Formats of the receivers in the project's own words: fields, limits and required parts. */
 const RECEIVERS: Record<WebhookPreset, { url: string; schema: object }> = {
   // https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml (postableAlerts)
   alertmanager: {

@@ -32,7 +32,7 @@ async function post(url: string, token: string): Promise<{ status: number; text:
   return { status: response.status, text: await response.text(), cache: response.headers.get('cache-control') };
 }
 
-/** A person with a user of their own, signed in by the provider. */
+/** Creates a user who is signed in by the provider. */
 async function signedIn(t: Parameters<typeof auditOf>[0]) {
   const { api } = t.context;
   const { tenantId } = await api.account();
