@@ -1,6 +1,6 @@
 /**
- * How a field is written. `hex` is bytes that JSON has in hex, `int64` and `enum` are varints, `fixed64s` and `doubles`
- * are packed; anything else is the message of that name, or several of them.
+ * Encoding of a field. `hex` is bytes written in hex in JSON, `int64` and `enum` are varints, `fixed64s` and `doubles`
+ * are packed; any other kind is a message of that name, or a list of them.
  */
 type Kind = 'string' | 'hex' | 'bool' | 'int64' | 'enum' | 'double' | 'fixed64' | 'fixed64s' | 'doubles' | MessageName;
 type Fields = Readonly<Record<string, readonly [number: number, kind: Kind]>>;
@@ -25,7 +25,7 @@ type MessageName =
   | 'KeyValue'
   | 'AnyValue';
 
-/** The messages that are sent, by the names of their JSON, with the numbers of opentelemetry-proto 1.x. */
+/** Messages that are sent, with their JSON field names and the field numbers of opentelemetry-proto 1.x. */
 const MESSAGES: Readonly<Record<MessageName, Fields>> = {
   TraceRequest: { resourceSpans: [1, 'ResourceSpans'] },
   ResourceSpans: { resource: [1, 'Resource'], scopeSpans: [2, 'ScopeSpans'] },
@@ -76,7 +76,7 @@ const MESSAGES: Readonly<Record<MessageName, Fields>> = {
   AnyValue: { stringValue: [1, 'string'], boolValue: [2, 'bool'], intValue: [3, 'int64'], doubleValue: [4, 'double'] },
 };
 
-/** The fields of each message in the order of their numbers, with the bytes that begin them. */
+/** Fields of each message in the order of their numbers, with their encoded tags. */
 const WRITTEN: Readonly<Record<string, readonly (readonly [key: string, tag: number, kind: Kind])[]>> =
   Object.fromEntries(
     Object.entries(MESSAGES).map(([name, fields]) => [
@@ -85,12 +85,12 @@ const WRITTEN: Readonly<Record<string, readonly (readonly [key: string, tag: num
     ]),
   );
 
-/** A first guess, in bytes; the buffer grows where it has to. */
+/** Initial size of the buffer, in bytes; it grows as needed. */
 const FIRST_BYTES = 65_536;
 
 /**
- * A message of OTLP in its JSON form as Protocol Buffers. Throws where it has a field that OTLP does not: that would be
- * our bug.
+ * Encodes an OTLP message in JSON form as Protocol Buffers. Throws for a field that OTLP does not define, which would
+ * be a bug in this code.
  */
 export function encodeMessage(name: MessageName, message: object): Buffer {
   const writer = new MessageWriter();
@@ -103,7 +103,7 @@ function wireTypeOf(kind: Kind): number {
   return kind === 'double' || kind === 'fixed64' ? 1 : 2;
 }
 
-/** Writes into one buffer: of many small ones, what it takes to make them is most of the work. */
+/** Writes into one buffer, because allocating many small ones would be most of the work. */
 class MessageWriter {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #at = 0;
@@ -150,7 +150,9 @@ class MessageWriter {
     }
   }
 
-  /** The length comes before the content: there is room for a short one, and the content moves for a longer one. */
+  /**
+   * Writes a length and then the content: one byte is reserved for the length, and the content moves if it needs more.
+   */
   #writeDelimited(write: () => void): void {
     this.#reserve(1);
     const lengthAt = this.#at;
@@ -204,7 +206,7 @@ class MessageWriter {
   }
 }
 
-/** How many bytes a varint takes, seven bits each; lengths and tags have 31 bits at most. */
+/** Returns the number of bytes of a varint, seven bits each; lengths and tags have at most 31 bits. */
 function varintBytes(value: number): number {
   return value < 128 ? 1 : Math.ceil((32 - Math.clz32(value)) / 7);
 }

@@ -10,7 +10,7 @@ import {
 } from '../net/http-client.ts';
 import { encodeMessage } from './protobuf.ts';
 
-/** Where and how one signal is sent; see `OpenTelemetry` of the configuration. */
+/** Endpoint and encoding of one signal; see `OpenTelemetry` in the configuration. */
 export type SenderOptions = {
   endpoint: Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;
   protocol: 'http/protobuf' | 'http/json';
@@ -19,27 +19,27 @@ export type SenderOptions = {
 };
 
 /**
- * What became of a request. `partly`: the collector took it, and not all that was in it. `retry`: the same may be
- * accepted later, not before `afterMs` where the collector says so. `refused`: never. A reason is a sentence without
- * secrets.
+ * Outcome of a request. `partly`: the collector accepted only part of it. `retry`: the same request may be accepted
+ * later, not before `afterMs` if the collector named a wait. `refused`: it never will be. A reason is a sentence
+ * without secrets.
  */
 export type Sent =
   | { outcome: 'accepted' | 'partly' }
   | { outcome: 'retry'; reason: string; afterMs: number | null }
   | { outcome: 'refused'; reason: string };
 
-/** The statuses that OTLP lets clients try again after. */
+/** Statuses that OTLP clients may retry after. */
 const RETRIED = new Set([429, 502, 503, 504]);
 
-/** How a `partial_success` begins: field 1, with a length. */
+/** First byte of a `partial_success`: field 1, with a length. */
 const PARTIAL_SUCCESS = 0x0a;
 
-/** So much of a response is read, in bytes: it holds counts and a sentence. */
+/** Maximum bytes read of a response, which contains counts and a sentence. */
 const RESPONSE_BYTES = 4096;
 
 const compress = promisify(gzip);
 
-/** Sends requests of OTLP over HTTP to the collector that the operator named, at a private address as well. */
+/** Sends OTLP requests over HTTP to the operator's collector, which may have a private address. */
 export class OtlpSender {
   readonly #options: SenderOptions;
   readonly #client: HttpClient;
@@ -72,7 +72,7 @@ export class OtlpSender {
       });
       return readExchange(exchange, isJson);
     } catch (error) {
-      // What cannot be written now never can; otherwise this machine has no room for another request.
+      // A request that cannot be encoded never can be; otherwise this machine lacks the resources for it at the moment.
       const reason = error instanceof Error ? error.message : String(error);
       return error instanceof TypeError ? { outcome: 'refused', reason } : { outcome: 'retry', reason, afterMs: null };
     }
@@ -83,7 +83,7 @@ function encodeRequest(request: TraceRequest | MetricsRequest): Buffer {
   return encodeMessage('resourceSpans' in request ? 'TraceRequest' : 'MetricsRequest', request);
 }
 
-/** The status decides, also where the body did not come whole: what was taken would otherwise be sent again. */
+/** Judges by the status even if the body was incomplete, because retrying would send accepted data twice. */
 function readExchange(exchange: HttpExchange, isJson: boolean): Sent {
   if (exchange.outcome === 'answered') return readAnswer(exchange, isJson);
   const { begun, reason } = exchange;
@@ -98,8 +98,8 @@ function readAnswer({ status, headers, body }: Omit<HttpAnswer, 'outcome' | 'tru
 }
 
 /**
- * What was taken wholly is answered with nothing, or with a `partial_success` (field 1) that is empty, as the Collector
- * does.
+ * Reports whether the collector rejected part of a request. Full success is an empty body or, as the Collector sends
+ * it, an empty `partial_success` (field 1).
  */
 function isPartial(body: Buffer, isJson: boolean): boolean {
   if (!isJson) return body[0] === PARTIAL_SUCCESS && body[1] !== 0;

@@ -2,37 +2,37 @@ import { traceRequestOf, type FailedCheck, type Origin } from '../core/system/ot
 import { within } from '../core/time.ts';
 import type { OtlpSender } from './sender.ts';
 
-/** What becomes of failed checks on their way to the collector. */
+/** Outcome of sending failed checks to the collector. */
 export type SpanOutcome = 'sent' | 'refused' | 'dropped';
 
 export type SpanExporterParts = {
   sender: Pick<OtlpSender, 'send'>;
   origin: Origin;
   count: (outcome: SpanOutcome, checks: number) => void;
-  /** Called after each attempt; null = it was accepted. */
+  /** Called after each attempt; null if it was accepted. */
   onAttempt: (trouble: string | null) => void;
   random: () => number;
 };
 
-/** Failed checks that wait at the most; beyond that new ones are dropped, so that the first ones of an outage stay. */
+/** Maximum failed checks that wait; beyond that new ones are dropped, to keep the first ones of an outage. */
 const MAX_WAITING = 2048;
 
 /** Failed checks in one request. */
 const MAX_IN_BATCH = 256;
 
-/** The first of a batch waits this long for others, in milliseconds. */
+/** How long the first check of a batch waits for others, in milliseconds. */
 const GATHER_MS = 1000;
 
-/** Waits before another attempt, in milliseconds: doubled each time, or longer where the collector asks for that. */
+/** Waits before a retry, in milliseconds: doubled each time, or longer if the collector requests it. */
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** What is left is sent within this at the end, in milliseconds; a collector that is away is not waited for. */
+/** Time limit for sending the rest on shutdown, in milliseconds; an unavailable collector does not delay it longer. */
 const FLUSH_MS = 3000;
 
 /**
- * Sends the spans of failed checks in batches, one at a time. A collector that is away, slow or overloaded holds back
- * no check: what waits has a bound.
+ * Sends the spans of failed checks in batches, one at a time. A collector that is away, slow or overloaded delays no
+ * check: the queue is bounded.
  */
 export class SpanExporter {
   readonly #parts: SpanExporterParts;
@@ -46,7 +46,7 @@ export class SpanExporter {
     this.#parts = parts;
   }
 
-  /** Takes a failed check on its way; costs next to nothing, and never fails. */
+  /** Queues a failed check; costs next to nothing, and never throws. */
   record(check: FailedCheck): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.#parts.count('dropped', 1);
@@ -56,7 +56,7 @@ export class SpanExporter {
     this.#plan(GATHER_MS);
   }
 
-  /** Sends what waits, within three seconds; the rest is dropped. */
+  /** Sends the waiting checks within three seconds, and drops the rest. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -85,7 +85,7 @@ export class SpanExporter {
     else if (this.#waiting.length > 0) this.#plan(this.#waiting.length >= MAX_IN_BATCH ? 0 : GATHER_MS);
   }
 
-  /** Null where the batch is done with; otherwise how long to wait before another attempt, in milliseconds. */
+  /** Sends one batch. Returns null if the batch is finished, or else the wait before a retry, in milliseconds. */
   async #sendBatch(): Promise<number | null> {
     const { sender, origin, count, onAttempt, random } = this.#parts;
     const batch = this.#waiting.slice(0, MAX_IN_BATCH);

@@ -10,14 +10,14 @@ import { SpanExporter } from './span-exporter.ts';
 export type TelemetryOptions = {
   settings: Readonly<
     Omit<SenderOptions, 'endpoint'> & {
-      /** Null = that signal is not sent. */
+      /** Null if this signal is not sent. */
       traces: SenderOptions['endpoint'] | null;
       metrics: SenderOptions['endpoint'] | null;
       metricIntervalMs: number;
       resource: Readonly<Record<string, string>>;
     }
   >;
-  /** What this process does, `all` for all of it, and the region of its checks. */
+  /** The role of this process (`all` for every role), and the region of its checks. */
   role: string;
   region?: string | null;
   version: string;
@@ -25,19 +25,19 @@ export type TelemetryOptions = {
   log: Logger;
 };
 
-/** `recordFailedCheck` is null where no spans are sent. `stop` sends what is left, within a few seconds. */
+/** `recordFailedCheck` is null if no spans are sent. `stop` sends the rest within a few seconds. */
 export type Telemetry = {
   name: string;
   recordFailedCheck: ((check: FailedCheck) => void) | null;
   stop: () => Promise<void>;
 };
 
-/** The last metrics of a process are sent within this, in milliseconds. */
+/** Time limit for sending the last metrics of a process, in milliseconds. */
 const LAST_METRICS_MS = 3000;
 
 type Signal = 'traces' | 'metrics';
 
-/** Starts sending a process's metrics, and the spans of its failed checks, to the operator's collector by OTLP. */
+/** Starts sending a process's metrics, and the spans of its failed checks, to the operator's OTLP collector. */
 export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, registry } = options;
   const { traces, metrics } = settings;
@@ -87,7 +87,7 @@ function openSpans({
   });
 }
 
-/** Sends all metrics at the interval, and at the end; what a failed attempt held is in the next one. */
+/** Sends all metrics at the interval and on shutdown; the next request makes up for a failed one. */
 function exportMetrics({
   settings,
   origin,
@@ -103,7 +103,7 @@ function exportMetrics({
   const startedAtMs = Date.now() - process.uptime() * 1000;
   let underWay: Promise<void> | null = null;
   const attempt = async () => {
-    // Their types say that kinds are numbers, and they are words.
+    // prom-client's declarations type the kinds as numbers, but they are strings.
     const metrics = (await registry.getMetricsAsJSON()).map((metric) => ({ ...metric, type: String(metric.type) }));
     const sent = await sender.send(metricsRequestOf(metrics, { startedAtMs, nowMs: Date.now() }, origin));
     report('metrics', 'reason' in sent ? sent.reason : null);
@@ -121,7 +121,7 @@ function exportMetrics({
   };
 }
 
-/** Counts attempts, and logs where the collector goes away and comes back. */
+/** Counts attempts, and logs when the collector goes away and comes back. */
 function createReport({ settings, registry, log }: TelemetryOptions): Report {
   const attempts = new Counter({
     name: 'spotcheck_otlp_exports_total',

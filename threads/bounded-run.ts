@@ -1,40 +1,43 @@
 import { getPriority, setPriority } from 'node:os';
 import { Script } from 'node:vm';
 
-/** The longest that a run is begun for, on a machine that has hardly any time for it, in milliseconds. */
+/** Longest wall-clock limit of one run, in milliseconds, for a machine with hardly any processor time to spare. */
 const LONGEST_RUN_MS = 10_000;
 
 /**
- * Clocks differ by this share: one that was broken off after less of its processor time was so because others had the
- * processor.
+ * Share of the budget that counts as all of it, because clocks differ; a run interrupted after less processor time was
+ * waiting for the processor.
  */
 const NEARLY = 0.75;
 
 const script = new Script('globalThis.boundedWork()');
 
-/** How much nicer than the event loop, which everybody waits for, a thread is that computes. */
+/** How much nicer a computing thread is than the event loop, which every request waits for. */
 const NICER = 2;
 const NICEST = 19;
 
 /**
- * Lets the event loop go before this thread where both want a processor. Linux counts niceness for each thread,
- * others for the whole process.
+ * Lets the event loop run before this thread when both want a processor. Linux counts niceness per thread, other
+ * systems per process.
  */
 export function giveWay(): void {
   if (process.platform === 'linux') setPriority(Math.min(NICEST, getPriority() + NICER));
 }
 
-/** Processor time of this thread in milliseconds: what others on the machine take away does not count. */
+/**
+ * Returns the processor time of this thread in milliseconds, which excludes the time that other threads and processes
+ * take.
+ */
 export function threadMs(): number {
   const spent = process.threadCpuUsage();
   return (spent.user + spent.system) / 1000;
 }
 
 /**
- * Runs work for at most so much processor time of this thread, in milliseconds; true when it was done by then. Work
- * that is broken off is left as it stands, its `finally` included. It may be run again from there: the clock that
- * breaks it off is the wall's, and one that came too early, because others had the processor, breaks off another run
- * later. It blocks, so it belongs into a thread.
+ * Runs work for at most `budgetMs` of this thread's processor time; returns true if it finished in time. Interrupted
+ * work stops where it is, without running its `finally`. Work may run again after that: the interruption follows the
+ * wall clock, and if it came too early because other processes had the processor, the work gets another run. It blocks,
+ * so call it in a thread.
  */
 export function runWithin(budgetMs: number, work: () => void): boolean {
   for (let wallMs = budgetMs; ;) {

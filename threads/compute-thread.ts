@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 
-/** What a thread says of a task: its result, or what it threw; and the processor time that it took, in milliseconds. */
+/** A thread's answer to a task: its result, or the error that it threw; and its processor time in milliseconds. */
 export type ThreadAnswer<Result> =
   | { outcome: 'done'; result: Result; spentMs: number }
   | { outcome: 'threw'; message: string; spentMs: number };
 
-/** What came of a task, and the processor time that it took, in milliseconds. */
+/** The result of a task, and its processor time in milliseconds. */
 export type Computed<Result> = { result: Result; spentMs: number };
 
 type Job<Task, Result> = {
@@ -16,38 +16,42 @@ type Job<Task, Result> = {
 };
 
 /**
- * Tasks that the thread has at a time: on a busy machine each answer waits for this process, and the thread should not.
+ * Maximum tasks in the thread at a time: on a busy machine this process takes answers late, and the thread should not
+ * idle.
  */
 const WITH_THREAD = 4;
 
 /**
- * Bounds of what may wait for the thread, in number and bytes. More than this is only asked of it where checks or
- * deliveries come faster than it computes.
+ * Limits of the tasks waiting for the thread, in number and bytes, reached only if checks or deliveries arrive faster
+ * than it computes.
  */
 const MAX_WAITING = 2000;
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 
 /**
- * A job that is known to take long lets others go before it. They may compute for so long, in milliseconds of the
- * thread's own time: on a busy machine it waits longer.
+ * How long a job known to take long yields to others, in milliseconds of the thread's processor time: on a busy machine
+ * it waits longer.
  */
 const LONGEST_WAIT_MS = 1000;
 
-/** A thread bounds its tasks itself, by its own time; one that says nothing for so long is lost, in milliseconds. */
+/**
+ * Time without an answer after which a thread is lost, in milliseconds; it limits its tasks itself, by its processor
+ * time.
+ */
 const LOST_AFTER_MS = 30_000;
 
-/** What a task is taken to have cost that the thread was lost with, in milliseconds. */
+/** Processor time charged for a task that was lost with its thread, in milliseconds. */
 const LOST_COST_MS = 500;
 
 /**
- * A small young generation. What a task holds besides is bounded by its time: a thread that comes near a limit of its
- * own collects garbage for ever.
+ * A small young generation. The other memory of a task is bounded by its time: a thread near its heap limit would
+ * collect garbage forever.
  */
 const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
 
 /**
  * One thread beside the event loop that computes for all accounts in turn. It starts with the first task, and again
- * after it was lost.
+ * after being lost.
  */
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;
@@ -58,7 +62,7 @@ export class ComputeThread<Task, Result> {
   });
   #worker: Worker | null = null;
   #isClosed = false;
-  /** Those that the thread has, in the order in which it answers. */
+  /** Jobs in the thread, in the order of its answers. */
   #sent: Job<Task, Result>[] = [];
   #lostTimer: NodeJS.Timeout | undefined;
 
@@ -67,8 +71,8 @@ export class ComputeThread<Task, Result> {
   }
 
   /**
-   * What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is
-   * lost with it.
+   * Runs a task in the thread; resolves with null if its turn did not come. Rejects if the task throws, or is lost with
+   * the thread.
    */
   run(task: Task, demand: Demand): Promise<Computed<Result> | null> {
     if (this.#isClosed) return Promise.resolve(null);
@@ -78,7 +82,7 @@ export class ComputeThread<Task, Result> {
     });
   }
 
-  /** Ends the thread; what it is at and what waits have no turn. */
+  /** Ends the thread; running and waiting jobs resolve with null. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#lostTimer);
@@ -115,7 +119,7 @@ export class ComputeThread<Task, Result> {
   }
 
   #start(): Worker {
-    // What the process was started with, keys and addresses, is none of its business.
+    // The thread needs no environment variables, which contain keys and addresses.
     const worker = new Worker(this.#entry, { env: {}, resourceLimits: LIMITS });
     worker.on('message', (answer: ThreadAnswer<Result>) => this.#worker === worker && this.#finish(answer, worker));
     worker.on('error', (error) => this.#lose(worker, error instanceof Error ? error : new Error(String(error))));
@@ -131,7 +135,7 @@ export class ComputeThread<Task, Result> {
     this.#send();
   }
 
-  /** Only what the thread was at is lost with it. */
+  /** Loses only the task that the thread was running; the other sent tasks are queued again. */
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
@@ -149,8 +153,8 @@ export class ComputeThread<Task, Result> {
 }
 
 /**
- * Whose a piece of work is, and the bytes of memory that it holds while it waits. `takesLong`: work of its kind is
- * known to take long.
+ * The account of a job, and the memory it holds while it waits, in bytes. `takesLong`: jobs of its kind are known to
+ * take long.
  */
 type Demand = { account: string; bytes: number; takesLong: boolean };
 
@@ -158,38 +162,38 @@ type Waiting<Work> = Demand & { job: Work; queuedAtMs: number };
 type Used = { ms: number; atMs: number };
 
 type FairQueueOptions = {
-  /** What may wait at most: jobs, and bytes that they hold. */
+  /** Limits of waiting jobs: their number, and the bytes that they hold. */
   mostJobs: number;
   mostBytes: number;
-  /** A clock in milliseconds that only goes forward. */
+  /** A monotonic clock in milliseconds. */
   now: () => number;
 };
 
-/** What an account has used counts half after so long, in milliseconds. */
+/** Half-life of an account's use, in milliseconds. */
 const HALF_LIFE_MS = 10_000;
 
-/** Accounts that are remembered, and the use that is not worth remembering, in milliseconds. */
+/** Maximum accounts remembered, and the use that is not worth remembering, in milliseconds. */
 const MAX_ACCOUNTS = 1000;
 const NEGLIGIBLE_MS = 0.5;
 
 /**
- * Jobs that wait for computing time. The account that has used the least of late comes first, so that those with much
- * to compute wait for one another and not everybody for them; of one account those that are not known to take long.
- * Where more waits than may, the one that would come last is turned away.
+ * Jobs that wait for computing time. The account with the least recent use comes first, so that accounts with much to
+ * compute wait for one another rather than delay the others; within an account, jobs not known to take long come first.
+ * Over the limit, the last job in this order is turned away.
  */
 export class FairQueue<Work> {
   readonly #options: FairQueueOptions;
   readonly #used = new Map<string, Used>();
   #waiting: Waiting<Work>[] = [];
   #bytes = 0;
-  /** Computing time that was charged so far, in milliseconds: what a job waits for at most is counted in it. */
+  /** Computing time charged so far, in milliseconds, which measures how long a job has waited. */
   #chargedMs = 0;
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
   }
 
-  /** Returns the jobs that have to go for it, itself perhaps among them. */
+  /** Adds a job, and returns the jobs that are turned away for it, possibly including itself. */
   add(job: Work, { account, bytes, takesLong }: Demand): Work[] {
     this.#waiting.push({ job, account, bytes, takesLong, queuedAtMs: this.#chargedMs });
     this.#bytes += bytes;
@@ -200,7 +204,7 @@ export class FairQueue<Work> {
     return turnedAway;
   }
 
-  /** Takes the job whose turn it is; null where none waits. */
+  /** Takes the next job; null if none waits. */
   take(): Work | null {
     if (this.#waiting.length === 0) return null;
     let next = 0;
@@ -208,10 +212,7 @@ export class FairQueue<Work> {
     return this.#remove(next);
   }
 
-  /**
-   * Takes out the jobs that are known to take long and have waited while others computed for so long, in
-   * milliseconds.
-   */
+  /** Removes and returns the jobs known to take long that have waited for `waitedMs` of others' computing time. */
   takeOverdue(waitedMs: number): Work[] {
     const isOverdue = ({ queuedAtMs, takesLong }: Waiting<Work>) =>
       takesLong && this.#chargedMs - queuedAtMs >= waitedMs;
@@ -222,7 +223,7 @@ export class FairQueue<Work> {
     return overdue.map(({ job }) => job);
   }
 
-  /** Charges what an account has used. */
+  /** Charges computing time to an account. */
   charge(account: string, ms: number): void {
     this.#chargedMs += ms;
     const used = this.#decayed(account) + ms;
@@ -243,7 +244,7 @@ export class FairQueue<Work> {
     return last;
   }
 
-  /** Below zero where one that waits comes before another, zero where they come in their order. */
+  /** Returns a negative number if the first job comes before the other, zero if they stay in order of arrival. */
   #compare(index: number, other: number): number {
     const [one, two] = [this.#waiting[index], this.#waiting[other]];
     if (one === undefined || two === undefined) return 0;
