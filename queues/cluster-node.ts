@@ -6,33 +6,36 @@ import { SharedCalls } from '../core/shared-calls.ts';
 
 export type Endpoint = { host: string; port: number };
 
-/** How a Cluster's nodes are spoken to; the same for all of them. */
+/** Credentials and TLS for a Cluster's nodes, the same for all of them. */
 export type ClusterAccess = { username?: string; password?: string; isSecure: boolean };
 
 const SLOTS = 16_384;
 
-/** A node that has not answered by then counts as away, in milliseconds. */
+/** Timeout of a node's answer, in milliseconds, after which it counts as away. */
 const ANSWER_MS = 2000;
 
-/** What the nodes said holds for this long, in milliseconds: all connections of a process break at once. */
+/** How long a round's answers are reused, in milliseconds: all connections of a process break at once. */
 const ROUND_MS = 500;
 
-/** Between two connections of one client, in milliseconds: nodes that do not agree yet send it to and fro. */
+/**
+ * Minimum interval between two connections of one client, in milliseconds: nodes that do not agree yet redirect it back
+ * and forth.
+ */
 const BETWEEN_CONNECTIONS_MS = 500;
 
-/** Nodes asked in one round, those of the configuration first. */
+/** Maximum nodes queried in one round, configured ones first. */
 const QUERIED_AT_ONCE = 16;
 
-/** A socket whose other end does not close it is destroyed after this, in milliseconds. */
+/** Time until a socket that the other end does not close is destroyed, in milliseconds. */
 const DISCONNECT_MS = 2000;
 
 type Master = Endpoint & { id: string };
 type SlotRange = { from: number; to: number; master: Master };
-/** What one node says: who it is, and who has which slots. */
+/** One node's answer: its own id, and the slots of each master. */
 type Answer = { id: string; ranges: readonly SlotRange[]; nodes: readonly Endpoint[] };
 type Round = { answers: readonly Answer[]; failures: readonly Error[] };
 
-/** The slot of a key, of the part in braces where it has one (Redis Cluster specification). */
+/** Returns the slot of a key, or of its part in braces if it has one (Redis Cluster specification). */
 export function slotOf(key: string): number {
   const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key;
   let crc = 0;
@@ -44,7 +47,8 @@ export function slotOf(key: string): number {
 }
 
 /**
- * Finds the master of a slot by asking all known nodes and believing most: one that was cut off may not know better.
+ * Finds the master of a slot by querying all known nodes and trusting the majority: a node that was cut off may have
+ * outdated slots.
  */
 export class ClusterNodes {
   readonly access: ClusterAccess;
@@ -58,7 +62,7 @@ export class ClusterNodes {
     this.access = access;
   }
 
-  /** The node that holds the slot and answers; throws an error that says who does not. */
+  /** Returns the node that holds the slot and responds; throws with the failing node's error otherwise. */
   async findMaster(slot: number): Promise<Endpoint> {
     const { answers, failures } = await this.#askAll();
     const votes = new Map<string, { master: Master; count: number }>();
@@ -69,12 +73,12 @@ export class ClusterNodes {
     const [most] = [...votes.values()].toSorted((a, b) => b.count - a.count);
     if (most === undefined) throw failures[0] ?? new Error(`no node of the Redis Cluster has slot ${slot}`);
     const { master } = most;
-    // A node that hangs takes connections all the same, and commands on it wait.
+    // A hanging node still accepts connections, and commands on them would wait.
     if (!answers.some(({ id }) => id === master.id)) await askNode(master, this.access);
     return master;
   }
 
-  /** One round at a time; those who come while it lasts, and shortly after, share it. */
+  /** Runs one round at a time; calls during it or shortly after share its answers. */
   async #askAll(): Promise<Round> {
     if (this.#newest !== null && performance.now() <= this.#newest.freshUntilMs) return this.#newest.round;
     const round = await this.#rounds.run();
@@ -95,8 +99,9 @@ export class ClusterNodes {
 }
 
 /**
- * Makes the class that ioredis connects by: to whichever node holds the slot at that moment. All keys of a queue share
- * one slot, so that a queue needs one node at a time and none of what a client of the whole Cluster keeps in step.
+ * Creates the connector class for ioredis, which connects to the node that holds the slot at that moment. All keys of a
+ * queue share one slot, so a queue needs one node at a time and not the state that a client of the whole Cluster
+ * maintains.
  */
 export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<RedisOptions['Connector']> {
   return class extends AbstractConnector {
@@ -118,16 +123,16 @@ export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<Redi
       const master = await nodes.findMaster(slot).catch((error: Error) => error);
       if (!this.connecting) throw new Error('Connection is closed.');
       this.stream = master instanceof Error ? new Socket().destroy() : openSocket(master, nodes.access.isSecure);
-      // ioredis gives a connection up for good where its connector fails, and tries again where a socket does.
+      // ioredis gives up for good if its connector rejects, but reconnects after a socket error.
       if (master instanceof Error) this.firstError = master;
-      // For good: a socket that failed can fail once more, by an alert of TLS.
+      // The listener stays: a failed socket can emit another error, from a TLS alert.
       else this.stream.on('error', (error: Error) => (this.firstError ??= error));
       return this.stream;
     }
   };
 }
 
-/** Options of TLS beside the usual: a server may have several names at one address. */
+/** Returns additional TLS options: a server may have several names at one address. */
 export function tlsTo(host: string): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {};
 }
@@ -166,8 +171,8 @@ async function askNode(endpoint: Endpoint, { username, password, isSecure }: Clu
 type NodeEntry = [host: string | null, port: number, id: string];
 
 /**
- * Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]. A node that does not know its own
- * host has none, and was reached by the one that we asked.
+ * Parses ranges of [from, to, master, ...replicas], each node [host, port, id, ...]. A node that does not know its own
+ * host sends an empty one; its host is that of the queried node.
  */
 function readSlots(slots: unknown, queried: Endpoint): Pick<Answer, 'ranges' | 'nodes'> {
   const rows = Array.isArray(slots) ? (slots as [number, number, ...NodeEntry[]][]) : [];

@@ -6,7 +6,7 @@ import { clientClass, type SessionSettings } from '../postgres/client.ts';
 import { COMMAND_TIMEOUT_MS, SupervisedWorker, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 
 export type QueueBackendOptions = {
-  /** PostgreSQL that holds the queues when there is no Redis. */
+  /** PostgreSQL database that holds the queues if there is no Redis. */
   databaseUrl: string;
   /**
    * The value of `REDIS_URL`: a server, comma-separated nodes of a Cluster, or sentinels. Null means queues in
@@ -17,16 +17,16 @@ export type QueueBackendOptions = {
   prefix?: string;
   /** Called with connection errors, at most once in ten seconds for each kind. BullMQ reconnects by itself. */
   onError: (error: Error) => void;
-  /** Called with each Redis worker that was reopened because it took no jobs while some waited. */
+  /** Called for each Redis worker that was reopened because it took no jobs while some waited. */
   onWorkerReopened?: (queue: string) => void;
 };
 
-/** What a worker does with one job; its result is stored with the job for the board. */
+/** Processes one job; its result is stored with the job for the board. */
 export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
 /**
- * Options of a worker; everything else is the same for all workers. A live worker renews its lock at half its time. So
- * `lockDurationMs` does not limit a job; it is how soon the job of a killed worker is free for another.
+ * Options of a worker; the others are the same for all workers. A live worker renews its lock at half its time, so
+ * `lockDurationMs` does not limit a job: it is how soon the job of a killed worker is free for another.
  */
 export type JobWorkerOptions<Data> = {
   concurrency: number;
@@ -38,41 +38,41 @@ export type JobWorkerOptions<Data> = {
 /** A running worker; `close` takes no new job and lets the current ones finish. */
 export type JobWorker = { close(): Promise<void> };
 
-/** The only place that knows where queues live: both backends behave alike behind it. */
+/** Interface of both backends, which behave alike; only this file depends on where queues live. */
 export type QueueBackend = {
   kind: 'postgres' | 'redis';
-  /** A connection for other counters in Redis, which puts all keys behind its own tag; null on PostgreSQL. */
+  /** Connection for other counters in Redis, which prefixes all keys with its own tag; null on PostgreSQL. */
   readonly redis: Redis | null;
   createQueue<Data>(name: string): Queue<Data>;
   createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker;
   /**
-   * Runs a change of job schedulers apart from all other changes. On PostgreSQL, two simultaneous changes of one
+   * Runs a change of job schedulers exclusively of other changes. On PostgreSQL, two simultaneous changes of one
    * scheduler can leave two jobs; Redis runs each as one script.
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
-   * Limits every lock to one renewed at `nowMs`. After the time was set back, a killed worker's job would wait for its
-   * old lock. Redis measures locks by itself.
+   * Shortens every lock to one renewed at `nowMs`. After the clock was set back, a killed worker's job would otherwise
+   * wait for its old lock. Redis measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
-  /** Counts how often a connection was lost: a server that is reached again may have lost the latest writes. */
+  /** Returns how often a connection was lost: a server that is reached again may have lost the latest writes. */
   countLosses(): number;
   /**
-   * Names of this process's queues that do not respond within a second, or refuse writes, like a Redis without memory.
-   * Empty if all work.
+   * Returns the names of this process's queues that do not respond within a second, or refuse writes, such as a Redis
+   * out of memory. Empty if all work.
    */
   findAway(): Promise<string[]>;
   /** Closes the connections; close queues and workers first. */
   close(): Promise<void>;
 };
 
-/** Failed jobs stay on the board for two days, at most this many per queue. */
+/** Retention of failed jobs on the board: two days, at most this many per queue. */
 const KEEP_FAILED = { age: 2 * DAY_SECONDS, count: 500 };
 
 /**
- * Interval of checks for expired locks, in milliseconds; with the lock itself it is the delay of an alert after a kill.
- * A check costs PostgreSQL 0.4 ms, so all queues of an idle installation together use far less than a thousandth of a
- * core.
+ * Interval of checks for expired locks, in milliseconds; together with the lock it is the delay of an alert after a
+ * kill. A check costs PostgreSQL 0.4 ms, so all queues of an idle installation together use far less than a thousandth
+ * of a core.
  */
 const STALLED_INTERVAL_MS = 5000;
 
@@ -80,14 +80,14 @@ const STALLED_INTERVAL_MS = 5000;
 const LONGEST_LOCK_MS = 60_000;
 
 /**
- * Timeout of a queue statement, in milliseconds; its connection is closed with it, because a server that was cut off
- * never responds.
+ * Timeout of a queue statement, in milliseconds; it also closes the connection, because a server that was cut off never
+ * responds.
  */
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**
- * Session settings of the queue. Commits do not wait for the disk: what a crash loses is restored from the rows, as if
- * Redis had lost it.
+ * Session settings of the queue. Commits do not wait for the disk: jobs that a crash loses are restored from the rows,
+ * as after a loss in Redis.
  */
 const SESSION: SessionSettings = {
   application_name: 'spotcheck queue',
@@ -110,12 +110,12 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const names = new Set<string>();
   let isClosing = false;
   let losses = 0;
-  // Errors of connections that are being closed do not matter; any other may be that of a lost one.
+  // Errors of connections that are being closed do not matter; any other error may mean a lost connection.
   const onError = (error: Error) => {
     losses += 1;
     if (!isClosing) options.onError(error);
   };
-  // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
+  // One connection for statements and one for LISTEN, so that a worker's statements never wait for each other's locks.
   const openPool = (connectionTimeoutMillis: number, max = 2) => {
     const pool = new Pool({
       Client,
@@ -130,7 +130,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     return pool;
   };
   const producers = openPool(COMMAND_TIMEOUT_MS);
-  // Of one connection: the other changes of this process queue behind its holder.
+  // With one connection, other scheduler changes of this process queue behind the lock holder.
   const changers = openPool(QUERY_TIMEOUT_MS, 1);
   return {
     kind: 'postgres',
@@ -187,7 +187,7 @@ function redisBackend({
     return client;
   };
   const producers = new Map<string, Redis>();
-  // The first connection is not a loss, and a server that stays away loses nothing more.
+  // The first connection is not a loss, and a server that stays away is counted once, when it is back.
   const countingLosses = (client: Redis) => client.once('ready', () => client.on('ready', () => void (losses += 1)));
   const producerOf = (tag: string) => {
     const key = servers.isCluster ? tag : '';
@@ -195,7 +195,7 @@ function redisBackend({
     producers.set(key, producer);
     return producer;
   };
-  // A hash tag for each queue: all keys of a queue share a slot, and queues spread over a Cluster.
+  // Each queue has a hash tag: all its keys share a slot, and queues spread over a Cluster.
   const tagOf = (name: string) => {
     names.add(name);
     return `{${prefix}:${name}}`;
@@ -211,8 +211,8 @@ function redisBackend({
     },
     createQueue: <Data>(name: string) => {
       const tag = tagOf(name);
-      // BullMQ queries the version once. If that takes longer than a producer waits, its queue refuses everything from
-      // then on. Workers query it as well, and wait.
+      // BullMQ queries the version once. If that takes longer than a producer waits, its queue then refuses everything.
+      // Workers query it as well, but wait.
       const queue = new Queue<Data>(name, {
         connection: producerOf(tag),
         prefix: tag,
@@ -262,12 +262,12 @@ function redisBackend({
   };
 }
 
-/** Rejects where the server takes no writes: one that was replaced responds as well, and so does one without memory. */
+/** Rejects if the server refuses writes: a server that was replaced or is out of memory still responds. */
 async function takesWrites(redis: Redis, tag: string): Promise<void> {
   await redis.set(`${tag}:ready`, '1', 'EX', 60);
 }
 
-/** Whether a job waits, or has been due for a second, by the keys and the scores of BullMQ. */
+/** Reports whether a job waits, or has been due for a second, by BullMQ's keys and scores. */
 async function hasJob(redis: Redis, queue: string): Promise<boolean> {
   const dueBefore = (Date.now() - 1000) * 0x10_00;
   const [waiting, due] = await Promise.all([
@@ -280,14 +280,14 @@ async function hasJob(redis: Redis, queue: string): Promise<boolean> {
 /** How long a message is not repeated, in milliseconds: connections break by the dozen, and each retries many times. */
 const REPEATED_AFTER_MS = 10_000;
 
-/** Messages remembered at most. */
+/** Maximum messages remembered. */
 const REMEMBERED = 100;
 
 function withoutRepeats(onError: (error: Error) => void): (error: Error) => void {
   const reportedAtMs = new Map<string, number>();
   return (error) => {
     const nowMs = performance.now();
-    // Messages that differ only in an address or a job are the same.
+    // Messages that differ only in an address or a job count as the same.
     const message = error.message.replaceAll(/\S*\d\S*/g, '#');
     if (nowMs - (reportedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < REPEATED_AFTER_MS) return;
     if (reportedAtMs.size >= REMEMBERED) reportedAtMs.clear();
@@ -299,13 +299,13 @@ function withoutRepeats(onError: (error: Error) => void): (error: Error) => void
 /** Matches a statement that reads or writes a table itself, rather than through a function. */
 const TABLE = /\b(?:FROM|JOIN|INTO|UPDATE) [a-z_]+\b(?!\()/i;
 
-/** PostgreSQL refuses a prepared statement whose columns an upgrade has changed, before it runs (SQLSTATE). */
+/** SQLSTATE of a prepared statement whose columns an upgrade has changed; PostgreSQL refuses it before it runs. */
 const COLUMNS_CHANGED = '0A000';
 
 /**
  * Names BullMQ's function calls, so that a connection parses each once and mostly plans it once. Statements that read
  * tables themselves are planned with their values each time, since queues differ much in length. A call that an upgrade
- * changed is run once more without its name.
+ * changed is retried once without its name.
  */
 function prepareCalls(pool: Pool): void {
   const names = new Map<string, string>();
@@ -325,7 +325,7 @@ function prepareCalls(pool: Pool): void {
   pool.query = prepared as Pool['query'];
 }
 
-/** The lock ends with its transaction, and so with its connection where that breaks. */
+/** Runs work under an advisory lock, which ends with its transaction, and so with a broken connection. */
 async function holdingLock<Result>(pool: Pool, work: () => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
   let failure: Error | undefined;
@@ -342,7 +342,7 @@ async function holdingLock<Result>(pool: Pool, work: () => Promise<Result>): Pro
   }
 }
 
-/** Disconnects from Redis cleanly; drops a connection that does not respond, because the stop would wait for it. */
+/** Disconnects from Redis cleanly; drops a connection that does not respond, because it would delay shutdown. */
 async function leaveRedis(client: Redis): Promise<void> {
   if (client.status === 'ready') await answersInTime(client.quit());
   client.disconnect();
@@ -356,11 +356,11 @@ function workerOptions({
   return {
     concurrency,
     lockDuration: lockDurationMs,
-    // A job of a killed worker returns; its processor limits how often, because it knows what it already did.
+    // The job of a killed worker returns; its processor limits how often, because it can tell which work is done.
     maxStalledCount: 10,
     stalledInterval: STALLED_INTERVAL_MS,
     // Jobs announce themselves; this is how often an idle worker polls anyway, in seconds. A wait that begins while
-    // PostgreSQL goes away hangs on a dead listener: nothing else wakes it, and alerts wait for it.
+    // PostgreSQL goes away hangs on a dead listener, and only polling wakes it; alerts depend on that.
     drainDelay: 10,
     runRetryDelay: 1000,
     removeOnComplete: { count: keepCompleted },
@@ -376,10 +376,7 @@ async function answersInTime(answer: Promise<unknown>): Promise<boolean> {
   return await within(1000, answered, false);
 }
 
-/**
- * The one cast of queues: their class carries the backend in their type, and nothing outside this file depends on which
- * it is.
- */
+/** The only cast of queues: their type includes the backend, and only this file depends on it. */
 function asCommonQueue<Data>(queue: unknown): Queue<Data> {
   return queue as Queue<Data>;
 }

@@ -1,17 +1,17 @@
 import type { ScheduleChange } from '../core/checks/slots.ts';
 import type { DueAttempt, JobQueues } from './job-queues.ts';
 
-/** Of a logger, what is needed here. */
+/** The part of a logger that is used here. */
 type Log = { warn: (fields: object, text: string) => void };
 
-/** A committed delivery, due at `dueAtMs`, or at once where that does not say when (Unix milliseconds). */
+/** A committed delivery, due at `dueAtMs` (Unix milliseconds), or at once if that is absent. */
 type CommittedDelivery = { id: string; channelId: string; createdAtMs: number; dueAtMs?: number };
 
-/** How an absent queue is logged: the name of the line, and which rows have no job yet. */
+/** Log entry for an unavailable queue: the name of the line, and the rows that have no job yet. */
 export type AbsenceLine = { log: Log; line: string; fields: object };
 
 /**
- * Adds the jobs of committed rows, and only logs where the queue is away: reconcile adds the jobs again. Never rejects.
+ * Adds the jobs of committed rows, and only logs if the queue is away: reconcile adds the jobs again. Never rejects.
  */
 export async function enqueueCommitted(add: () => Promise<void>, { log, line, fields }: AbsenceLine): Promise<void> {
   try {
@@ -21,7 +21,7 @@ export async function enqueueCommitted(add: () => Promise<void>, { log, line, fi
   }
 }
 
-/** Adds the jobs of committed deliveries' attempts, one for all that are due at the same moment. Never rejects. */
+/** Adds jobs for the attempts of committed deliveries, grouped by due time. Never rejects. */
 export async function enqueueDeliveries(
   queues: Pick<JobQueues, 'enqueueAttempts'>,
   log: Log,
@@ -34,17 +34,17 @@ export async function enqueueDeliveries(
   await enqueueCommitted(add, { log, line: 'delivery.not_queued', fields: { deliveries: attempts.length } });
 }
 
-/** The first attempt of a committed delivery. */
+/** Returns the first attempt of a committed delivery. */
 export function firstAttempt({ id, channelId, createdAtMs, dueAtMs }: CommittedDelivery): DueAttempt {
   return { deliveryId: id, channelId, attempt: 1, dueAtMs: dueAtMs ?? createdAtMs };
 }
 
-/** Answers with the regions of at least these agents, by their numbers; an agent that no queue belongs to has none. */
+/** Returns the regions of at least these agents, by their numbers; an agent without a queue has none. */
 export type RegionCache = (agentNos: readonly number[]) => Promise<ReadonlyMap<number, string>>;
 
 /**
- * Makes a cache of the agents' regions. Regions never change their names, so that it reads again only for a number that
- * it does not have: an agent that was created since.
+ * Creates a cache of the agents' regions. Regions never change their names, so it reads again only for an unknown
+ * number: a newly created agent.
  */
 export function createRegionCache(listRegions: () => Promise<ReadonlyMap<number, string>>): RegionCache {
   let regions: ReadonlyMap<number, string> = new Map();
@@ -55,8 +55,8 @@ export function createRegionCache(listRegions: () => Promise<ReadonlyMap<number,
 }
 
 /**
- * Makes the function that notifies the queues of a committed schedule change. It resolves as soon as nothing is left to
- * tell, and rejects when the queue is away: the change is in the database all the same, and reconcile mends the queue.
+ * Creates the function that notifies the queues of a committed schedule change. It resolves at once if the change
+ * affects no queue, and rejects if the queue is away: the change is committed, and reconcile repairs the queue.
  */
 export function createScheduleNotifier(
   queues: JobQueues,

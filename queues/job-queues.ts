@@ -19,7 +19,7 @@ import {
 } from './payloads.ts';
 import { addSlot, createRecheckAdder, reconcileQueue, removeSlot, type DueRecheck } from './schedules.ts';
 
-/** The chores that the clock enqueues; each has a worker file of its own. */
+/** Chores that the clock enqueues; each has its own worker file. */
 export const CHORES = [
   'reconcile',
   'sweep',
@@ -35,39 +35,38 @@ export const CHORES = [
 ] as const;
 export type Chore = (typeof CHORES)[number];
 
-/** Results are stored nowhere else yet: while PostgreSQL is unavailable, their jobs wait for up to ten minutes. */
+/** Results are not stored anywhere else yet: while PostgreSQL is unavailable, their jobs wait for up to ten minutes. */
 const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 }, removeOnComplete: true };
 
-/** Jobs that are over, and an age that all of them have, whatever time they ended at; in milliseconds. */
+/** States of ended jobs, and an age that every job is below, in milliseconds, whatever clock it ended by. */
 const OVER = ['completed', 'failed'] as const;
 const FOREVER_MS = 100 * 365 * DAY_MS;
 
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 
-/** An attempt that is to be made, from 1, and from when on (Unix milliseconds); its row is committed. */
+/** An attempt to make, counted from 1, and its earliest time (Unix milliseconds); its row is committed. */
 export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
 /**
- * So long after a lost connection schedules are compared thoroughly, in milliseconds. A tick that was lost with the
- * latest writes shows only once it is overdue; one of a longer interval is found by the next thorough round.
+ * How long schedules are compared thoroughly after a lost connection, in milliseconds. A tick that was lost with the
+ * latest writes shows only once it is overdue; for longer intervals the next thorough round finds it.
  */
 const DOUBT_MS = 120_000;
 
 /**
- * Channels of a job at most. What a job costs the queue is shared by the channels that an event goes to, and none waits
- * behind thousands.
+ * Maximum channels of a job. The channels of an event share the queue's cost of a job, and none waits behind thousands.
  */
 const CHANNELS_PER_JOB = 20;
 
-/** Deliveries that a job names: a storm's thousands are in the database already. */
+/** Maximum deliveries that a job names: the thousands of a storm are in the database already. */
 const NAMED_DELIVERIES = 20;
 
-/** Agents by number, and the regions that their queues are named by. */
+/** Agents by number, and the regions that name their queues. */
 type Regions = ReadonlyMap<number, string>;
 
 /**
- * Everything that adds jobs. Rows are committed before a job is added: a job that is lost can be made again from its
- * row. A region's queue is opened when it is first spoken of.
+ * Adds all jobs. Rows are committed before their job is added, so that a lost job can be recreated from its row. A
+ * region's queue is opened on first use.
  */
 export class JobQueues {
   readonly #backend: QueueBackend;
@@ -88,10 +87,7 @@ export class JobQueues {
     this.#lookup = backend.createQueue<LookupJob>(QUEUES.lookup);
   }
 
-  /**
-   * Notifies the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named
-   * by.
-   */
+  /** Notifies the queues of an agent's schedule change; `regions` maps agents to the regions that name their queues. */
   async applyScheduleChange(change: ScheduleChange, regions: Regions): Promise<void> {
     for (const entry of change.emptied) {
       const queue = this.#queueOf(entry.agentNo, regions);
@@ -106,8 +102,8 @@ export class JobQueues {
   }
 
   /**
-   * Has check workers make rechecks once they are due, with one job for those of an agent that are due together. An
-   * agent without a queue of ours is left out.
+   * Enqueues rechecks for when they are due, with one job for those of an agent that are due together. An agent without
+   * a queue here is skipped.
    */
   async enqueueRechecks(rechecks: readonly DueRecheck[], regions: Regions): Promise<void> {
     for (const recheck of rechecks) {
@@ -117,8 +113,8 @@ export class JobQueues {
   }
 
   /**
-   * Makes every region's schedulers those of the occupied slots, and returns how many had to be mended. It does so
-   * thoroughly on request, the first time, and for a while after a lost connection.
+   * Reconciles every region's schedulers with the occupied slots, and returns how many were repaired. It is thorough on
+   * request, the first time, and for a while after a lost connection.
    */
   async reconcileSchedules(
     occupied: readonly ScheduleSlot[],
@@ -126,7 +122,7 @@ export class JobQueues {
     when: { nowMs: number; thorough: boolean },
   ): Promise<number> {
     let mended = 0;
-    // A replica that was promoted, or a server that crashed, may have as many as there should be, of an earlier moment.
+    // A promoted replica, or a server that crashed, may have the right number of schedulers but an earlier state.
     const losses = this.#backend.countLosses();
     const isFirst = this.#reconciledLosses === null;
     if (!isFirst && losses !== this.#reconciledLosses) this.#doubtedUntil = performance.now() + DOUBT_MS;
@@ -145,9 +141,9 @@ export class JobQueues {
   }
 
   /**
-   * Takes out of the queues what stands in the way after the time was set back. That is jobs that wait for moments of
-   * before, which are made again from their rows or run at once, and those that are over, whose names the ticks of the
-   * same moments need. Schedulers are for `reconcileSchedules`.
+   * Removes jobs that block the queues after the clock was set back. These are jobs that wait for times on the old
+   * clock, which are recreated from their rows or run at once, and ended jobs, whose names the ticks of the same times
+   * need. `reconcileSchedules` handles the schedulers.
    */
   async clearAfterClockSetBack(regions: Regions): Promise<void> {
     await this.#backend.freeLocks(Date.now());
@@ -161,12 +157,12 @@ export class JobQueues {
       await eachDelayed(queue, (job) => job.promote());
   }
 
-  /** Hands measured results to the evaluator; `readyAtMs` as in the job. */
+  /** Enqueues measured results for the evaluator; `readyAtMs` as in the job. */
   async enqueueResults(results: SealedResult[], readyAtMs?: number): Promise<void> {
     await this.#evaluate.add('results', { results, ...(readyAtMs !== undefined && { readyAtMs }) }, EVALUATE_OPTIONS);
   }
 
-  /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
+  /** Returns the time (Unix milliseconds) since when the oldest results wait for evaluation; null if none do. */
   async oldestResultsAtMs(): Promise<number | null> {
     const oldest = await Promise.all(UNFINISHED.map((state) => this.#evaluate.getJobs([state], 0, 0, true)));
     const addedAtMs = oldest.flat().map((job) => job.timestamp);
@@ -174,8 +170,8 @@ export class JobQueues {
   }
 
   /**
-   * Adds one job for all of these, or a few where they go to many channels, for when the last is due. Adding the same
-   * ones twice adds nothing.
+   * Adds one job for all attempts, or several if they go to many channels, due with its last attempt. Adding the same
+   * attempts twice adds nothing.
    */
   async enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void> {
     const ofChannels = [...Map.groupBy(attempts, ({ channelId }) => channelId).values()];
@@ -191,8 +187,8 @@ export class JobQueues {
   }
 
   /**
-   * Enqueues the lookup of a vendor target, once for all who request it while it waits or runs. The result is stored
-   * with the page, and counts for the tenant.
+   * Enqueues the lookup of a vendor target, once for all tenants that request it while it waits or runs. The result is
+   * stored with the page, and counts for the tenant.
    */
   async enqueueLookup(target: string, tenantId: string): Promise<void> {
     const jobId = createHash('sha256').update(target).digest('hex');
@@ -200,8 +196,8 @@ export class JobQueues {
   }
 
   /**
-   * Has locations answer in a drill, each in the queue of its region, from a moment on (Unix milliseconds). For an
-   * agent without a queue of ours the service answers.
+   * Enqueues the drill answers of locations, each in the queue of its region, from `atMs` on (Unix milliseconds). The
+   * service answers for an agent without a queue here.
    */
   async enqueueDrill(answers: readonly DrillJob[], regions: Regions, atMs = 0): Promise<void> {
     for (const answer of answers) {
@@ -225,8 +221,8 @@ export class JobQueues {
   }
 
   /**
-   * The outcome of a preview, once it is over. Its job is then taken out of the queue: asked for again it was never
-   * there. Undefined while it is not over; null where it failed or is not there.
+   * Returns the outcome of a finished preview, and removes its job from the queue. Undefined while it runs; null if it
+   * failed or there is no such job, as after the first call.
    */
   async takePreviewReturn(region: string, previewId: string): Promise<PreviewReturn | null | undefined> {
     const job = await this.checkQueue(region).getJob(previewJobId(previewId));
@@ -236,19 +232,19 @@ export class JobQueues {
     return isPreviewReturn(job.returnvalue) ? job.returnvalue : null;
   }
 
-  /** A region's check queue. */
+  /** Returns a region's check queue. */
   checkQueue(region: string): Queue<RegionJob> {
     const open = this.#checks.get(region) ?? this.#backend.createQueue<RegionJob>(checkQueueName(region));
     this.#checks.set(region, open);
     return open;
   }
 
-  /** Every queue that is open in this process, for the board and the metrics. */
+  /** Returns every queue that is open in this process, for the board and the metrics. */
   all(): Queue[] {
     return [...this.#checks.values(), this.#evaluate, this.#deliver, this.#maintain, this.#lookup];
   }
 
-  /** Names of the queues of this process that cannot be written to; empty when all can. */
+  /** Returns the names of this process's queues that cannot be written to; empty if all can. */
   findAway(): Promise<string[]> {
     return this.#backend.findAway();
   }
@@ -269,14 +265,14 @@ async function eachDelayed(queue: Queue, act: (job: Job) => Promise<void>): Prom
   for (const job of delayed) if (job.repeatJobKey === undefined) await act(job).catch(() => undefined);
 }
 
-/** How long an outcome that nobody fetched is kept, in seconds. */
+/** Retention of a preview outcome that was not fetched, in seconds. */
 const KEEP_PREVIEWS = { age: 60 };
 
 function previewJobId(previewId: string): string {
   return `trial-${previewId}`;
 }
 
-/** A worker of an older release does not know previews. */
+/** Guards against a worker of an older release, which does not support previews. */
 function isPreviewReturn(value: unknown): value is PreviewReturn {
   return (
     typeof value === 'object' && value !== null && 'sealedOutcome' in value && typeof value.sealedOutcome === 'string'
@@ -298,20 +294,21 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   };
 }
 
-/** The id covers all attempts; with the first one's id alone, a waiting job of that delivery would block this one. */
+/** The id covers all attempts; the first one's id alone would let a waiting job of that delivery block this one. */
 function deliverJobId(attempts: readonly DueAttempt[]): string {
-  // With its time: an alert that waits for the end of maintenance is due sooner, or later, when that is moved.
+  // The id includes the time: an alert that waits for the end of maintenance is due at another time if that end is
+  // moved.
   const [first = '', ...others] = attempts.map((due) => `${due.deliveryId}-${due.attempt}-${due.dueAtMs}`);
   return others.length === 0 ? first : `${first}-${createHash('sha256').update(others.join()).digest('hex')}`;
 }
 
-/** Puts a running job back for `delayMs`, without counting a failure. Always throws, so it ends a processor. */
+/** Postpones a running job by `delayMs`, without counting a failure. Always throws, which ends the processor. */
 export async function postponeJob(job: Job, token: string | undefined, delayMs: number): Promise<never> {
   await job.moveToDelayed(Date.now() + delayMs, token);
   throw new DelayedError();
 }
 
-/** Puts a running job back for the next worker, without counting a failure. Always throws, likewise. */
+/** Returns a running job to the queue for the next worker, without counting a failure. Always throws, likewise. */
 export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();

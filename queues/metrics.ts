@@ -3,8 +3,8 @@ import { within } from '../core/time.ts';
 import type { JobQueues } from './job-queues.ts';
 
 /**
- * Registers which queues can be reached, and how deep they are by state, read when metrics are asked for. Of a queue
- * that is away no depth is known.
+ * Registers gauges of which queues can be reached, and of their depth by state, read at each scrape. A queue that is
+ * away has no depth.
  */
 export function registerQueueMetrics(
   registry: Registry,
@@ -54,10 +54,10 @@ export function registerQueueMetrics(
 /** Jobs of a queue by state. */
 export type QueueDepth = { name: string; waiting: number; active: number; delayed: number; failed: number };
 
-/** Without the database the queues of regions are those that are known; it has so long to say, in milliseconds. */
+/** Timeout for reading the regions from the database, in milliseconds; without an answer only open queues count. */
 const REGIONS_MS = 1000;
 
-/** Makes what names the queues that are away, those of regions that this process has not spoken of yet included. */
+/** Creates the function that lists the unavailable queues, including those of regions not yet used in this process. */
 export function createAwayReading(
   queues: JobQueues,
   listRegions: () => Promise<Map<number, string>>,
@@ -75,8 +75,8 @@ export function createAwayReading(
 }
 
 /**
- * Makes what reads all queues, those of regions that this process has not spoken of yet included; null while one of
- * them does not answer.
+ * Creates the function that reads all queues, including those of regions not yet used in this process; null while one
+ * of them does not respond.
  */
 export function createQueueReading(
   queues: JobQueues,

@@ -3,41 +3,41 @@ import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
 import { within } from '../core/time.ts';
 import { ClusterNodes, connectorTo, slotOf, tlsTo, type Endpoint } from './cluster-node.ts';
 
-/** Producers fail fast when Redis is away; workers wait for it as long as it takes. */
+/** Producers fail fast when Redis is away; workers wait for it indefinitely. */
 export type RedisRole = 'producer' | 'worker';
 
-/** Opens connections to the Redis of a `REDIS_URL`, each to the server that holds a key, wherever that goes. */
+/** Opens connections to the Redis of a `REDIS_URL`, each to the server that holds a key, even when the key moves. */
 type RedisServers = {
-  /** Whether keys may live on different servers: then each queue has connections of its own. */
+  /** True if keys may live on different servers: then each queue has its own connections. */
   isCluster: boolean;
   connect: (role: RedisRole, key: string, own?: RedisOptions) => Redis;
 };
 
-/** A producer's call fails after this, in milliseconds: an API request must not hang on a queue. */
+/** Timeout of a producer's call, in milliseconds: an API request must not hang on a queue. */
 export const COMMAND_TIMEOUT_MS = 5000;
 
 /**
- * A server that says nothing to a worker for this long is given up with its connection, in milliseconds. A worker waits
- * 10 s for a job, which is less. Where there is no other server it may take its time.
+ * Silence after which a worker drops its connection to a server, in milliseconds; a worker waits 10 s for a job. A
+ * server without a replacement gets longer.
  */
 const SILENCE_MS = { replaceable: 15_000, only: 60_000 } as const;
 
-/** A host that is gone does not even refuse, in milliseconds. */
+/** Timeout of a connection attempt, in milliseconds: a host that is gone does not even refuse. */
 const CONNECT_TIMEOUT_MS = 3000;
 
 const SENTINEL_PORT = 26_379;
 const SENTINEL_TIMEOUT_MS = 2000;
 
-/** What a server says that is not the one to ask (any more, or yet); scripts of Redis 6 hide it in a sentence. */
+/** Errors of a server that is not, or not yet, the one to use; scripts of Redis 6 wrap them in a sentence. */
 const NOT_HERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY)\b|-READONLY\b/;
 
-/** What a node of a Cluster says of keys that are not its own. */
+/** Errors of a Cluster node for keys on another node. */
 const OTHER_NODE = /^(?:MOVED|ASK)\b/;
 
-/** What it says to those who wait for a job while it becomes a replica. */
+/** Error of a server that becomes a replica, for clients that wait for a job. */
 const NO_MASTER_ANY_MORE = /^UNBLOCKED\b/;
 
-/** Codes of certificates that cannot be trusted; the usual reason is an authority of one's own. */
+/** Error codes of untrusted certificates; the usual cause is a private certificate authority. */
 const UNTRUSTED = new Set([
   'CERT_SIGNATURE_FAILURE',
   'CERT_UNTRUSTED',
@@ -49,8 +49,8 @@ const UNTRUSTED = new Set([
 ]);
 
 /**
- * Connects to one server. A socket that failed can fail once more, by an alert of TLS, and ioredis listens to the first
- * failure alone: the second would end the process.
+ * Connects to one server. A failed socket can emit another error, from a TLS alert, but ioredis listens for the first
+ * only: the second would crash the process.
  */
 class ServerConnector extends StandaloneConnector {
   constructor(options: unknown) {
@@ -63,7 +63,7 @@ class ServerConnector extends StandaloneConnector {
   }
 }
 
-/** Reads the address: one server, the nodes of a Cluster with commas between, or sentinels. */
+/** Parses the address: one server, the comma-separated nodes of a Cluster, or sentinels. */
 export function redisServers(redisUrl: string): RedisServers {
   const sentinel = sentinelOptions(redisUrl);
   if (sentinel !== null) {
@@ -85,7 +85,7 @@ export function redisServers(redisUrl: string): RedisServers {
   };
 }
 
-/** Says of an error what an operator can do about it. */
+/** Adds advice for the operator to an error. */
 export function explainRedisError(error: Error, { isCluster }: Pick<RedisServers, 'isCluster'>): Error {
   if (!isCluster && OTHER_NODE.test(error.message)) {
     const advice = 'REDIS_URL names one node of a Redis Cluster: name several of them, with commas between';
@@ -122,8 +122,8 @@ const SENTINEL_URL = new RegExp(
 );
 
 /**
- * Reads `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them.
- * Null where the address is none of sentinels.
+ * Parses `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` uses TLS for all of
+ * them. Null if the address is not one of sentinels.
  */
 function sentinelOptions(redisUrl: string): RedisOptions | null {
   const parts = SENTINEL_URL.exec(redisUrl)?.groups ?? {};
@@ -162,14 +162,14 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
     const reconnectOnError = reconnecting({ isCluster, forMs: Number.POSITIVE_INFINITY });
     return { ...common, socketTimeout: silenceMs, maxRetriesPerRequest: null, reconnectOnError };
   }
-  // The first caller has been refused by then: the next one shall not wait on the same connection.
+  // The first caller's command has timed out by then, and the next must not wait on the same connection.
   const [socketTimeout, commandTimeout] = [2 * COMMAND_TIMEOUT_MS, COMMAND_TIMEOUT_MS];
   const reconnectOnError = reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS });
   return { ...common, socketTimeout, commandTimeout, maxRetriesPerRequest: 1, reconnectOnError };
 }
 
 /**
- * Connects anew where the server is not the one to ask, and repeats what it refused. No longer than `forMs` at a
+ * Reconnects if the server is not the one to use, and repeats the refused command. It does so for at most `forMs` at a
  * stretch, or commands whose callers have gone would pile up.
  */
 function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {
@@ -184,38 +184,35 @@ function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number 
   };
 }
 
-/** One opening of a worker; `close` takes no new job and resolves when those in hand are done. */
+/** One opening of a worker; `close` takes no new job and resolves when the running ones are done. */
 type OpenedWorker = { close: () => Promise<void> };
 
-/** What a processor does with one job, whatever a job is. */
+/** Processes one job of any type. */
 type Process<Job> = (job: Job, token: string | undefined) => Promise<unknown>;
 
 type SupervisedWorkerOptions<Job> = {
   process: Process<Job>;
-  /** Opens a worker with connections of its own. */
+  /** Opens a worker with its own connections. */
   open: (process: Process<Job>) => OpenedWorker;
-  /** Jobs that it has in hand at most. */
+  /** Maximum jobs that run at a time. */
   concurrency: number;
-  /** Whether a job could be taken now; rejects when the queue is away. */
+  /** Reports whether a job could be taken now; rejects if the queue is away. */
   hasWaiting: () => Promise<boolean>;
   onReopened: () => void;
 };
 
-/**
- * How often the worker is polled for whether jobs are taken, in milliseconds. A job that waits is taken within
- * milliseconds.
- */
+/** Interval of polls for whether jobs are taken, in milliseconds. A waiting job is taken within milliseconds. */
 const POLL_MS = 10_000;
 
-/** Polls in a row that must find the same before a worker is given up. */
+/** Consecutive polls with the same finding before a worker is given up. */
 const IDLE_POLLS = 2;
 
-/** A worker that hangs is not waited for longer when the process stops, in milliseconds. */
+/** How long shutdown waits for a hanging worker, in milliseconds. */
 const LEAVE_MS = 1000;
 
 /**
- * Keeps a worker at work: one that has taken nothing for two polls, with a job waiting and a hand free, is opened anew.
- * Whatever it waits for, on a connection that is not answered any more, another one does not.
+ * Reopens a worker that has taken nothing for two polls although a job waits and it has capacity. The worker may hang
+ * on a connection that no longer responds, and a new one does not.
  */
 export class SupervisedWorker<Job> {
   readonly #options: SupervisedWorkerOptions<Job>;
@@ -241,7 +238,7 @@ export class SupervisedWorker<Job> {
   }
 
   #open(): OpenedWorker {
-    // Of this opening alone: the one before may still have some in hand.
+    // Counts for this opening alone: the previous worker may still run jobs.
     const counts = { taken: 0, inHand: 0 };
     this.#counts = counts;
     this.#takenAtPoll = 0;

@@ -4,21 +4,21 @@ import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 
 /**
- * A scheduler whose next tick is overdue by more than this, in milliseconds beyond its interval, has lost its job. A
- * tick that a killed worker had in its hand is read again after some 20 s.
+ * Delay beyond its interval after which a scheduler's next tick counts as lost, in milliseconds. A tick of a killed
+ * worker is read again after some 20 s.
  */
 const OVERDUE_MS = 30_000;
 
 /**
- * Schedulers whose next tick lies further ahead than this and their interval, in milliseconds, are of a time that was
- * set back.
+ * How far beyond its interval a scheduler's next tick may be ahead, in milliseconds; a later one dates from before the
+ * clock was set back.
  */
 const AHEAD_MS = 1000;
 
-/** Job schedulers read in one round. */
+/** Job schedulers read per page. */
 const PAGE = 500;
 
-/** Gives an occupied slot its job scheduler; an existing one stays as it is. */
+/** Adds the job scheduler of an occupied slot; an existing one stays unchanged. */
 export async function addSlot(queue: Queue<RegionJob>, entry: ScheduleSlot): Promise<void> {
   const every = entry.intervalSeconds * 1000;
   await queue.upsertJobScheduler(
@@ -31,21 +31,20 @@ export async function addSlot(queue: Queue<RegionJob>, entry: ScheduleSlot): Pro
   );
 }
 
-/** Takes the job scheduler of an empty slot away, with its waiting job. */
+/** Removes the job scheduler of an empty slot, with its waiting job. */
 export async function removeSlot(queue: Queue<RegionJob>, entry: ScheduleSlot): Promise<void> {
   await queue.removeJobScheduler(schedulerId(entry));
 }
 
-/** The moment, in Unix milliseconds, at which the slot of a tick begins: the job's own time plus the head start. */
+/** Returns the start of a tick's slot, in Unix milliseconds: the job's own time plus the head start. */
 export function slotBeginsAt(jobId: string): number {
   return Number(jobId.slice(jobId.lastIndexOf(':') + 1)) + EARLY_MS;
 }
 
 /**
- * Makes a queue's job schedulers exactly those of the occupied slots. It adds the missing ones and those that lost
- * their job, and removes the others; one of a time that was set back is made anew, for BullMQ would go on from there.
- * Returns how many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is
- * wrong.
+ * Reconciles a queue's job schedulers with the occupied slots. It adds missing ones and those that lost their job, and
+ * removes surplus ones; one from before the clock was set back is recreated, because BullMQ would continue from its
+ * time. Returns how many it repaired. Reads the schedulers themselves only if `thorough` or if their number is wrong.
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,
@@ -87,31 +86,30 @@ function schedulerId(entry: ScheduleSlot): string {
   return `${entry.intervalSeconds}s-phase-${entry.slot}`;
 }
 
-/** BullMQ takes an offset of 0 for "no alignment", so that the slot that would have it fires a millisecond later. */
+/** BullMQ takes an offset of 0 for "no alignment", so a slot with that offset fires a millisecond later. */
 function schedulerOffset(entry: ScheduleSlot): number {
   const every = entry.intervalSeconds * 1000;
   return (slotStartMs(entry.intervalSeconds, entry.slot) - EARLY_MS + every) % every || 1;
 }
 
-/** Rechecks of an agent from this time on, Unix milliseconds; their rows say so, too, and are committed. */
+/** Rechecks of an agent from this time on, Unix milliseconds; their rows have the time too, and are committed. */
 export type DueRecheck = { agentNo: number; atMs: number };
 
 /**
- * Rechecks that are due within this time are one job for each agent, in milliseconds: a thousand new monitors are not a
+ * Window within which an agent's due rechecks share one job, in milliseconds: a thousand new monitors are not a
  * thousand jobs.
  */
 const WINDOW_MS = 200;
 
 /**
- * A recheck job may fire before its window is over by the clock of its worker. This far ahead it claims rechecks all
- * the same, in milliseconds.
+ * How far ahead a recheck job claims rechecks, in milliseconds: by its worker's clock it may fire before its window
+ * ends.
  */
 export const RECHECK_EARLY_MS = 200;
 
 /**
- * Makes the function that has an agent's check worker make the rechecks that wait, from a moment on or now. The job
- * fires when the moment's window is over, so that a caller that commits a row first and calls then has it seen, also
- * where the window's job was there before.
+ * Creates the function that enqueues an agent's waiting rechecks, from a given time on or now. The job fires after the
+ * time's window, so it finds every row committed before the call, even if the window's job already existed.
  */
 export function createRecheckAdder(): (queue: Queue<RegionJob>, recheck: DueRecheck) => Promise<void> {
   const added = new Map<number, Set<number>>();
