@@ -12,44 +12,44 @@ import {
   type LogLevel,
 } from './formats.ts';
 
-/** The configuration of the customer's agent. */
+/** Configuration of the customer's agent. */
 export type AgentEnvironment = Readonly<{
   /** Without a trailing slash. */
   serviceUrl: string;
   agentToken: string;
   dataDir: string;
   pullSeconds: number;
-  /** Results that wait for the service at the most, by number and by age. */
+  /** Limits of results that wait for the service, by number and by age. */
   bufferResults: number;
   bufferHours: number;
-  /** Probes under way at a time. */
+  /** Maximum simultaneous probes. */
   concurrency: number;
   allowPrivateNetwork: boolean;
-  /** Empty = no self-check (D-48). */
+  /** Empty if there is no self-check (D-48). */
   selfCheckHosts: readonly HostAndPort[];
   logLevel: LogLevel;
-  /** Null = no `/probe`. */
+  /** Null if `/probe` is off. */
   probe: ProbeEnvironment | null;
 }>;
 
-/** Where `/probe` is answered, and by which modules; a null token = to everybody who reaches it. */
+/** Address and modules of `/probe`; a null token admits every client. */
 export type ProbeEnvironment = Readonly<{ listen: HostAndPort; configFile: string; token: string | null }>;
 
-// Read without zod, as everything that the agent loads: it alone takes 16 MB, more than the agent's own code
+// Parsed without zod, like everything that the agent loads: zod alone takes 16 MB, more than the agent's own code
 // (docs/agents.md).
 type Variable<T> = {
   expected: string;
   parse: (text: string) => T | null;
-  /** Absent = the variable is required. */
+  /** Absent if the variable is required. */
   fallback?: T;
   isSecret?: true;
 };
 
-/** Stands for a variable that may be left out. */
+/** Value of an optional variable that is not set. */
 const NOT_SET = Symbol('not set');
 
 const VARIABLES = {
-  // A user and password in it are refused, and must not be shown.
+  // The URL may contain a user and password, which are refused and must not be shown.
   SPOTCHECK_URL: {
     expected: 'an http:// or https:// URL without query',
     parse: urlOf('http:', 'https:'),
@@ -90,10 +90,7 @@ const VARIABLES = {
   },
 } as const satisfies Record<string, Variable<unknown>>;
 
-/**
- * Reads the agent's configuration from an environment; throws a `ConfigurationError` that names everything that is
- * wrong.
- */
+/** Reads the agent's configuration from an environment; throws a `ConfigurationError` that lists every problem. */
 export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
   const given = withoutEmpty(env);
   const problems: Problem[] = [];
@@ -102,7 +99,7 @@ export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
     const value = text === undefined ? fallback : parse(text);
     if (value === undefined || value === null)
       problems.push({ name, expected, received: isSecret ? null : (text ?? null) });
-    // What is missing is never seen: the problem is thrown before anything is returned.
+    // The caller never gets a missing value: the problems are thrown before anything is returned.
     return value as T;
   };
   const readProbe = (): ProbeEnvironment | null => {

@@ -33,24 +33,24 @@ import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 import { problemsOf, secret, variable } from './variables.ts';
 
 /**
- * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.
+ * Configuration of every process of the service; null if not set, and then the part is off or chooses its own default.
  */
 export type Environment = Readonly<{
   port: number;
-  /** The address to listen on; null = all of this machine's. */
+  /** The address to listen on; null for all addresses of this machine. */
   host: string | null;
   /** Base of links, without a trailing slash. */
   publicUrl: string;
-  /** Whose `X-Forwarded-For` counts: addresses, ranges, `loopback`, `private`; empty = none. */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses, ranges, `loopback`, `private`; empty if there are none. */
   trustedProxies: readonly string[];
-  /** The name of this cell, which its tokens carry (docs/cells.md); null = it has none. */
+  /** The name of this cell, which its tokens carry (docs/cells.md); null if it has none. */
   cell: string | null;
-  /** What the router leads to; the first takes what names no other one. Empty = this is no router. */
+  /** Cells behind the router; the first takes requests that name no other cell. Empty if this is not a router. */
   cells: readonly Readonly<{ name: string; url: string }>[];
   dataDir: string;
-  /** Null = embedded PostgreSQL in `dataDir`. */
+  /** Null for embedded PostgreSQL in `dataDir`. */
   databaseUrl: string | null;
-  /** One address, comma-separated Cluster nodes, or sentinels; null = queues in PostgreSQL. */
+  /** One address, comma-separated Cluster nodes, or sentinels; null for queues in PostgreSQL. */
   redisUrl: string | null;
   /** Null only on embedded PostgreSQL, whose keys are generated. */
   secretKeys: readonly SecretKey[] | null;
@@ -64,61 +64,62 @@ export type Environment = Readonly<{
   dnsResolvers: readonly string[];
   /** The WHOIS server that refers to the server of a top-level domain (D-27). */
   whoisServer: HostAndPort;
-  /** Where IANA's registry of RDAP services is read (D-27). */
+  /** URL of IANA's registry of RDAP services (D-27). */
   rdapBootstrapUrl: string;
-  /** Empty = no self-check (D-48). */
+  /** Empty if there is no self-check (D-48). */
   selfCheckHosts: readonly HostAndPort[];
   deliveryRetrySeconds: readonly number[];
   webhookTimeoutSeconds: number;
   telegram: Readonly<{ botToken: string | null; botName: string | null; apiUrl: string }>;
   slack: Readonly<{ clientId: string | null; clientSecret: string | null; apiUrl: string }>;
-  /** The mail server and the sender of emails; null = there is none. */
+  /** The mail server and the sender of emails; null if there is none. */
   mail: Readonly<SmtpServer & { from: Readonly<{ name: string; address: string }> }> | null;
-  /** The OpenID Connect provider that people may sign in with (docs/sign-in.md); null = none. */
+  /** The OpenID Connect provider that people may sign in with (docs/sign-in.md); null if there is none. */
   openId: Readonly<{
     issuer: string;
     clientId: string;
-    /** Null = a public client. */
+    /** Null for a public client. */
     clientSecret: string | null;
     name: string;
     scopes: string;
-    /** Null = roles are set in Spotcheck. */
+    /** Null if roles are set in Spotcheck. */
     roleClaim: string | null;
     roles: readonly NonNullable<ReturnType<typeof roleRule>>[];
     provisionDomains: readonly NonNullable<ReturnType<typeof provisionedDomain>>[];
     linksByEmail: boolean;
     isOnly: boolean;
   }> | null;
-  /** The canary's addresses, and how often it is checked; a null target is `publicUrl` (docs/watching.md). */
+  /** The canary's addresses, and its check interval; a null target is `publicUrl` (docs/watching.md). */
   canary: Readonly<{ urls: readonly string[]; target: string | null; seconds: number }>;
   queueBoardPassword: string | null;
-  /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
+  /** The port, on `host`, where a worker process serves its metrics and health; null for none. */
   metricsPort: number | null;
   /**
-   * How long a stopping web process continues to serve after `/readyz` reports it. Null = the default of its process.
+   * How long a stopping web process continues to serve after `/readyz` reports it, in seconds. Null for the default of
+   * its process.
    */
   stopGraceSeconds: number | null;
-  /** Where metrics and spans of failed checks are sent (docs/opentelemetry.md); null = nowhere. */
+  /** Destination of metrics and of spans of failed checks (docs/opentelemetry.md); null if they are not sent. */
   openTelemetry: OpenTelemetry | null;
-  /** The page of a trace, with `{trace_id}` in it; null = incidents have no link to theirs. */
+  /** URL of a trace's page, containing `{trace_id}`; null if incidents have no link to their traces. */
   traceUrl: string | null;
   logLevel: LogLevel;
 }>;
 
-/** Receivers are promised 8 s (D-50); an operator may only shorten that. */
+/** Maximum timeout: receivers are promised 8 s (D-50), and an operator may only shorten that. */
 const MAX_WEBHOOK_TIMEOUT_SECONDS = 8;
 const MAX_RETRY_SECONDS = 86_400;
-/** Receivers are promised three retries (D-50), too. */
+/** Maximum retries: receivers are promised three (D-50). */
 const MAX_RETRIES = 3;
-/** Process supervisors kill processes that take longer to stop. */
+/** Maximum grace period: process supervisors kill processes that take longer to stop. */
 const MAX_STOP_GRACE_SECONDS = 600;
-/** Two that disagree prove nothing (D-26); each more costs one more query for every record. */
+/** Two that disagree prove nothing (D-26); each additional one costs one more query per record. */
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
-/** How often the canary is checked, and the addresses that it pings, at the most. */
+/** Interval of the canary's checks, in seconds, and the maximum addresses that it pings. */
 const CANARY_SECONDS = { default: 30, min: 5, max: 300 } as const;
 const MAX_WATCH_URLS = 10;
-/** The router keeps connections of its own to each. */
+/** The router keeps separate connections to each cell. */
 const MAX_CELLS = 100;
 
 const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
@@ -252,8 +253,8 @@ const REQUIRED_FOR = {
 } as const satisfies Record<Required, string>;
 
 /**
- * Reads the service's configuration from an environment; throws a `ConfigurationError` that names everything that is
- * wrong, what this process requires included.
+ * Reads the service's configuration from an environment; throws a `ConfigurationError` that lists every problem,
+ * including variables that this process requires.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv, required: readonly Required[] = []): Environment {
   const given = withoutEmpty(env);
@@ -272,7 +273,7 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
   const isEmbedded = values.DATABASE_URL === undefined;
   return Object.freeze({
     port: values.PORT,
-    // An installation on one's own machine is for that machine, unless its owner says otherwise.
+    // An installation on a personal machine serves only that machine unless its owner sets `HOST`.
     host: values.HOST ?? (isEmbedded ? '127.0.0.1' : null),
     publicUrl: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES),
@@ -337,14 +338,14 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
   });
 }
 
-/** A server outlives this machine's disk, so the keys to what is sealed in it must not be generated here. */
+/** An external server outlives this machine's disk, so the keys to secrets sealed in it must not be generated here. */
 function missingKeys(given: Record<string, string>): Problem[] {
   if (given['DATABASE_URL'] === undefined || given['SECRET_KEYS'] !== undefined) return [];
   return [{ name: 'SECRET_KEYS', expected: 'a key ring (id:base64,...), because DATABASE_URL is set', received: null }];
 }
 
 /**
- * Pairs of variables of which the first is useless without the second. Such a mistake would otherwise show only with
+ * Pairs of variables of which the first is useless without the second. Otherwise such a mistake would show only with
  * the first alert or sign-in. A variable set to false needs nothing.
  */
 const NEEDS: readonly [name: string, other: string, what: string][] = [
@@ -376,7 +377,7 @@ function missing(given: Record<string, string>, required: readonly Required[]): 
     .map((name) => ({ name, expected: REQUIRED_FOR[name], received: null }));
 }
 
-/** Reads the configuration of a process of a fleet, which must have `DATABASE_URL` and `SECRET_KEYS`. */
+/** Reads the configuration of a fleet process, which must have `DATABASE_URL` and `SECRET_KEYS`. */
 export function readFleetEnvironment(
   env: NodeJS.ProcessEnv,
   required: readonly Required[] = [],

@@ -2,7 +2,7 @@ import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { identifyProcess } from './processes.ts';
 
 /**
- * The process that a lock belongs to. A number alone proves nothing: after a restart, in a container above all, another
+ * The process that holds a lock. A pid alone proves nothing: after a restart, especially in a container, another
  * process may have it.
  */
 type Holder = { pid: number; identity: string };
@@ -10,8 +10,8 @@ type Holder = { pid: number; identity: string };
 const ATTEMPTS = 20;
 
 /**
- * Makes this process the one that holds a lock, a file at `path`, and returns the release. Throws what `refusal` makes
- * of the holder's pid while another one lives; what a killed one left is taken over.
+ * Takes a lock, a file at `path`, for this process and returns its release. Throws `refusal` with the holder's pid
+ * while the holder lives; a dead process's lock is taken over.
  */
 export async function lockExclusively(path: string, refusal: (pid: number) => Error): Promise<() => Promise<void>> {
   const mine: Holder = { pid: process.pid, identity: (await identifyProcess(process.pid)) ?? '' };
@@ -24,7 +24,7 @@ export async function lockExclusively(path: string, refusal: (pid: number) => Er
   throw new Error(`${path} belongs to a process that is gone and could not be taken over: delete it by hand`);
 }
 
-/** A link makes the file appear with its content: one that is still empty would look like a dead process's. */
+/** Links the file so that it appears with its content: an empty file would look like a dead process's lock. */
 async function take(path: string, holder: Holder): Promise<boolean> {
   const draft = `${path}.${process.pid}.new`;
   try {
@@ -40,8 +40,8 @@ async function take(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Of two that find the same dead holder the slower one must not remove the faster one's new lock. What was moved is
- * looked at again, and put back.
+ * Moves a dead holder's lock aside. The slower of two processes must not remove the faster one's new lock, so the moved
+ * file is read again, and put back if it is another.
  */
 async function putAside(path: string, judged: Holder | null): Promise<void> {
   const aside = `${path}.${process.pid}.old`;
@@ -55,7 +55,7 @@ async function putAside(path: string, judged: Holder | null): Promise<void> {
   await (isJudged ? rm(aside, { force: true }) : rename(aside, path));
 }
 
-/** Null for a file that is gone or damaged. */
+/** Reads the holder of a lock; null if the file is gone or damaged. */
 async function readHolder(path: string): Promise<Holder | null> {
   const text = await readFile(path, 'utf8').catch(() => '');
   try {

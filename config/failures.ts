@@ -1,7 +1,7 @@
-/** What is wrong with one variable: what was expected and, unless it is secret, what came. */
+/** A problem with one variable: the expected value and, unless it is secret, the received one. */
 export type Problem = { name: string; expected: string; received: string | null };
 
-/** Every problem of a configuration at once, as one text with a line per variable; it never holds a secret value. */
+/** All problems of a configuration, as one text with a line per variable; it never contains a secret value. */
 export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
 
@@ -24,8 +24,8 @@ function describeProblem({ name, expected, received }: Problem): string {
 }
 
 /**
- * What an error that ends a program says of itself. A host name with several addresses, as localhost often is, fails
- * with an error for each of them and no text of its own, which drivers then wrap.
+ * Returns the message of an error that ends a program. A host name with several addresses, as localhost often is, fails
+ * with an error for each address and no message of its own, which drivers then wrap.
  */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -38,13 +38,13 @@ export function describeFailure(error: unknown): string {
 
 type ListenAddress = { variable: 'PORT' | 'METRICS_PORT' | 'PROBE_LISTEN'; port: number; host: string | null };
 
-/** Throws what kept a server from listening on the port that a variable names, in words that help. */
+/** Throws a helpful error if a server cannot listen on the port that a variable names. */
 export function refuseToListen(error: unknown, address: ListenAddress): never {
   const isOfListening = error instanceof Error && 'syscall' in error && error.syscall === 'listen';
   throw isOfListening ? new Error(describePortFailure(error, address), { cause: error }) : error;
 }
 
-/** Why a server cannot listen on the port that a variable names, and what helps. */
+/** Explains why a server cannot listen on the port that a variable names, and the remedy. */
 export function describePortFailure(error: unknown, { variable, port, host }: ListenAddress): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EADDRINUSE')

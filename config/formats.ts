@@ -6,17 +6,20 @@ const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false };
 const PORT_MAX = 65_535;
 
-/** A parser of whole numbers within bounds, both included. */
+/** Returns a parser of whole numbers within inclusive bounds. */
 export function wholeNumber(min: number, max: number): (text: string) => number | null {
   return (text) => (/^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : null);
 }
 
-/** A plain decimal number of zero or more; no exponent, no sign. */
+/** Parses a plain decimal number of zero or more; no exponent, no sign. */
 export function nonNegativeNumber(text: string): number | null {
   return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : null;
 }
 
-/** A parser of comma-separated lists without repeats or empty items; null when one item is not accepted. */
+/**
+ * Returns a parser of comma-separated lists without empty items or, by default, repeats; it returns null if one item is
+ * not accepted.
+ */
 export function listOf<T>(
   parse: (text: string) => T | null,
   options: { unique: boolean } = { unique: true },
@@ -29,23 +32,23 @@ export function listOf<T>(
   };
 }
 
-/** true, false, 1 or 0. */
+/** Parses true, false, 1 or 0. */
 export function flag(text: string): boolean | null {
   const name = text.toLowerCase();
   return Object.hasOwn(FLAGS, name) ? (FLAGS[name] ?? null) : null;
 }
 
-/** A name that fits in queue names and URLs; `service` stands for the service's own checks. */
+/** Parses a region name that fits in queue names and URLs; `service` is reserved for the service's own checks. */
 export function regionName(text: string): string | null {
   return SLUG.test(text) && text !== 'service' ? text : null;
 }
 
-/** A cell's name as tokens carry it: a letter, and up to 15 letters and digits, all in lower case. */
+/** Parses a cell's name as tokens carry it: a letter, and up to 15 letters and digits, all in lower case. */
 export function cellName(text: string): string | null {
   return /^[a-z][a-z0-9]{0,15}$/.test(text) ? text : null;
 }
 
-/** `name=URL` of a cell: the origin of its API, without a path. */
+/** Parses `name=URL` of a cell: the origin of its API, without a path. */
 export function cellAddress(text: string): Readonly<{ name: string; url: string }> | null {
   const [, name, url] = /^([^=]*)=(.*)$/.exec(text) ?? [];
   const origin = url === undefined ? null : urlOf('http:', 'https:')(url);
@@ -54,7 +57,7 @@ export function cellAddress(text: string): Readonly<{ name: string; url: string 
   return pathname === '/' && username === '' && password === '' ? { name, url: origin } : null;
 }
 
-/** An address of this machine to listen on: IPv4, IPv6 without brackets or zone, or `localhost`. */
+/** Parses an address of this machine to listen on: IPv4, IPv6 without brackets or zone, or `localhost`. */
 export function listenAddress(text: string): string | null {
   return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%')) ? text : null;
 }
@@ -63,13 +66,13 @@ export function oneLine(text: string): string | null {
   return /^\P{Cc}{1,1024}$/u.test(text) ? text : null;
 }
 
-/** What a URL may be written as: `URL` itself takes blanks, line breaks and an empty query for nothing. */
+/** Accepted spelling of a URL: `URL` itself ignores blanks, line breaks and an empty query. */
 const WRITTEN_URL = /^[a-z]+:\/\/[^\s\p{Cc}?#]+$/iu;
 
 /**
- * A parser of absolute URLs of the given schemes (`https:`), which yields them in their usual form. That has no slash
- * at the end and the scheme in small letters, and of http and https the host. A query or
- * fragment is refused, be it empty.
+ * Returns a parser of absolute URLs with the given schemes (`https:`), which normalizes them. The result has no
+ * trailing slash, and its scheme and, for http and https, its host are in lower case. A query or fragment is refused,
+ * even an empty one.
  */
 export function urlOf(...protocols: readonly string[]): (text: string) => string | null {
   return (text) => {
@@ -80,14 +83,14 @@ export function urlOf(...protocols: readonly string[]): (text: string) => string
   };
 }
 
-/** An address that is pinged: absolute http or https, without user, password and fragment; a query is accepted. */
+/** Parses an address to ping: absolute http or https, without user, password and fragment; a query is accepted. */
 export function watchUrl(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null;
   return url.username === '' && url.password === '' && url.hash === '' ? text : null;
 }
 
-/** A mail server: where it is, whether TLS comes first, and the sign-in where there is one. */
+/** A mail server: its address, whether TLS comes first, and the sign-in if there is one. */
 export type SmtpServer = Readonly<{
   host: string;
   port: number;
@@ -97,7 +100,7 @@ export type SmtpServer = Readonly<{
 
 const SMTP_PORTS = { 'smtp:': 587, 'smtps:': 465 } as const;
 
-/** `smtp://` or `smtps://` with a host, and a port and a sign-in where they are given; nothing else. */
+/** Parses `smtp://` or `smtps://` with a host, and optionally a port and a sign-in; nothing else. */
 export function smtpUrl(text: string): SmtpServer | null {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:')) return null;
@@ -119,7 +122,7 @@ export function smtpUrl(text: string): SmtpServer | null {
   }
 }
 
-/** `Name <address>` or an address alone, in ASCII where it is an address. */
+/** Parses `Name <address>` or an address alone; the address must be ASCII. */
 export function mailAddress(text: string): Readonly<{ name: string; address: string }> | null {
   const [, name = '', address = ''] = /^(?:([^<>@\p{Cc}]{0,100})<([^<>]*)>|)$/u.exec(text) ?? [null, '', text];
   return /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(address)
@@ -127,12 +130,12 @@ export function mailAddress(text: string): Readonly<{ name: string; address: str
     : null;
 }
 
-/** What `target_session_attrs` may ask for: Spotcheck writes, so that a standby is no use to it. */
+/** Accepted values of `target_session_attrs`: Spotcheck writes, so it cannot use a standby. */
 const WRITABLE = new Set([null, 'any', 'read-write', 'primary']);
 
 /**
- * A PostgreSQL connection string, with one host or several (`host1:5432,host2:5432`); its query may carry options such
- * as `sslmode`.
+ * Parses a PostgreSQL connection string with one host or several (`host1:5432,host2:5432`); its query may contain
+ * options such as `sslmode`.
  */
 export function databaseUrl(text: string): string | null {
   const [, scheme = '', credentials = '', hosts = '', rest = ''] =
@@ -143,8 +146,8 @@ export function databaseUrl(text: string): string | null {
 }
 
 /**
- * One Redis address, the comma-separated nodes of a Cluster, all of one scheme, or sentinels and the name of the master
- * that they watch.
+ * Parses one Redis address, the comma-separated nodes of a Cluster, all of one scheme, or sentinels and the name of the
+ * master that they watch.
  */
 export function redisUrl(text: string): string | null {
   if (!isDecodable(text)) return null;
@@ -157,7 +160,9 @@ export function redisUrl(text: string): string | null {
 const SENTINEL_URL = /^rediss?\+sentinel:\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?:\/\d{0,3})?\?(?<query>[^\s#]+)$/;
 const SENTINEL_PARAMETERS = new Set(['name', 'sentinel_username', 'sentinel_password']);
 
-/** `redis+sentinel://user:password@host:port,host:port/0?name=master`; login, ports and database may be left out. */
+/**
+ * Matches `redis+sentinel://user:password@host:port,host:port/0?name=master`; login, ports and database are optional.
+ */
 function isSentinelUrl(text: string): boolean {
   const { hosts, query } = SENTINEL_URL.exec(text)?.groups ?? {};
   if (hosts === undefined) return false;
@@ -169,7 +174,7 @@ function isSentinelUrl(text: string): boolean {
   return listOf(withPort)(hosts) !== null && isKnown && parameters.some(([name]) => name === 'name');
 }
 
-/** Whether each % begins an escape: what is decoded later must not fail then. */
+/** Reports whether each % begins a valid escape, so that later decoding cannot fail. */
 function isDecodable(text: string): boolean {
   try {
     return decodeURIComponent(text) !== '';
@@ -178,7 +183,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** An address, with a port or without: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`. */
+/** Parses an address with or without a port: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`. */
 export function addressAndPort(text: string): string | null {
   if (isIP(text) !== 0) return text;
   const {
@@ -190,8 +195,8 @@ export function addressAndPort(text: string): string | null {
 }
 
 /**
- * An address or a range of them: `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; no zone, no IPv4 within IPv6, and not the
- * range of all.
+ * Parses an address or a range: `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; no zone, no IPv4 within IPv6, and no range
+ * of all addresses.
  */
 export function addressRange(text: string): string | null {
   const [address = '', prefix = null, ...rest] = text.split('/');
@@ -199,7 +204,7 @@ export function addressRange(text: string): string | null {
   return prefix === null || wholeNumber(1, isIPv4(address) ? 32 : 128)(prefix) !== null ? text : null;
 }
 
-/** `host:port`, an IPv6 address in brackets. */
+/** Parses `host:port`, with an IPv6 address in brackets. */
 export function hostAndPort(text: string): HostAndPort | null {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
@@ -207,7 +212,7 @@ export function hostAndPort(text: string): HostAndPort | null {
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
 }
 
-/** An address of this machine and a port to listen on: `127.0.0.1:9115`, `[::1]:9115`, `localhost:9115`. */
+/** Parses an address of this machine and a port to listen on: `127.0.0.1:9115`, `[::1]:9115`, `localhost:9115`. */
 export function listenAddressAndPort(text: string): HostAndPort | null {
   const found = hostAndPort(text);
   return found !== null && listenAddress(found.host) !== null ? found : null;
@@ -216,8 +221,8 @@ export function listenAddressAndPort(text: string): HostAndPort | null {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * The issuer of an OpenID Connect provider, as it writes itself: https, or http on this machine. The slash at its end
- * belongs to it.
+ * Parses the issuer of an OpenID Connect provider, exactly as the provider writes it, including a trailing slash:
+ * https, or http on this machine.
  */
 export function issuerUrl(text: string): string | null {
   const url = URL.parse(text);
@@ -226,7 +231,7 @@ export function issuerUrl(text: string): string | null {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)) ? text : null;
 }
 
-/** Scopes of OpenID Connect between blanks, `openid` among them. */
+/** Parses OpenID Connect scopes separated by blanks, which must include `openid`. */
 export function scopesOf(text: string): string | null {
   const scopes = text.split(/ +/);
   return scopes.includes('openid') && scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
@@ -234,13 +239,13 @@ export function scopesOf(text: string): string | null {
     : null;
 }
 
-/** `owner=value` of a role claim, or `viewer=*` for any. */
+/** Parses `owner=value` of a role claim, or `viewer=*` for any value. */
 export function roleRule(text: string): Readonly<{ role: 'viewer' | 'editor' | 'owner'; value: string }> | null {
   const [, role, value = ''] = /^(viewer|editor|owner)=(\P{Cc}{1,255})$/u.exec(text) ?? [];
   return role === 'viewer' || role === 'editor' || role === 'owner' ? Object.freeze({ role, value }) : null;
 }
 
-/** `example.com`, or `example.com=ten_...` with the account that people of the domain join. */
+/** Parses `example.com`, or `example.com=ten_...` with the account that people of the domain join. */
 export function provisionedDomain(text: string): Readonly<{ domain: string; tenantId: string | null }> | null {
   const [, domain, tenantId = null] =
     /^([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)(?:=(ten_[a-z0-9]{1,60}))?$/.exec(text.toLowerCase()) ?? [];

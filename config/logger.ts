@@ -10,23 +10,20 @@ import type { LogLevel } from './formats.ts';
 
 const WARN = levels.values['warn'] ?? 0;
 
-/**
- * A line waits this long at most for others to be written with it, in milliseconds: the write costs more than the line.
- */
+/** How long a line waits at most to be written with others, in milliseconds: a write costs more than a line. */
 const GATHER_MS = 25;
 
-/** Bytes of lines that wait while none can be written; those beyond are lost. */
+/** Maximum bytes of lines that wait while writing fails; further lines are lost. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Writes lines to standard output, in their order, those of a moment together. What is a warning or worse is written at
- * once, with all that wait before it, and the rest when the process ends, so that only a process that is killed
- * outright can lose the lines of its last moment. Where nothing can be written, as on a full disk, lines wait for the
- * next one that can, and the process goes on.
+ * Writes lines to standard output in order, in batches. A warning or worse is written at once, with all waiting lines,
+ * and the rest when the process ends, so only a process killed outright can lose its last lines. While writing fails,
+ * as on a full disk, lines wait for the next write that succeeds, and the process continues.
  */
 function gatherLines(): DestinationStream {
   const output = openDestination({ fd: process.stdout.fd, sync: true, maxLength: MAX_WAITING_BYTES });
-  // The log itself is what cannot be written.
+  // An error of the log itself cannot be logged.
   output.on('error', () => undefined);
   let waiting = '';
   let timer: NodeJS.Timeout | null = null;
@@ -38,7 +35,7 @@ function gatherLines(): DestinationStream {
   };
   process.once('exit', write);
   const gathering = {
-    // Asks pino to say the level of each line in `lastLevel`.
+    // Makes pino put the level of each line in `lastLevel`.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string) {
@@ -72,22 +69,19 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'body',
 ]);
 
-/**
- * How deep a secret is looked for: the fields of a log line are flat, request and job objects one or two levels deep.
- */
+/** Depth to which secrets are searched: log fields are flat, request and job objects one or two levels deep. */
 const DEPTH = 3;
 
 /**
- * Makes a process's logger: one JSON line per entry, with the process's name, to standard output unless given a
- * destination. Secrets are the caller's duty not to log; the redaction is the net below.
+ * Creates a process's logger: one JSON line per entry, with the process's name, to standard output unless a destination
+ * is given. Callers must not log secrets; the redaction is only a safety net.
  */
 export function createLogger(options: { process: string; level: LogLevel }, destination?: DestinationStream): Logger {
   const settings = {
     level: options.level,
     base: { process: options.process },
     timestamp: stdTimeFunctions.isoTime,
-    // pino's own redaction looks for 57 paths in each line, which costs a request more than all else that is done for
-    // its line.
+    // pino's own redaction checks 57 paths for each line, which costs a request more than the rest of its logging.
     formatters: { level: (label: string) => ({ level: label }), bindings: redact, log: redact },
     serializers: { err: serializeError },
   };
@@ -99,8 +93,8 @@ function redact(fields: Record<string, unknown>): Record<string, unknown> {
 }
 
 /**
- * The same fields where none of them is a secret, as it nearly always is, and a copy otherwise. `err` is left to its
- * serializer, which takes over nothing unknown.
+ * Returns the same fields if none is a secret, the usual case, and a redacted copy otherwise. `err` is left to its
+ * serializer, which copies only known fields.
  */
 function withoutSecrets(fields: object, depth: number): object {
   let copy: object | null = null;
@@ -120,7 +114,9 @@ function isNested(name: string, value: unknown): value is object {
   return typeof value === 'object' && value !== null && !(name === 'err' && value instanceof Error);
 }
 
-/** Only what locates a fault: drivers hang whole statements with their values on the errors they throw. */
+/**
+ * Keeps only fields that locate a fault: drivers attach whole statements with their values to the errors they throw.
+ */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error ? error.code : undefined;

@@ -2,25 +2,25 @@ import { z } from 'zod';
 import { flag, listOf, oneLine, urlOf, wholeNumber } from './formats.ts';
 import { secret, variable } from './variables.ts';
 
-/** Where one signal is sent, with the headers of each request, which may be credentials. */
+/** Destination of one signal, with the headers of each request, which may be credentials. */
 export type OtlpEndpoint = Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;
 
-/** How OpenTelemetry data leaves the processes of this installation; null = that signal does not. */
+/** Export of OpenTelemetry data from the processes of this installation; a signal is null if it is not sent. */
 export type OpenTelemetry = Readonly<{
   traces: OtlpEndpoint | null;
   metrics: OtlpEndpoint | null;
   protocol: OtlpProtocol;
   compression: 'gzip' | 'none';
-  /** The longest that a request may take, in milliseconds. */
+  /** Timeout of a request, in milliseconds. */
   timeoutMs: number;
   metricIntervalMs: number;
-  /** Attributes of the installation, `service.name` among them. */
+  /** Attributes of the installation, including `service.name`. */
   resource: Readonly<Record<string, string>>;
 }>;
 
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 
-/** How messages are written; gRPC is not spoken. */
+/** Encoding of messages; gRPC is not supported. */
 export type OtlpProtocol = (typeof PROTOCOLS)[number];
 
 const MINUTE_MS = 60_000;
@@ -28,7 +28,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const MAX_PAIRS = 64;
 
 const pairs = 'up to 64 of name=value, comma-separated, values percent-encoded where they need it';
-// Whoever writes a key into a URL is told where it belongs, and the key is not repeated.
+// A URL with a key in it is refused: the message says where the key belongs and does not repeat it.
 const endpoint = secret(
   variable('an http:// or https:// URL without query, user and password (those go into the headers)', (text) => {
     const url = urlOf('http:', 'https:')(text);
@@ -38,7 +38,7 @@ const endpoint = secret(
 const headers = secret(variable(`headers: ${pairs}`, headersOf).optional());
 const exporter = z.enum(['otlp', 'none'], 'otlp or none').default('otlp');
 
-/** The variables of OpenTelemetry by their standard names, and the link from incidents to their traces. */
+/** Standard OpenTelemetry variables, and the link from incidents to their traces. */
 export const OPEN_TELEMETRY = {
   OTEL_SDK_DISABLED: variable('true or false', flag).default(false),
   OTEL_TRACES_EXPORTER: exporter,
@@ -63,7 +63,7 @@ export const OPEN_TELEMETRY = {
   ).optional(),
 };
 
-/** What the variables come to; null where nothing is sent. */
+/** Returns the settings that the variables make up; null if nothing is sent. */
 export function openTelemetryOf(values: z.infer<z.ZodObject<typeof OPEN_TELEMETRY>>): OpenTelemetry | null {
   const base = values.OTEL_EXPORTER_OTLP_ENDPOINT;
   const shared = values.OTEL_EXPORTER_OTLP_HEADERS;
@@ -92,7 +92,7 @@ export function openTelemetryOf(values: z.infer<z.ZodObject<typeof OPEN_TELEMETR
   });
 }
 
-/** `name=value` pairs as OpenTelemetry writes them (W3C baggage); of two of a name the last one counts. */
+/** Parses `name=value` pairs as OpenTelemetry writes them (W3C baggage); the last of a repeated name counts. */
 function pairsOf(text: string): Readonly<Record<string, string>> | null {
   const entries = listOf(pairOf, { unique: false })(text.replace(/,\s*$/, ''));
   return entries === null || entries.length > MAX_PAIRS ? null : Object.fromEntries(entries);

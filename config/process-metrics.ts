@@ -1,24 +1,24 @@
 import { collectDefaultMetrics, Counter, type Registry } from 'prom-client';
 
 /**
- * How closely stand-stills of the event loop are watched, in milliseconds. Each sample wakes the process: with 10 an
- * idle installation woke up for little else.
+ * Sampling interval of event loop delays, in milliseconds. Each sample wakes the process: at 10, an idle installation
+ * woke up for little else.
  */
 const EVENT_LOOP_PRECISION_MS = 100;
 
-/** Sums of gauges that stand beside them by type; `_total` is a counter's ending, and these are none. */
+/** Sums of gauges that also exist by type; `_total` is a counter's suffix, and these are not counters. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Registers what Prometheus asks of any Node process: memory, CPU, handles, garbage collection, event loop (whose lags
- * include the precision).
+ * Registers Prometheus' standard metrics of a Node process: memory, CPU, handles, garbage collection, event loop (whose
+ * lags include the precision).
  */
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** Registers the count of clocks that were found to have been set, by which it is; what is returned counts one. */
+/** Registers the count of detected clock changes, by clock, and returns the function that counts one. */
 export function countClockSteps<Clock extends string>(
   registry: Registry,
   clocks: readonly Clock[],

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 /**
- * The processes of a fleet by name, each with what Node is started with; the Procfile and the scripts of package.json
- * say the same.
+ * Processes of a fleet by name, each with its Node arguments; the Procfile and the scripts of package.json have the
+ * same.
  */
 export const FLEET = {
   release: ['cli/spotcheck.ts', 'migrate'],
@@ -16,17 +16,17 @@ export const FLEET = {
   clock: ['workers/main.ts', 'clock'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** A process that stays up; `release` ends. */
+/** A process that keeps running; `release` ends. */
 export type ProcessName = Exclude<keyof typeof FLEET, 'release'>;
 
-/** A process that works on the queues, all but the API. */
+/** A process that works on the queues: all but the API. */
 export type WorkerName = Exclude<ProcessName, 'web'>;
 
 const run = promisify(execFile);
 
 /**
- * A text that is the same for one process all its life and differs when its pid is taken by another one. Null when no
- * such process runs. A pid alone proves nothing: in a container the first start and the second one get the same small
+ * Returns a text that identifies a process for its lifetime and differs once another process has its pid. Null if no
+ * such process runs. A pid alone proves nothing: in a container the first start and the second get the same small
  * numbers.
  */
 export async function identifyProcess(pid: number): Promise<string | null> {
@@ -39,7 +39,7 @@ export async function identifyProcess(pid: number): Promise<string | null> {
   );
 }
 
-/** True while a process with this pid exists, of any owner. */
+/** Reports whether a process with this pid exists, of any owner. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -50,8 +50,8 @@ export function isRunning(pid: number): boolean {
 }
 
 /**
- * The command line of a process, its arguments parted by one character; null where the system does not tell. Of all
- * that Linux knows of a process this is what a container's root may read of another account's, too.
+ * Returns the command line of a process, its arguments separated by one character; null if the system does not provide
+ * it. On Linux a container's root may read it of another account's process, too, unlike most information.
  */
 export async function commandLineOf(pid: number): Promise<string | null> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
@@ -63,8 +63,8 @@ export async function commandLineOf(pid: number): Promise<string | null> {
 }
 
 /**
- * The start in clock ticks since boot, field 22 of proc(5) stat; the name before it may hold spaces and brackets. A
- * zombie is no process.
+ * Returns the start time in clock ticks since boot, field 22 of proc(5) stat; the name before it may contain spaces and
+ * brackets. A zombie counts as not running.
  */
 async function linuxStartTime(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);

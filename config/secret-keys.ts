@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** One 256-bit key of the ring that seals secrets (D-17); the ring's first key seals, all of them open. */
+/** One 256-bit key of the ring that seals secrets (D-17); the ring's first key seals, any of them opens. */
 export type SecretKey = { id: string; key: Buffer };
 
 const KEY_BYTES = 32;
 const ENTRY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/;
 
-/** Parses `id:base64,...`; null unless every key has 32 bytes and an id of its own. */
+/** Parses `id:base64,...`; null unless every key has 32 bytes and a unique id. */
 export function parseSecretKeys(text: string): readonly SecretKey[] | null {
   const keys: SecretKey[] = [];
   for (const entry of text.split(',')) {
@@ -20,8 +20,8 @@ export function parseSecretKeys(text: string): readonly SecretKey[] | null {
 }
 
 /**
- * Reads the key ring of an embedded installation, and makes one on its first start. The file appears whole or not at
- * all: a key that was used once and then lost would make every sealed secret unreadable. A damaged file is an error,
+ * Reads the key ring of an embedded installation, and creates one on its first start. The file appears whole or not at
+ * all: losing a key that was used once would make every sealed secret unreadable. A damaged file is an error and is
  * never replaced.
  */
 export async function loadOrCreateSecretKeys(dataDir: string): Promise<readonly SecretKey[]> {
@@ -29,7 +29,7 @@ export async function loadOrCreateSecretKeys(dataDir: string): Promise<readonly 
   return parseFile(path, (await readIfThere(path)) ?? (await createKeyFile(dataDir, path)));
 }
 
-/** Reads the key ring of an embedded installation; null where it has no file of one. */
+/** Reads the key ring of an embedded installation; null if it has no key file. */
 export async function readSecretKeys(dataDir: string): Promise<readonly SecretKey[] | null> {
   const path = pathOf(dataDir);
   const text = await readIfThere(path);
@@ -56,7 +56,7 @@ async function createKeyFile(dataDir: string, path: string): Promise<string> {
     await file.writeFile(`k1:${randomBytes(KEY_BYTES).toString('base64')}\n`);
     await file.sync();
     await file.close();
-    // A link, not a rename: when two processes start at once, both go on with the key that was first.
+    // A link, not a rename: when two processes start at once, both continue with the first key.
     await link(draft, path).catch(ignoreExisting);
   } finally {
     await rm(draft, { force: true });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Problem } from './failures.ts';
 
 /**
- * A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...".
+ * Creates a variable's schema from a parser that returns null for text it does not accept; `expected` completes
+ * "expected ...".
  */
 export function variable<T>(expected: string, parse: (written: string) => T | null) {
   return z.string(expected).transform((written, context) => {
@@ -18,7 +19,7 @@ export function secret<T extends z.ZodType>(schema: T): T {
   return schema.meta({ secret: true });
 }
 
-/** Turns what a schema of variables has against an environment into problems; none without an error. */
+/** Converts a schema's issues with an environment into problems; empty without an error. */
 export function problemsOf(
   error: z.ZodError | undefined,
   shape: z.ZodRawShape,
