@@ -2,15 +2,15 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 
-/** For so long the machine's addresses are taken to be the same ones, in milliseconds. */
+/** How long the list of this machine's addresses is reused, in milliseconds. */
 const FRESH_MS = 10_000;
 
 let own: ReadonlySet<string> = new Set();
 let readAtMs = Number.NEGATIVE_INFINITY;
 
 /**
- * True for an address of this machine, as ipaddr.js writes it. What listens on a public one for the machine's own
- * programs may be nothing for its users.
+ * Reports whether an address, as ipaddr.js writes it, belongs to this machine. A service on its public address may be
+ * meant for the machine's own programs only, not for Spotcheck's users.
  */
 function isOwnAddress(address: string): boolean {
   if (performance.now() - readAtMs > FRESH_MS) {
@@ -25,14 +25,14 @@ function writtenAlike(address: string): string {
   return ipaddr.parse(address.replace(/%.*$/, '')).toString();
 }
 
-/** What may be contacted: public unicast addresses only, unless private networks are allowed (D-30). */
+/** Addresses that may be contacted: public unicast ones only, unless private networks are allowed (D-30). */
 export type Guard = { allowPrivateNetwork: boolean };
 
 type Range4 = [IPv4, number];
 type Range6 = [IPv6, number];
 
-// The IANA IPv4 and IPv6 Special-Purpose Address Registries: everything whose "Globally Reachable" is not True, then
-// the blocks inside them for which it is. Multicast has registries of its own and is no unicast address (D-30).
+// The IANA IPv4 and IPv6 Special-Purpose Address Registries: every block whose "Globally Reachable" is not True, then
+// the blocks inside those for which it is. Multicast has separate registries and is not unicast (D-30).
 const REFUSED_4 = ranges4(
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -52,8 +52,8 @@ const REFUSED_4 = ranges4(
 );
 const REACHABLE_4 = ranges4('192.0.0.9/32', '192.0.0.10/32');
 
-// IANA has handed out unicast addresses from 2000::/3 only: loopback, mapped, local, multicast and all that is not yet
-// allotted lie outside of it.
+// IANA has allocated unicast addresses from 2000::/3 only: loopback, mapped, local, multicast and unallocated addresses
+// are outside it.
 const GLOBAL_6 = ranges6('2000::/3');
 const REFUSED_6 = ranges6('2001::/23', '2001:db8::/32', '3fff::/20');
 const REACHABLE_6 = ranges6(
@@ -66,16 +66,17 @@ const REACHABLE_6 = ranges6(
   '2001:30::/28',
 );
 
-// Addresses that carry an IPv4 address which the packet ends up at (RFC 4291, RFC 6052, RFC 3056), and its first byte.
-// Teredo (RFC 4380) lies in 2001::/23 and the local NAT64 prefix 64:ff9b:1::/48 outside of 2000::/3: both are refused.
+// Ranges whose addresses embed the IPv4 address that receives the packet (RFC 4291, RFC 6052, RFC 3056), and the offset
+// of its first byte. Teredo (RFC 4380) is within 2001::/23 and the local NAT64 prefix 64:ff9b:1::/48 outside 2000::/3:
+// both are refused.
 const CARRIERS: readonly { range: Range6; offset: number }[] = [
   { range: range6('::ffff:0:0/96'), offset: 12 },
   { range: range6('64:ff9b::/96'), offset: 12 },
   { range: range6('2002::/16'), offset: 2 },
 ];
 
-// Where clouds hand a machine its credentials. Most of these lie in ranges that are refused anyway where private
-// networks are not allowed; 168.63.129.16 does not.
+// Addresses where clouds give a machine its credentials. Most are in ranges that are refused anyway if private networks
+// are not allowed; 168.63.129.16 is not.
 const METADATA_HOSTS = new Set(
   [
     // AWS, Google, Azure, Oracle, IBM, DigitalOcean, Hetzner, OpenStack and others.
@@ -107,13 +108,13 @@ const METADATA_HOSTS = new Set(
   ].map(reachedBy),
 );
 
-// The old IPv4-compatible form, which no network carries: ipaddr.js takes it for the mapped one.
+// The old IPv4-compatible form, which no network routes; ipaddr.js takes it for the mapped form.
 const COMPATIBLE = /^::\d+\./;
 
 /**
- * True for an IP address that the guard refuses. A metadata host of a cloud always, and, unless private networks are
- * allowed, whatever is not public or is an address of this machine. What a name leads to is known, and guarded, only by
- * its lookup.
+ * Reports whether the guard refuses an IP address. It always refuses a cloud's metadata host and, unless private
+ * networks are allowed, any address that is not public or belongs to this machine. A host name is not refused here: the
+ * guard checks the addresses that its lookup finds.
  */
 export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): boolean {
   if (isIP(host) === 0) return false;
@@ -122,9 +123,9 @@ export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): 
 }
 
 /**
- * True when an IP address (any textual form; a zone id is ignored) is a public unicast address. It is globally
- * reachable by the IANA registries, no metadata host, and so is the IPv4 address that it may carry. False for what is
- * no address.
+ * Reports whether an IP address (any textual form; a zone id is ignored) is a public unicast address. It must be
+ * globally reachable by the IANA registries and not a metadata host, as must an IPv4 address embedded in it. False for
+ * text that is not an address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text) || COMPATIBLE.test(text) || isMetadataHost(text)) return false;
@@ -143,16 +144,16 @@ function isPublic6(address: IPv6): boolean {
   return !REFUSED_6.some((range) => address.match(range)) || REACHABLE_6.some((range) => address.match(range));
 }
 
-/** The IPv4 address in an IPv6 address at which its packets end up; null where it carries none. */
+/** Returns the embedded IPv4 address that receives an IPv6 address's packets; null if there is none. */
 function carriedBy(address: IPv6): IPv4 | null {
   const carrier = CARRIERS.find(({ range }) => address.match(range));
   if (carrier === undefined) return null;
   return new ipaddr.IPv4(address.toByteArray().slice(carrier.offset, carrier.offset + 4));
 }
 
-/** The one form of the address at which packets to an IP address end up. */
+/** Returns the canonical form of the address that receives an IP address's packets. */
 function reachedBy(text: string): string {
-  // Of one with four numbers there is one form alone.
+  // A dotted IPv4 address has only one form.
   if (isIP(text) === 4) return text;
   const address = ipaddr.parse(text.replace(/%.*$/, ''));
   return 'octets' in address ? address.toString() : (carriedBy(address as IPv6) ?? address).toString();

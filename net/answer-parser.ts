@@ -1,21 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * The head of a final or informational answer, its names in lower case and repeated headers joined as Node does; the
+ * The head of a final or informational response, its names in lower case and repeated headers joined as Node does; the
  * version as `1.1`.
  */
 export type AnswerHead = { version: string; status: number; headers: IncomingHttpHeaders };
 
-/** What a parser tells, in this order; informational answers come before the final one. */
+/** Callbacks of a parser, called in this order; informational responses precede the final one. */
 export type AnswerHandlers = {
   onInformational: () => void;
   onHead: (head: AnswerHead) => void;
-  /** Bytes of the body; they belong to what was taken, and change with it. */
+  /** Receives bytes of the body, which share the memory of the bytes passed to `take` and change with them. */
   onBody: (bytes: Buffer) => void;
   onEnd: () => void;
 };
 
-/** Says that a server does not speak HTTP. The codes are those of Node's own parser. */
+/** Error for a response that is not valid HTTP, with a code of Node's own parser. */
 export class InvalidAnswer extends Error {
   readonly code: 'HPE_INVALID_RESPONSE' | 'HPE_HEADER_OVERFLOW';
 
@@ -26,65 +26,67 @@ export class InvalidAnswer extends Error {
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Bytes of a line that says how long a chunk is, its extensions included; also of the extensions of all chunks. */
+/** Maximum bytes of a chunk's size line with its extensions; also of the extensions of all chunks together. */
 const MAX_CHUNK_LINE_BYTES = 16 * 1024;
-/** More characters than the length of any chunk has are extensions, or zeros before it. */
+/** Maximum digits of a chunk's size; more characters in its line are extensions or leading zeros. */
 const MAX_CHUNK_SIZE_DIGITS = 16;
-/** The longest body, and the longest chunk, in bytes: nobody will read it to its end. */
+/** Maximum length of a body or a chunk, in bytes: no client reads that far. */
 const MAX_LENGTH = 2 ** 64;
-/** A chunk's length of so many digits or fewer is exact in a number. */
+/** Maximum digits of a chunk's size for which a number holds it exactly. */
 const MAX_PLAIN_DIGITS = 8;
 const LINE_FEED = 10;
 const RETURN = 13;
 
 const STATUS_LINE = /^HTTP\/(0\.9|1\.0|1\.1|2\.0) (\d{3})(?: [^\0\r\n]*)?$/;
-/** What a status line must begin with, as long as it is shorter. */
+/** Starts of valid status lines; an incomplete line must be the start of one. */
 const STATUS_LINE_STARTS = ['HTTP/1.1 ', 'HTTP/1.0 ', 'HTTP/2.0 ', 'HTTP/0.9 '];
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t -~\x80-\xff]*)$/;
 const CHUNK_LINE = /^([\da-f]+)(?:;[\t -~\x80-\xff]+)?$/i;
 const CHUNK_LINE_START = /^[\da-f]+(?:[;\r]|$)/i;
 const DIGITS = /^\d+$/;
 
-/** Headers of which the first counts, where others of a name are joined (as `message.headers` of Node documents). */
+/**
+ * Headers whose first value counts, where others of one name are joined (as documented for Node's `message.headers`).
+ */
 const SINGLE = new Set(
   `age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since
   last-modified location max-forwards proxy-authorization referer retry-after server user-agent`.split(/\s+/),
 );
 
-/** Where in an answer the next byte is. */
+/** Position of the next byte within a response. */
 type State = 'status' | 'headers' | 'length' | 'close' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'ended';
 
 /**
- * Reads the one answer of a connection that serves one request: its head in one pass, then as much of its body as
- * comes. What follows the answer is no matter. Strict where Node's parser is, so that a server is judged alike.
+ * Parses the one response of a connection that serves one request: its head in one pass, then its body as it arrives.
+ * Bytes after the response are ignored. It is as strict as Node's parser, so that servers are judged alike.
  */
 export class AnswerParser {
   readonly #handlers: AnswerHandlers;
   readonly #isHead: boolean;
   #state: State = 'status';
-  /** The start of a line whose end has not come. */
+  /** The start of a line whose end has not arrived. */
   #line = '';
-  /** Bytes of the head, of the informational ones before it as well, or of the trailers. */
+  /** Bytes of the head, including informational ones before it, or of the trailers. */
   #headerBytes = 0;
   #version = '';
   #status = 0;
   #headers = newHeaders();
   #extensionBytes = 0;
-  /** Where the body that was read from the present bytes stands in them; 0 while there is none. */
+  /** Range of body bytes within the current bytes; 0 while there are none. */
   #bodyStart = 0;
   #bodyEnd = 0;
-  /** Bytes of the body, or of the chunk, that are still to come. */
+  /** Remaining bytes of the body or of the chunk. */
   #remaining = 0;
 
-  /** An answer to a `method` of HEAD has no body. */
+  /** A response to a `method` of HEAD has no body. */
   constructor(method: string, handlers: AnswerHandlers) {
     this.#isHead = method === 'HEAD';
     this.#handlers = handlers;
   }
 
   /**
-   * Reads the next bytes that came. They are moved where a body comes in many chunks, so that it is passed on as one
-   * piece. Throws `InvalidAnswer`, after which nothing may be taken.
+   * Parses the next bytes. A body in many chunks is moved together in them, to be passed on as one piece. Throws
+   * `InvalidAnswer`, after which `take` must not be called.
    */
   take(bytes: Buffer): void {
     if (this.#hasEnded()) return;
@@ -98,7 +100,7 @@ export class AnswerParser {
     if (this.#hasEnded()) this.#handlers.onEnd();
   }
 
-  /** The connection was closed: true where the answer is complete with that. Throws as `take` does. */
+  /** Handles the end of the connection; returns true if it completes the response. Throws as `take` does. */
   close(): boolean {
     if (/\r[^]/.test(this.#line)) throw new InvalidAnswer();
     if (this.#state === 'close') {
@@ -112,7 +114,7 @@ export class AnswerParser {
     return this.#state === 'ended';
   }
 
-  /** Reads one line or one piece of body from a place on; returns the place behind it. */
+  /** Parses one line or one piece of body at an offset; returns the offset after it. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'length':
@@ -127,7 +129,7 @@ export class AnswerParser {
     }
   }
 
-  /** The line of a chunk as nearly all are: a length and no more, whole. Any other is read as a line. */
+  /** Parses a chunk's size line in its usual form: complete, with the size alone. Any other is parsed as a line. */
   #takeChunkSize(bytes: Buffer, at: number): number {
     let size = 0;
     let next = at;
@@ -153,7 +155,7 @@ export class AnswerParser {
     }
     const line = this.#line;
     this.#line = '';
-    // Some servers send an empty line too many.
+    // Some servers send an extra empty line.
     if (this.#state === 'status' && /^\r*\n$/.test(line)) return next;
     if (!line.endsWith('\r\n')) throw new InvalidAnswer();
     this.#readLine(line.slice(0, -2));
@@ -167,7 +169,7 @@ export class AnswerParser {
     } else if (this.#headerBytes > MAX_HEADER_BYTES) throw new InvalidAnswer('HPE_HEADER_OVERFLOW');
   }
 
-  /** What speaks another protocol is known by the first bytes of a line, which may never end. */
+  /** Rejects other protocols by the first bytes of a line, which may never end. */
   #expectStart(): void {
     const line = this.#line;
     const isExpected =
@@ -220,7 +222,7 @@ export class AnswerParser {
     this.#expectOneFraming();
   }
 
-  // Two ways to say where the body ends are a way to smuggle another answer in.
+  // Two framings of one body would allow smuggling in another response.
   #expectOneFraming(): void {
     const { 'content-length': length, 'transfer-encoding': codings } = this.#headers;
     if (length !== undefined && codings !== undefined) throw new InvalidAnswer();
@@ -243,7 +245,7 @@ export class AnswerParser {
     this.#handlers.onHead({ version: this.#version, status, headers });
   }
 
-  /** How the body ends (RFC 9112, 6.3). */
+  /** Returns how the body is delimited (RFC 9112, 6.3). */
   #framing(): State {
     const { 'content-length': length, 'transfer-encoding': codings } = this.#headers;
     if (this.#isHead || isInformational(this.#status) || this.#status === 204 || this.#status === 304) return 'ended';
@@ -265,7 +267,7 @@ export class AnswerParser {
     return next;
   }
 
-  /** Joins a piece of body to those before it; returns its end. */
+  /** Appends a piece of body to the previous ones; returns its end. */
   #gather(bytes: Buffer, from: number, to: number): number {
     if (this.#bodyEnd === 0) this.#bodyStart = this.#bodyEnd = from;
     if (this.#bodyEnd < from) bytes.copyWithin(this.#bodyEnd, from, to);
@@ -297,8 +299,8 @@ function isInformational(status: number): boolean {
 }
 
 /**
- * A header's value without the spaces and tabs around it. In one pass: a pattern would look at each of them again for
- * every other.
+ * Trims spaces and tabs from a header's value. In one pass, because a pattern would scan the blanks again from each of
+ * them.
  */
 function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
@@ -311,14 +313,14 @@ function isBlank(text: string, at: number): boolean {
   return text[at] === ' ' || text[at] === '\t';
 }
 
-/** The value of a hexadecimal digit, -1 for any other byte. */
+/** Returns the value of a hexadecimal digit, -1 for any other byte. */
 function hexDigit(byte = 0): number {
   if (byte >= 48 && byte <= 57) return byte - 48;
   const letter = byte | 32;
   return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
 
-/** Without what every object has by itself, for a header may have any name. */
+/** Creates headers without a prototype, because a header may have any name. */
 function newHeaders(): IncomingHttpHeaders {
   return Object.create(null) as IncomingHttpHeaders;
 }

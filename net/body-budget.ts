@@ -1,36 +1,39 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Bytes of a body that cost nothing: so much every exchange may hold at any time, and most answers are shorter. */
+/** Free bytes of a body: every exchange may hold that many at any time, and most responses are shorter. */
 export const FREE_BODY_BYTES = 64 * 1024;
 
-/** Bytes beyond that which all bodies of a process hold together (D-322). */
+/** Maximum bytes beyond the free ones that all bodies of a process hold together (D-322). */
 const SHARED_BODY_BYTES = 128 * 1024 * 1024;
 
-/** Of what others leave, an account with several bodies has this part (D-395): some is left for the next one. */
+/**
+ * Share of the memory left by other accounts that an account with several bodies may hold (D-395); the rest is for the
+ * next account.
+ */
 const PART_OF_AN_ACCOUNT = 1 / 4;
 
-/** How often bodies that wait look for others that have held memory for long, in milliseconds. */
+/** Interval at which waiting bodies check again for others that have held memory for long, in milliseconds. */
 const RECHECK_MS = 100;
 
-/** What one body holds. */
+/** Memory held by one body. */
 export type BodyCharge = {
-  /** Takes more bytes; false where none are left, even after others were given up. */
+  /** Takes more bytes; returns false if none are left, even after other bodies were given up. */
   take: (bytes: number) => boolean;
   /**
-   * Takes bytes once there is room, and calls back then: at once, or in turn. Others are given up only where they have
-   * held memory for longer than this body is patient. Nothing comes of it once the body is complete or released.
+   * Takes bytes once there is room, in turn, and then calls back, possibly at once. Others are given up only if they
+   * have held memory for longer than this body's patience. The request ends when the body is complete or released.
    */
   takeInTurn: (bytes: number, onTaken: () => void) => void;
-  /** Gives back some of what was taken. */
+  /** Returns some of the bytes to the budget. */
   giveBack: (bytes: number) => void;
-  /** The body is complete: it is not given up any more, and holds what it has until it is released. */
+  /** Marks the body complete: it is no longer given up, and holds its bytes until it is released. */
   complete: () => void;
   release: () => void;
 };
 
 /**
- * Says that a body was given up because bodies of other exchanges had all the memory, which is no fact about the
- * target.
+ * Error for a body that was given up because bodies of other exchanges held all the memory, which proves nothing about
+ * the target.
  */
 export class OutOfBodyMemory extends Error {
   constructor() {
@@ -38,19 +41,19 @@ export class OutOfBodyMemory extends Error {
   }
 }
 
-/** One body: whose it is, for how long others may hold memory that it waits for, and when it began to hold anything. */
+/** One body: its account, how long others may hold memory that it waits for, and when it began to hold bytes. */
 type Holder = { account: string; patienceMs: number; bytes: number; sinceMs: number; giveUp: () => void };
 
 /**
- * A budget of bytes for bodies, in which each account has a share while it has several. Where the share or all is used
- * up, bodies that still come in are given up until there is room: those of the account that holds the most, and of
- * these the ones that have been coming in for longest. An answer that drips holds its memory until its deadline, an
- * honest one is through in a moment and must not wait for it. Bodies that take in turn wait for a while, for others may
- * be honest, too: first those of the account that holds the least, and in the order of requests.
+ * A budget of bytes for bodies, of which each account with several bodies has a share. If the share or the budget is
+ * used up, incoming bodies are given up until there is room: those of the account that holds the most, the oldest
+ * first. A response that drips holds its memory until its deadline; an honest one arrives in a moment and must not wait
+ * for it. Bodies that take in turn wait for a while, because others may be honest, too: first those of the account that
+ * holds the least, in the order of requests.
  */
 export class BodyBudget {
   readonly #mostBytes: number;
-  /** Those that are still coming in, in the order in which they began. */
+  /** Incoming bodies, in the order in which they began. */
   readonly #coming = new Set<Holder>();
   readonly #waiting = new Map<Holder, { bytes: number; onTaken: () => void }>();
   readonly #heldByAccount = new Map<string, number>();
@@ -65,7 +68,7 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** `account` is whose body it is; `patienceMs` how long others may hold memory that it waits for. */
+  /** `account` owns the body; `patienceMs` is how long others may hold memory that it waits for. */
   open(account: string, giveUp: () => void, patienceMs = Number.POSITIVE_INFINITY): BodyCharge {
     const holder: Holder = { account, patienceMs, bytes: 0, sinceMs: 0, giveUp };
     this.#coming.add(holder);
@@ -90,7 +93,7 @@ export class BodyBudget {
     return hasRoom;
   }
 
-  /** Gives up others that have held memory for `heldMs` at the least, where that makes room for so many bytes more. */
+  /** Gives up other bodies that have held memory for at least `heldMs`, if that makes room for `bytes` more. */
   #makeRoom(holder: Holder, bytes: number, heldMs = 0): boolean {
     const untilMs = performance.now() - heldMs;
     const mayGo = (other: Holder): boolean => other !== holder && other.sinceMs <= untilMs;
@@ -105,7 +108,7 @@ export class BodyBudget {
     return true;
   }
 
-  /** Whether there is room for so many bytes more once all were given up that may be. */
+  /** Reports whether giving up all bodies that may be given up would make room for `bytes` more. */
   #canMakeRoom(holder: Holder, bytes: number, mayGo: (other: Holder) => boolean): boolean {
     const going = [...this.#coming].filter(mayGo);
     const sum = (holders: readonly Holder[]): number => holders.reduce((total, other) => total + other.bytes, 0);
@@ -113,7 +116,7 @@ export class BodyBudget {
     return this.#isWithinShare(holder, bytes, ownGoing) && this.#held - sum(going) + bytes <= this.#mostBytes;
   }
 
-  /** Whether its account may hold so many bytes more, after others of it gave back `goingBytes`. */
+  /** Reports whether the account may hold `bytes` more, after its other bodies returned `goingBytes`. */
   #isWithinShare(holder: Holder, bytes: number, goingBytes = 0): boolean {
     const own = this.#heldBy(holder.account);
     const left = own - goingBytes;
@@ -124,7 +127,7 @@ export class BodyBudget {
     if (this.#waiting.size === 0) return;
     const beyondShare = new Set<string>();
     const inTurn = [...this.#waiting].toSorted(([a], [b]) => this.#heldBy(a.account) - this.#heldBy(b.account));
-    // Where there is no room for one, only those that are less patient are tried: more may be given up for them.
+    // If there is no room for one body, only less patient ones are tried: more may be given up for them.
     let triedMs: number | null = null;
     for (const [holder, { bytes, onTaken }] of inTurn) {
       if (beyondShare.has(holder.account) || !this.#waiting.has(holder)) continue;
@@ -155,14 +158,14 @@ export class BodyBudget {
         if (first === null || this.#heldBy(holder.account) > this.#heldBy(first.account)) first = holder;
       }
       if (first === null) return;
-      // At once, and not when its reader comes to it: else more would be given up than is asked for.
+      // Released at once, not when its reader reacts: otherwise more bodies would be given up than necessary.
       this.#release(first);
       first.giveUp();
     }
   }
 
   #giveBack(holder: Holder, bytes: number): void {
-    // Of a body that was given up nothing is left.
+    // A body that was given up has nothing left to return.
     const left = Math.min(bytes, holder.bytes);
     if (left === 0) return;
     this.#hold(holder, -left);
@@ -193,17 +196,17 @@ export class BodyBudget {
   }
 }
 
-/** The one of this process. */
+/** The budget of this process. */
 export const bodyBudget = new BodyBudget(SHARED_BODY_BYTES);
 
-/** Work that looks at bodies: whose it is, and what they hold until it ends. */
+/** Work that reads whole bodies: its account, and the memory that they hold until it ends. */
 export type BodyScope = { account: string; charges: BodyCharge[] };
 
 const scopes = new AsyncLocalStorage<BodyScope>();
 
 /**
- * Runs work of an account that looks at whole bodies after they came. They count as the account's, and what its
- * exchanges keep stays counted until it ends.
+ * Runs an account's work on whole bodies after they arrived. They count as the account's, and the bodies that its
+ * exchanges keep stay charged until it ends.
  */
 export async function holdingBodies<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
   const scope: BodyScope = { account, charges: [] };
@@ -214,12 +217,12 @@ export async function holdingBodies<Result>(account: string, work: () => Promise
   }
 }
 
-/** Whose work is under way here; undefined where it is no single account's. */
+/** Returns the account of the current work; undefined if it serves no single account. */
 export function currentAccount(): string | undefined {
   return scopes.getStore()?.account;
 }
 
-/** The scope of the work that is under way here; undefined where there is none. */
+/** Returns the scope of the current work; undefined if there is none. */
 export function bodyScope(): BodyScope | undefined {
   return scopes.getStore();
 }

@@ -1,12 +1,12 @@
 import { createHttpClient } from './http-client.ts';
 
-/** A request as libraries that speak `fetch` make it; redirects are theirs to refuse. */
+/** A request in the form of libraries that use `fetch`; refusing redirects is up to them. */
 export type FetchRequest = { method?: string; headers?: Readonly<Record<string, string>> | Headers; body?: unknown };
 
-/** The answer to a request, or the reason for none, as libraries of `fetch` expect them. */
+/** Sends a request; resolves with the response or rejects with the reason, as libraries expect of `fetch`. */
 export type BoundedFetch = (url: string, request: FetchRequest) => Promise<Response>;
 
-/** The other side is away: it did not answer in time, not wholly, or with an error of its own. */
+/** Error for a peer that did not respond in time or completely, or responded with an error. */
 export class PeerAway extends Error {
   constructor(reason: string) {
     super(reason);
@@ -14,15 +14,15 @@ export class PeerAway extends Error {
   }
 }
 
-/** How much of an answer is read, how long it may take, and how many may be under way at a time. */
+/** Limits of a `fetch`: bytes of the response, duration of an exchange, and simultaneous exchanges. */
 export type FetchBounds = { bytes: number; deadlineMs: number; atOnce: number };
 
-/** Statuses whose answers have no body, not even an empty one. */
+/** Statuses whose responses have no body, not even an empty one. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**
- * Makes a `fetch` with bounds for servers that the operator names, at private addresses as well. It rejects with
- * `PeerAway` where no good answer came within them, 5xx and 429 included.
+ * Creates a `fetch` with limits for servers that the operator names, including at private addresses. It rejects with
+ * `PeerAway` if no good response arrived within them; 5xx and 429 count as bad.
  */
 export function createBoundedFetch({ bytes, deadlineMs, atOnce }: FetchBounds, purpose: string): BoundedFetch {
   const http = createHttpClient({ allowPrivateNetwork: true, purpose });
@@ -37,7 +37,7 @@ export function createBoundedFetch({ bytes, deadlineMs, atOnce }: FetchBounds, p
         headers: { ...Object.fromEntries(new Headers(headers)), 'accept-encoding': 'identity' },
         ...(body !== undefined && body !== null && { body: String(body) }),
         deadlineMs,
-        // One more than is accepted: an answer of just that size is whole.
+        // One byte more than is accepted: a response of exactly that size is complete.
         bodyLimit: () => bytes + 1,
       });
       if (exchange.outcome === 'failed') throw new PeerAway(exchange.reason);

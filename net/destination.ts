@@ -4,11 +4,11 @@ import tls, { type SecureContext, type SecureContextOptions } from 'node:tls';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { ADDRESS_ATTEMPT_MS, createGuardedLookup } from './host-address.ts';
 
-/** Where a connection goes and how it is made, in the words of `net.connect` and `tls.connect`. */
+/** Address and options of a connection, as `net.connect` and `tls.connect` take them. */
 export type Destination = {
   host: string;
   port: number;
-  /** False where the host is an address, which nothing looks up. */
+  /** False if the host is an address, which needs no lookup. */
   isNamed: boolean;
   isSecure: boolean;
   noDelay: true;
@@ -19,18 +19,18 @@ export type Destination = {
   ALPNProtocols?: string[];
 };
 
-/** Finds the destination of an http or https URL; null where the guard refuses it by its address. */
+/** Returns the destination of an http or https URL; null if the guard refuses its address. */
 export type FindDestination = (url: URL) => Destination | null;
 
-/** Makes the one function that turns URLs into destinations, as far as the guard lets them pass (D-30). */
+/** Creates the function that turns URLs into destinations, subject to the guard (D-30). */
 export function createDestinations(guard: Guard): FindDestination {
   const lookup = createGuardedLookup(guard);
-  // A context costs 0.2 ms and holds nothing of a connection, so that all of them share one.
+  // A context takes 0.2 ms to create and holds no state of a connection, so all connections share one.
   let secureContext: SecureContext | undefined;
 
   return (url) => {
-    // The URL parser has brought every numeric form of an address (octal, hexadecimal, short, with a dot at the end) to
-    // its usual one, and only an IPv6 address has brackets.
+    // The URL parser has normalized every numeric form of an address (octal, hexadecimal, short, with a trailing dot),
+    // and only an IPv6 address has brackets.
     const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     const isNamed = net.isIP(host) === 0;
     if (isRefusedAddress(host, guard)) return null;
@@ -43,7 +43,7 @@ export function createDestinations(guard: Guard): FindDestination {
       secureContext ??= createClientContext();
       destination.secureContext = secureContext;
       destination.ALPNProtocols = ['http/1.1'];
-      // An address is no server name (RFC 6066); the certificate is held against the host then.
+      // An address is not a server name (RFC 6066); the certificate is then checked against the host.
       if (isNamed) destination.servername = withoutFinalDot(host);
     }
     return destination;
@@ -51,15 +51,15 @@ export function createDestinations(guard: Guard): FindDestination {
 }
 
 /**
- * Makes a context for connections to servers that others name. By DHE a server may choose a group of 10,000 bits, which
- * takes a second to compute, and by renegotiation it repeats the handshake as often as it likes: neither is offered.
+ * Creates a TLS context for connections to servers that users name. With DHE a server could choose a group of 10,000
+ * bits, which takes a second to compute, and with renegotiation repeat the handshake at will: neither is offered.
  */
 export function createClientContext(options: SecureContextOptions = {}): SecureContext {
   const ciphers = `${tls.DEFAULT_CIPHERS}:!DHE`;
   return tls.createSecureContext({ ...options, ciphers, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
 }
 
-/** Begins a fresh connection. */
+/** Opens a fresh connection. */
 export function connect(destination: Destination): Socket {
   return destination.isSecure ? tls.connect(destination) : net.connect(destination);
 }

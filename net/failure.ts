@@ -1,4 +1,4 @@
-/** Why an exchange brought no answer; the words are those of D-20. `unsupported`: the request itself cannot be made. */
+/** Why an exchange got no response, in the words of D-20. `unsupported`: the request itself cannot be made. */
 export type FailureCause =
   | 'dns_nxdomain'
   | 'dns_error'
@@ -13,22 +13,22 @@ export type FailureCause =
 /** A failed exchange; `reason` is a sentence for people that names no address and no secret. */
 export type Failure = { cause: FailureCause; reason: string };
 
-/** How far an exchange had come. */
+/** The stage that an exchange had reached. */
 export type Step = 'lookup' | 'connect' | 'tls' | 'answer' | 'body';
 
-/** The failure of a target that the address guard refuses (D-30); it does not tell the address. */
+/** The failure of a target that the address guard refuses (D-30); it does not reveal the address. */
 export const BLOCKED: Failure = {
   cause: 'blocked_target',
   reason: 'The target has no public address that may be contacted',
 };
 
-/** The failure of a request that HTTP has no form for. */
+/** The failure of a request that HTTP cannot express. */
 export const UNSENDABLE: Failure = {
   cause: 'unsupported',
   reason: 'The request cannot be sent: a header or the path has characters that HTTP does not allow',
 };
 
-/** The failure of a target that sends informational answers (1xx) without end. */
+/** The failure of a target that sends informational responses (1xx) endlessly. */
 export const NEVER_FINAL: Failure = {
   cause: 'conn_error',
   reason: 'The response is not valid HTTP: informational responses without a final one',
@@ -36,7 +36,7 @@ export const NEVER_FINAL: Failure = {
 
 const BODY_LOST: Failure = { cause: 'conn_error', reason: 'The connection was closed before the end of the body' };
 
-/** The failures of an answer whose body could not be read. */
+/** The failures of a response whose body could not be read. */
 export const BODY_FAILURES = {
   lost: BODY_LOST,
   undecodable: { cause: 'conn_error', reason: 'The body does not match its Content-Encoding' },
@@ -50,7 +50,7 @@ const TIMEOUTS = {
   body: 'while reading the body',
 } satisfies Record<Step, string>;
 
-/** The code of the error with which a lookup ends when a name has addresses, but none that may be contacted. */
+/** Error code of a lookup that found addresses, but none that may be contacted. */
 export const BLOCKED_CODE = 'ERR_ADDRESS_BLOCKED';
 
 const BY_CODE: Readonly<Record<string, Failure>> = {
@@ -80,7 +80,7 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
 
 const DNS_FAILED: Failure = { cause: 'dns_error', reason: 'The DNS lookup failed' };
 const TLS_FAILED: Failure = { cause: 'tls_error', reason: 'The TLS handshake failed' };
-/** In TLS 1.2 the same alert says that a client certificate is missing. */
+/** In TLS 1.2 the same alert also reports a missing client certificate. */
 const TLS_REFUSED: Failure = {
   cause: 'tls_error',
   reason:
@@ -97,7 +97,9 @@ const LOST: Record<Step, Failure> = {
   body: BODY_LOST,
 };
 
-/** Says that a name was not looked up, since too many lookups were under way: no fact about the name. */
+/**
+ * Error for a name that was not looked up because too many lookups were running, which proves nothing about the name.
+ */
 export class LookupsBusy extends Error {
   readonly code = LOOKUPS_BUSY;
 
@@ -111,14 +113,14 @@ const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTA
 
 const UNSENDABLE_CODES = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_UNESCAPED_CHARACTERS']);
 
-/** The failure of an exchange whose deadline passed at a step. */
+/** Returns the failure of an exchange whose deadline passed at a step. */
 export function timeoutFailure(step: Step): Failure {
   return { cause: 'timeout', reason: `Timed out ${TIMEOUTS[step]}` };
 }
 
 /**
- * The failure that a socket's or parser's error stands for at a step. Null when our own machine is at fault
- * (descriptors, ports, memory, lookups), which says nothing of the target.
+ * Returns the failure that an error of a socket or parser means at a step. Null if this machine is at fault
+ * (descriptors, ports, memory, lookups), which proves nothing about the target.
  */
 export function failureOf(error: Error, step: Step): Failure | null {
   const code = codeOf(error);
@@ -131,12 +133,15 @@ export function failureOf(error: Error, step: Step): Failure | null {
   return LOST[step];
 }
 
-/** True for the errors with which node refuses to write a request, as against a bug of ours. */
+/** Reports whether Node refused with this error to write a request, as opposed to a bug in this code. */
 export function isUnsendable(error: unknown): boolean {
   return error instanceof Error && UNSENDABLE_CODES.has(codeOf(error));
 }
 
-/** Attempts at several addresses fail together; a refusal says more than an unreachable network beside it. */
+/**
+ * Returns the code of an error. Attempts at several addresses fail together; a refusal is more informative than an
+ * unreachable network.
+ */
 function codeOf(error: Error): string {
   const errors: readonly Error[] = error instanceof AggregateError ? error.errors : [error];
   const codes = errors.map((one) => (one as NodeJS.ErrnoException).code ?? '');

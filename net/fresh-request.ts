@@ -6,24 +6,24 @@ import { AnswerParser, type AnswerHead } from './answer-parser.ts';
 import type { Destination } from './destination.ts';
 
 /**
- * An answer whose body may still be coming, in the words of Node's `IncomingMessage`: data, end, error, close. What
- * comes as data is overwritten after the event.
+ * A response whose body may still arrive, with the events of Node's `IncomingMessage`: data, end, error, close. The
+ * memory of a data chunk is overwritten after its event.
  */
 export type ComingAnswer = Pick<EventEmitter, 'on' | 'off'> & {
   /** As in `1.1`. */
   httpVersion: string;
   statusCode?: number;
   headers: IncomingHttpHeaders;
-  /** True once the body came to its end. */
+  /** True once the body has ended. */
   complete: boolean;
-  /** True where a pause stops the reading of the socket; others go on, and queue what comes. */
+  /** True if a pause stops reading from the socket; other responses read on and queue the data. */
   stopsAtOnce?: true;
   socket: Socket;
   pause: () => void;
   resume: () => void;
 };
 
-/** What is sent: header values are bytes held as Latin-1. */
+/** A request to send; header values are bytes in Latin-1. */
 export type SentRequest = {
   url: URL;
   method: string;
@@ -31,7 +31,7 @@ export type SentRequest = {
   body?: string | Buffer;
 };
 
-/** What becomes of a request. After an error, or once its socket was destroyed, nothing more is told. */
+/** Callbacks of a request. After an error, or once its socket was destroyed, no more are called. */
 export type RequestEvents = {
   onSocket: (socket: Socket) => void;
   onAnswer: (answer: ComingAnswer) => void;
@@ -39,17 +39,19 @@ export type RequestEvents = {
   onError: (error: Error) => void;
 };
 
-/** Methods whose requests have no length unless they have a body. */
+/** Methods whose requests have no Content-Length unless they have a body. */
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
-/** Sockets read into buffers of this many bytes, each used again by the next one. Most answers fit into it whole. */
+/**
+ * Size of the buffers that sockets read into, in bytes, each reused by the next socket. Most responses fit into one.
+ */
 const READ_BYTES = 16 * 1024;
 const MAX_SPARE_BUFFERS = 64;
 const spareBuffers: Buffer[] = [];
 
 /**
- * One HTTP/1.1 request on a connection of its own, which is closed after it: written at once, and its answer read in
- * one pass. Throws what Node throws where a header has no form in HTTP.
+ * One HTTP/1.1 request on its own connection, which is closed afterwards: written at once, and its response parsed in
+ * one pass. Throws Node's error if HTTP cannot express a header.
  */
 export class FreshRequest {
   readonly socket: Socket;
@@ -71,7 +73,7 @@ export class FreshRequest {
     events.onSocket(this.socket);
     this.socket.on('end', () => this.#end()).on('error', (error) => this.#fail(error));
     this.socket.once('close', () => this.#close());
-    // Nothing is sent before the certificate was verified.
+    // Nothing is sent before the certificate is verified.
     if (destination.isSecure) this.socket.once('secureConnect', () => this.#send(head, request.body));
     else this.#send(head, request.body);
   }
@@ -119,7 +121,7 @@ export class FreshRequest {
     if (!this.socket.destroyed) this.#answer?.emit('data', bytes);
   }
 
-  /** The server says no more. */
+  /** Handles the end of the server's data. */
   #end(): void {
     this.#parse(() => {
       if (this.#parser.close()) return;

@@ -7,21 +7,20 @@ import { findOwnersDomain } from './registrable-domain.ts';
 import { startDeadline } from './timeline.ts';
 
 /**
- * The addresses of a host, one to eight, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for
- * an address, which nothing looks up.
+ * Addresses of a host, one to eight, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for an
+ * address, which needs no lookup.
  */
 export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };
 
 /**
- * How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own quarter of a
- * second takes a far host for a dead one.
+ * How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own 250 ms takes
+ * a distant host for a dead one.
  */
 export const ADDRESS_ATTEMPT_MS = 2000;
 
 /**
- * Finds the addresses of a name or address (IPv6 without brackets), those that the guard allows. A name without any, a
- * refusal and a passed deadline, which an abort brings forward, are values; it rejects only when our own machine lacks
- * something.
+ * Finds the addresses of a name or address (IPv6 without brackets) that the guard allows. A name without any, a refusal
+ * and a passed deadline, which an abort brings forward, are values; rejects only if this machine lacks resources.
  */
 export function resolveHost(
   host: string,
@@ -33,7 +32,7 @@ export function resolveHost(
 
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
-    // A lookup cannot be called off: one that outlasts the deadline is ignored.
+    // A lookup cannot be canceled: one that outlasts the deadline is ignored.
     const pass = (): void => resolve({ outcome: 'failed', ...timeoutFailure('lookup') });
     const callOff = startDeadline(deadlineMs, pass, signal);
     lookups.lookUp(host, {}, (error, addresses) => {
@@ -49,8 +48,8 @@ export function resolveHost(
 }
 
 /**
- * Makes a `lookup` for sockets that hands on only addresses that may be contacted (D-30). The socket connects to what
- * it is given here, so a name that changes its addresses between a check and the connection gains nothing.
+ * Creates a `lookup` for sockets that returns only addresses that may be contacted (D-30). The socket connects to
+ * exactly these, so a name gains nothing by changing its addresses between a check and the connection.
  */
 export function createGuardedLookup(guard: Guard): LookupFunction {
   return (hostname, options, callback) => {
@@ -68,13 +67,13 @@ export function createGuardedLookup(guard: Guard): LookupFunction {
   };
 }
 
-/** So many of a name's addresses are judged by the guard, and so many are handed on. */
+/** Maximum addresses of a name that the guard checks, and that are returned. */
 const MAX_JUDGED = 64;
 const MAX_HANDED_ON = 8;
 
 /**
- * Those of a name's addresses that may be contacted, in their order. Few of many, and of both families where it has
- * both: a stranger's name may have thousands of addresses, each of which would get packets of ours.
+ * Returns a name's addresses that may be contacted, in their order. Only a few, and of both families if it has both: a
+ * stranger's name may have thousands, and each would get packets from this machine.
  */
 function chooseAddresses(addresses: readonly LookupAddress[], guard: Guard): readonly LookupAddress[] {
   const judged = new Set<string>();
@@ -86,7 +85,7 @@ function chooseAddresses(addresses: readonly LookupAddress[], guard: Guard): rea
   return firstOf(allowed, MAX_HANDED_ON);
 }
 
-/** The first addresses, the last of them of the other family where all were of one. */
+/** Returns the first addresses; the last is one of the other family if all would be of one. */
 function firstOf(addresses: readonly LookupAddress[], most: number): readonly LookupAddress[] {
   if (addresses.length <= most) return addresses;
   const first = addresses.slice(0, most);
@@ -99,25 +98,25 @@ function blockedError(hostname: string, addresses: readonly LookupAddress[]): No
   return Object.assign(new Error(message), { code: BLOCKED_CODE });
 }
 
-/** A lookup that takes longer than this marks its domain as slow, in milliseconds. */
+/** Duration after which a lookup marks its domain as slow, in milliseconds. */
 const SLOW_MS = 1000;
 
-/** A domain is taken for slow for so long after its last slow lookup, in milliseconds. */
+/** How long a domain counts as slow after its last slow lookup, in milliseconds. */
 const STAYS_SLOW_MS = 300_000;
 
-/** The most domains that are remembered as slow; with more the oldest are forgotten. */
+/** Maximum domains remembered as slow; beyond that the oldest are forgotten. */
 const MAX_SLOW_DOMAINS = 10_000;
 
-/** The longest wait for others to end, in milliseconds: less than the shortest timeout of a check. */
+/** Maximum wait for other lookups to end, in milliseconds: less than the shortest timeout of a check. */
 const MAX_WAIT_MS = 500;
 
 type Found = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 type Lookup = {
   name: string;
   options: LookupOptions;
-  /** Whose check asked first; undefined for what is no single account's. */
+  /** Account of the first request; undefined if it serves no single account. */
   account: string | undefined;
-  /** Found once it matters. */
+  /** Determined on demand. */
   domain?: string;
   isSlow: boolean;
   found: Found[];
@@ -125,18 +124,18 @@ type Lookup = {
 };
 
 /**
- * Looks names up as the system does, `most` at a time. A lookup cannot be called off, and one of a name whose servers
- * do not answer takes ten seconds. A domain has a quarter of them at most, and so has an account; domains that are
- * known to be slow have a quarter together, of which one has half. Equal lookups share one. What cannot begin within
- * half a second ends with `LookupsBusy`.
+ * Looks up names with the system's resolver, `most` at a time. A lookup cannot be canceled, and one whose name servers
+ * do not respond takes ten seconds. A domain therefore has at most a quarter of them, and so has an account; slow
+ * domains have a quarter together, of which each domain or account has at most half. Equal lookups share one. A lookup
+ * that cannot start within half a second ends with `LookupsBusy`.
  */
 export class NameLookups {
   readonly #most: number;
-  /** By name and options; under way, or waiting for its turn. */
+  /** By name and options; running or waiting. */
   readonly #open = new Map<string, Lookup>();
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<Lookup>();
-  /** How many of those under way count for each share; null until there were enough to use one up. */
+  /** Running lookups per share; null until there were enough to use one up. */
   #used: Map<string, number> | null = null;
   readonly #slowUntilMs = new Map<string, number>();
 
@@ -160,7 +159,7 @@ export class NameLookups {
     else this.#wait(key, lookup);
   }
 
-  /** A lookup that waits for its account's share may be within that of another who asks for the same. */
+  /** Starts a waiting lookup if it fits in the share of another account that requests the same. */
   #startForAnother(key: string, lookup: Lookup): void {
     const account = currentAccount();
     if (!this.#waiting.has(key) || account === lookup.account || !this.#mayStart({ ...lookup, account })) return;
@@ -180,7 +179,7 @@ export class NameLookups {
     return used === null || this.#sharesOf(lookup).every(({ name, most }) => (used.get(name) ?? 0) < most);
   }
 
-  /** Adds a lookup that is under way, or with -1 one that no longer is, to what its shares have used. */
+  /** Adds a running lookup to the use of its shares; -1 subtracts one that ended. */
   #count(lookup: Lookup, by: 1 | -1): void {
     for (const { name } of this.#used === null ? [] : this.#sharesOf(lookup)) {
       const count = (this.#used?.get(name) ?? 0) + by;
@@ -194,7 +193,7 @@ export class NameLookups {
     for (const lookup of this.#underWay) this.#count(lookup, 1);
   }
 
-  /** The shares that a lookup counts for, and how many lookups each may have under way. */
+  /** Returns the shares that a lookup counts for, and how many lookups each may run at a time. */
   #sharesOf(lookup: Lookup): { name: string; most: number }[] {
     const { account, isSlow } = lookup;
     const quarter = this.#most / 4;
@@ -218,7 +217,7 @@ export class NameLookups {
     this.#underWay.add(lookup);
     if (this.#used !== null) this.#count(lookup, 1);
     else if (this.#underWay.size >= this.#most / 8) this.#beginToCount();
-    // After a stall of ours its timers come before the answers that have arrived meanwhile.
+    // The deadline lets arrived answers go first: after a stall of the event loop, timers run before them.
     const callOff = startDeadline(SLOW_MS, () => {
       this.#markSlow(lookup);
       this.#count(lookup, -1);
@@ -251,7 +250,7 @@ export class NameLookups {
   }
 
   #isSlow(lookup: Lookup): boolean {
-    // The list of domains takes long to load, and is needed only once a lookup was slow, or many are under way.
+    // The list of domains takes long to load, and is needed only once a lookup was slow, or many are running.
     return this.#slowUntilMs.size > 0 && (this.#slowUntilMs.get(domainOf(lookup)) ?? 0) > performance.now();
   }
 
@@ -263,7 +262,7 @@ export class NameLookups {
     if (this.#slowUntilMs.size > MAX_SLOW_DOMAINS && oldest !== undefined) this.#slowUntilMs.delete(oldest);
   }
 
-  /** One fast lookup says that a domain is well again, unless others of it hang meanwhile. */
+  /** Clears a domain after one fast lookup, unless others of it are still running. */
   #forgiveSlow(lookup: Lookup): void {
     const domain = domainOf(lookup);
     if (![...this.#underWay].some((other) => domainOf(other) === domain)) this.#slowUntilMs.delete(domain);
@@ -276,22 +275,22 @@ function domainOf(lookup: Lookup): string {
 }
 
 /**
- * libuv lets lookups have half of its threads (`config/thread-pool.ts`). Eight are left to those of PostgreSQL, Redis
- * and mail servers, which do not come this way.
+ * libuv lets lookups use half of its threads (`config/thread-pool.ts`). Eight are left for PostgreSQL, Redis and mail
+ * servers, whose lookups do not pass through here.
  */
 const MAX_LOOKUPS = 120;
 
 const lookups = new NameLookups(MAX_LOOKUPS);
 
-/** A host and a port to connect to. The host is a name in its ASCII form or an address without brackets. */
+/** A host and a port to connect to. The host is a name in ASCII form or an address without brackets. */
 export type HostPort = { host: string; port: number };
 
 const AUTHORITY = /^(?<host>\[[^\]]+\]|[^:/?#@\\[\]]+):(?<port>\d{1,5})$/;
 const MAX_PORT = 65_535;
 
 /**
- * Reads `host:port`, an IPv6 address in brackets; null for anything else. As in a URL, names in any script get their
- * ASCII form and every numeric form of an address its usual one.
+ * Parses `host:port`, with an IPv6 address in brackets; null for anything else. As in a URL, names in any script are
+ * converted to ASCII and every numeric form of an address to its usual one.
  */
 export function parseHostPort(text: string): HostPort | null {
   const { host = '', port = '' } = AUTHORITY.exec(text)?.groups ?? {};

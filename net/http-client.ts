@@ -36,27 +36,27 @@ export type HttpRequest = {
   /** Timeout of the whole exchange in milliseconds, including the body of the response. */
   deadlineMs: number;
   /**
-   * How many bytes of the decoded body to keep, known once the head of the response is there. With 0 the connection is
-   * closed without reading on.
+   * How many bytes of the decoded body to keep, determined once the head of the response has arrived. With 0 the
+   * connection is closed without reading further.
    */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
-  /** How many decoded bytes to sample of a body that is not read, after the response. Absent or 0: none. */
+  /** How many bytes to sample of a decoded body that is not read, after the response. Absent or 0: none. */
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
-  /** False: the body is kept as it comes, whatever Content-Encoding says. */
+  /** False: the body is kept as received, without decoding its Content-Encoding. */
   decodes?: boolean;
   /**
-   * True: the body counts as held until the work ends in which the request was sent (`holdingBodies`), and not only
-   * until the answer is there.
+   * True: the body stays charged until the work that sent the request ends (`holdingBodies`), and not only until the
+   * response is complete.
    */
   keepsBody?: boolean;
-  /** Keeps connections for later requests; without one, each request has a fresh connection. */
+  /** Keeps connections for later requests; without it, each request opens a fresh connection. */
   agent?: Agent;
 };
 
 /**
- * The answer to a request. `body` is empty where nothing was to be read. `glimpse` is there where a look at the start
- * of such a body was requested: it comes after the answer, within a moment and the deadline, holds what has arrived by
- * then, whatever became of the body, and never rejects.
+ * The response to a request. `body` is empty if it was not to be read. `glimpse` is present if a sample of such a body
+ * was requested. It resolves after the response, soon and within the deadline, with the bytes that have arrived by
+ * then, however the body ends, and never rejects.
  */
 export type HttpAnswer = {
   outcome: 'answered';
@@ -68,25 +68,25 @@ export type HttpAnswer = {
 };
 
 /**
- * What a Retry-After header asks for in milliseconds, seconds or a date (RFC 9110, 10.2.3); null for none, and for what
- * is neither. It has no bound.
+ * Returns the wait that a Retry-After header requests, in milliseconds, from seconds or a date (RFC 9110, 10.2.3). Null
+ * if it is absent, or neither. It has no upper limit.
  */
 export function readRetryAfter({ headers }: Pick<HttpAnswer, 'headers'>, nowMs: number): number | null {
   const header = headers['retry-after']?.trim() ?? '';
   if (/^\d+$/.test(header)) return Number(header) * 1000;
-  // A bare negative number would be read as a year.
+  // `Date.parse` would read a bare negative number as a year.
   const atMs = /[a-z]/i.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }
 
-/** A response whose head arrived but whose body was not read to its end, and the failure. */
+/** A response whose head arrived but whose body was not read to its end; `body` is its start. */
 export type BegunAnswer = { status: number; body: Buffer };
 
 type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
 
-/** What one exchange brought and how long it took; `certificate` is null without TLS. */
+/** Result and duration of one exchange; `certificate` is null without TLS. */
 export type HttpExchange = Outcome & {
-  /** Without `waitedMs`, in which the body waited for memory; a response that is not read waits for none. */
+  /** Excludes `waitedMs`, for which the body waited for memory; a response that is not read does not wait. */
   durationMs: number;
   waitedMs: number;
   timings: Timings;
@@ -94,7 +94,7 @@ export type HttpExchange = Outcome & {
 };
 
 /**
- * Sends one HTTP/1.1 request. Failures of the other side are values; it rejects only if our own machine lacks resources
+ * Sends one HTTP/1.1 request. Failures of the other side are values; it rejects only if this machine lacks resources
  * (descriptors, ports, memory for bodies).
  */
 export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
@@ -102,37 +102,39 @@ export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** Of its deadline, the share that a body may wait for memory and a failure still be the target's. */
+/** Share of its deadline that a body may wait for memory before a failure no longer counts as the target's. */
 const LEAST_SHARE = 0.25;
-/** Of its deadline, the share for which others may hold memory that a body waits for: less, so that its vote stays. */
+/**
+ * Share of its deadline for which others may hold memory that a body waits for: less than the above, so that its vote
+ * counts.
+ */
 const PATIENT_SHARE = 0.2;
 
 /**
- * The most 1xx responses before the final one. Servers send two or three; an endless series would keep us busy until
- * the deadline.
+ * Maximum 1xx responses before the final one. Servers send two or three; an endless series would occupy the client
+ * until the deadline.
  */
 const MAX_INFORMATIONAL = 100;
 
-/** How long a glimpse waits for the body, in milliseconds: most bodies come with the head. */
+/** How long a glimpse waits for the body, in milliseconds: most bodies arrive with the head. */
 const GLIMPSE_MS = 300;
 
 /**
- * `purpose`: names work that serves no single account; its bodies share one part of memory, whatever caused the
- * request.
+ * `purpose` names work that serves no single account; its bodies share one part of memory, whatever caused the request.
  */
 export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
 
-/** The owner of bodies that neither serve a purpose nor belong to work of an account. */
+/** Owner of bodies without a purpose and outside the work of an account. */
 const NO_ACCOUNT = 'nobody';
 
-/** Opens the only way to the network; without `allowPrivateNetwork` it reaches public addresses only (D-30). */
+/** Creates an HTTP client on Node's own; without `allowPrivateNetwork` it reaches public addresses only (D-30). */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return createClient(options, openWithNode);
 }
 
 /**
- * Opens the same way for checks, by a client of our own that takes less CPU than Node's. Checks never use a connection
- * again: their requests have no `agent`.
+ * Creates the HTTP client for checks, written for this service, which takes less CPU than Node's. Checks never reuse a
+ * connection: their requests have no `agent`.
  */
 export function createProbeClient(options: HttpClientOptions): HttpClient {
   return createClient(options, (destination, request, events) => new FreshRequest(destination, request, events));
@@ -148,7 +150,7 @@ function createClient(options: HttpClientOptions, open: OpenRequest): HttpClient
     });
 }
 
-/** Sends a request by Node's own client, which can keep connections for later requests. */
+/** Sends a request with Node's own client, which can keep connections for later requests. */
 function openWithNode(destination: Destination, request: HttpRequest, events: RequestEvents): ClientRequest {
   const { url, method, headers, agent, body } = request;
   const options: RequestOptions = {
@@ -165,20 +167,20 @@ function openWithNode(destination: Destination, request: HttpRequest, events: Re
   const opened = destination.isSecure ? https.request(options) : http.request(options);
   opened.once('socket', events.onSocket);
   opened.once('response', events.onAnswer);
-  // A 101 is an answer like any other; the protocol that it opens is not spoken, so that it has no body.
+  // A 101 is a response like any other; its protocol is not supported, so it has no body.
   opened.once('upgrade', events.onAnswer);
   opened.on('information', events.onInformational);
   opened.on('error', events.onError);
   return opened.end(body);
 }
 
-/** A request under way: its socket, where it has one, and how to end it. */
+/** A running request: its socket, if it has one, and the function that ends it. */
 type OpenedRequest = { socket: Socket | null; destroy: () => void };
 type OpenRequest = (destination: Destination, request: HttpRequest, events: RequestEvents) => OpenedRequest;
 
 type Settlement = { resolve: (exchange: HttpExchange) => void; reject: (error: Error) => void };
 
-/** `account` is whose its body is. */
+/** `account` owns the body. */
 type ExchangeStart = Settlement & {
   request: HttpRequest;
   open: OpenRequest;
@@ -196,16 +198,16 @@ class RunningExchange {
   #isSettled = false;
   #informational = 0;
   #certificate: Certificate | null = null;
-  /** Where the body stays counted once it is complete; undefined where it is not kept for long. */
+  /** Scope in which the body stays charged once it is complete; undefined if it is not kept. */
   readonly #scope: BodyScope | undefined;
   readonly #account: string;
-  /** Ends whatever is still open when the deadline passes. */
+  /** Closes the open connection when the deadline passes. */
   #abandon: () => void = () => {};
-  /** True where the body waits for memory or has long waited: then a failure is no fact about the target. */
+  /** True if the body waits for memory or has waited for long: then a failure proves nothing about the target. */
   #hasWaited: () => boolean = () => false;
   /** State of a response whose body is being read. */
   #begun: () => BegunAnswer | null = () => null;
-  /** The certificate with which verification failed. */
+  /** The certificate that failed verification. */
   #refusedCertificate: () => Certificate | null = () => null;
 
   constructor({ request, open, scope, account, resolve, reject }: ExchangeStart) {
@@ -257,7 +259,7 @@ class RunningExchange {
     else this.#receiveHead(response);
   }
 
-  /** Completes the response with its head: the body can no longer change it. */
+  /** Completes the response with its head alone: the body can no longer change it. */
   #receiveGlimpse(response: ComingAnswer, limit: number): void {
     const { socket } = response;
     this.#markAnswer(socket);
@@ -273,7 +275,7 @@ class RunningExchange {
   }
 
   async #receiveBody(response: ComingAnswer, limit: number): Promise<void> {
-    // Once the response has ended, node detaches the socket of a connection that could be kept alive.
+    // Once the response has ended, Node detaches the socket of a connection that could be kept alive.
     const { socket } = response;
     this.#markAnswer(socket);
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
@@ -304,7 +306,7 @@ class RunningExchange {
   }
 
   #lose(error: Error, socket: Socket | null): void {
-    // What no socket or parser has raised is a bug of ours.
+    // An error that neither a socket nor a parser raised is a bug in this code.
     const failure = 'code' in error ? failureOf(error, this.#timeline.step()) : null;
     if (failure === null) {
       this.#rejectWith(error);

@@ -3,35 +3,36 @@ import zlib from 'node:zlib';
 import { FREE_BODY_BYTES, type BodyCharge } from './body-budget.ts';
 import type { ComingAnswer } from './fresh-request.ts';
 
-/** The start of a body with its content coding undone; `truncated` when there was more than the limit. */
+/** The start of a body, with its content coding decoded; `truncated` if there was more than the limit. */
 export type ResponseBody = { bytes: Buffer; truncated: boolean };
 
 /**
- * How reading a body ends. It came whole, the connection was lost before its end, its bytes are not what
- * Content-Encoding says, or memory lacked.
+ * How reading a body ended: completely, with a lost connection, with bytes that do not match its Content-Encoding, or
+ * without memory.
  */
 export type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
 
-/** The content codings that are offered, as an Accept-Encoding value; those whose decoders hold much memory are not. */
+/** The content codings to offer, as an Accept-Encoding value; those whose decoders hold much memory are left out. */
 export const OFFERED_ENCODINGS = 'gzip, deflate';
 
-// A compressed body that outgrows the decoded limit carries next to nothing: empty blocks, sent to keep a decoder busy.
+// A compressed body that exceeds the decoded limit by this much carries almost nothing: empty blocks, sent to keep a
+// decoder busy.
 const WIRE_SLACK = 64 * 1024;
-// 8 MiB of window, which is what browsers grant (RFC 9659); the format allows far more.
+// 8 MiB, the window that browsers allow (RFC 9659); the format allows far more.
 const ZSTD_WINDOW_LOG = 23;
-// Some servers leave out the checksum at the end; browsers read their bodies all the same.
+// Some servers omit the checksum at the end; browsers read their bodies anyway.
 const TOLERANT = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
 
-/** The tables of a brotli decoder, 3 x 256 of them, which a stream can have made before it gives out a byte. */
+/** Memory of a brotli decoder's tables, 3 x 256 of them, which a stream can require before its first output. */
 const BROTLI_TABLES_BYTES = 3.5 * 1024 * 1024;
-/** The tables and buffers of a zstd decoder. */
+/** Memory of a zstd decoder's tables and buffers. */
 const ZSTD_BYTES = 512 * 1024;
 
-/** What undoes a content coding; `held`: the bytes that it may hold before it gives out any, where that is much. */
+/** A decoder of a content coding; `held` is the memory that it may hold before its first output, where that is much. */
 type Decoder = { create: (firstByte: number) => Transform; held?: (firstByte: number) => number };
 
 const GZIP: Decoder = { create: () => zlib.createGunzip(TOLERANT) };
-// Some servers send bare deflate under this name, without zlib's header, whose first byte ends in 8.
+// Some servers send raw deflate under this name, without zlib's header, whose first byte ends in 8.
 const DEFLATE: Decoder = {
   create: (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)),
 };
@@ -52,7 +53,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['zstd', ZSTD],
 ]);
 
-/** The window of a brotli stream (RFC 7932, 9.1), which fourteen bytes can fill before any byte of it is given out. */
+/** Returns the window of a brotli stream (RFC 7932, 9.1), which fourteen bytes can fill before the first output. */
 function windowOf(firstByte: number): number {
   if ((firstByte & 1) === 0) return 2 ** 16;
   const high = (firstByte >> 1) & 7;
@@ -62,8 +63,8 @@ function windowOf(firstByte: number): number {
 }
 
 /**
- * A body on its way: what of it has come so far, and how it ends. `giveUp` gives up what it holds, `abandon` ends it at
- * once. `waits` says whether it waits for the memory of its decoder, `waitedMs` how long it has. The end never rejects.
+ * A body being read: the part received so far, and how it ends. `giveUp` frees its memory, `abandon` ends it at once.
+ * `waits` reports whether it waits for its decoder's memory, `waitedMs` for how long it has. `ended` never rejects.
  */
 export type ComingBody = {
   ended: Promise<BodyOutcome>;
@@ -74,12 +75,12 @@ export type ComingBody = {
   abandon: () => void;
 };
 
-/** `charge` counts what the body holds beyond what is free; without one nothing does. */
+/** `charge` counts the memory beyond the free bytes; without it none is counted. */
 type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
 
 /**
- * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as
- * it came. The connection stays open after a truncated body: the caller closes it.
+ * Reads at most `limit` bytes of a body. With `decodes` its content coding is decoded; a body with an unknown one is
+ * left as received. The connection stays open after a truncated body: the caller closes it.
  */
 export function readBody(response: ComingAnswer, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
@@ -95,9 +96,9 @@ export function readBody(response: ComingAnswer, options: Reading): ComingBody {
 }
 
 /**
- * The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now. Whether it ends,
- * breaks off or goes on for ever by then is all the same. Never rejects. The caller closes the connection. Nothing is
- * charged for it: a body whose decoder holds much memory stays unread.
+ * Returns at most the first `limit` bytes of the decoded body that arrive within `withinMs` milliseconds. It does not
+ * matter whether the body ends, breaks off or goes on by then. Never rejects. The caller closes the connection. No
+ * memory is charged: a body whose decoder holds much stays unread.
  */
 export function glimpseBody(
   response: ComingAnswer,
@@ -129,14 +130,14 @@ class BodyReader {
   readonly #onEnd: (outcome: BodyOutcome) => void;
   readonly #receive = (chunk: Buffer) => this.#take(chunk);
   #decoder: Transform | null = null;
-  /** What came while the decoder waits for memory, and since when it does. */
+  /** Data received while the decoder waits for memory, and since when it waits. */
   #early = new BodyBuffer(FREE_BODY_BYTES, () => true);
   #waitsSinceMs: number | null = null;
   #waitedMs = 0;
   #hasEnded = false;
-  /** Given up: what still comes is dropped, up to so many bytes in all; null = not given up. */
+  /** Once the body is given up, the byte count up to which its data is read and dropped; null if it is not. */
   #dropsUpTo: number | null = null;
-  /** What its decoder may hold, and what the decoded body may still grow by. */
+  /** Memory charged for the decoder and for the further growth of the decoded body. */
   #heldByDecoder = 0;
   #wireBytes = 0;
   #isOver = false;
@@ -174,15 +175,15 @@ class BodyReader {
 
   finish(outcome: BodyOutcome): void {
     if (this.#isOver) return;
-    // A connection may be lost because nothing is read of it meanwhile.
+    // The connection may be lost because the body, while it waits, is not read.
     const reached = this.waits ? 'out_of_memory' : outcome;
     this.stop();
     this.#onEnd(reached);
   }
 
   /**
-   * Gives up what the body holds. One that is still coming to a decoder is read on without keeping anything, to where
-   * it would have been cut, by what came so far. If it has not come so far by the deadline, that is a fact about the
+   * Frees the memory of the body. One that is still being decoded is read on and dropped, up to where the limit would
+   * have cut it, estimated from the data so far. If it does not get that far by the deadline, that is a fact about the
    * target.
    */
   giveUp(): void {
@@ -225,7 +226,7 @@ class BodyReader {
     else if (added === 'full') this.#finishBody();
   }
 
-  /** What undoes a content coding remembers about as much as it has given out. */
+  /** Charges decoded bytes; a decoder holds about as much again as it has output. */
   #grow(bytes: number): boolean {
     if (this.#charge === undefined) return true;
     if (this.#coding?.held === undefined) return this.#charge().take(this.#coding === undefined ? bytes : 2 * bytes);
@@ -233,7 +234,7 @@ class BodyReader {
     return true;
   }
 
-  /** Null while memory lacks: the decoder takes the body up once there is some. */
+  /** Creates the decoder, or returns null while memory is short: the decoder takes over the body once there is some. */
   #obtainDecoder(coding: Decoder, firstByte: number): Transform | null {
     if (coding.held === undefined || this.#charge === undefined) return this.#createDecoder(coding, firstByte);
     const bytes = coding.held(firstByte) + 2 * Math.max(0, this.#limit - FREE_BODY_BYTES);
@@ -246,7 +247,8 @@ class BodyReader {
     });
     if (decoder !== null) return decoder;
     this.#waitsSinceMs = performance.now();
-    // Others queue what comes after a pause, in pieces as small as they were sent: a hundred times as much memory.
+    // Other responses queue data after a pause, in pieces as small as they were sent, which takes a hundred times the
+    // memory.
     if (this.#response.stopsAtOnce === true) this.#response.pause();
     return null;
   }
@@ -278,11 +280,11 @@ class BodyReader {
   }
 
   #decode(decoder: Transform, chunk: Buffer, onDecoded?: () => void): void {
-    // A copy, for it is decoded after the next chunk has come into the same memory.
+    // The chunk is copied, because it is decoded after the next chunk has overwritten its memory.
     if (!decoder.write(Buffer.from(chunk), onDecoded)) this.#response.pause();
   }
 
-  /** The decoder may still be at what came before: what that holds counts. */
+  /** Ends a body over the limit. The decoder may still work on earlier data, and its output counts. */
   #breakOff(decoder: Transform, chunk: Buffer): void {
     this.#hasEnded = true;
     this.#response.off('data', this.#receive);
@@ -292,8 +294,8 @@ class BodyReader {
 }
 
 /**
- * The first `limit` bytes of what is added, in one piece of memory. A body may come in a million chunks, each of which
- * would hold a hundred times its own size.
+ * Collects the first `limit` bytes in one piece of memory. A body may arrive in a million chunks, each of which would
+ * hold a hundred times its size.
  */
 class BodyBuffer {
   readonly #limit: number;
@@ -302,13 +304,13 @@ class BodyBuffer {
   #size = 0;
   #truncated = false;
 
-  /** `take` asks for bytes beyond those that are free. */
+  /** `take` requests bytes beyond the free ones. */
   constructor(limit: number, take: (bytes: number) => boolean) {
     this.#limit = limit;
     this.#take = take;
   }
 
-  /** `full` once there was more than the limit. */
+  /** Returns `full` once there was more than the limit. */
   add(chunk: Buffer): 'kept' | 'full' | 'out_of_memory' {
     const room = this.#limit - this.#size;
     this.#truncated = chunk.length > room;
@@ -323,7 +325,7 @@ class BodyBuffer {
     return { bytes: this.#held.subarray(0, this.#size), truncated: this.#truncated };
   }
 
-  /** Twice as much each time, so that what is copied stays in proportion to the body. */
+  /** Doubles the memory each time, so that copying stays proportional to the body. */
   #makeRoom(size: number): boolean {
     if (size <= this.#held.length) return true;
     const length = Math.min(this.#limit, Math.max(size, 2 * this.#held.length));

@@ -4,40 +4,37 @@ import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { ADDRESS_ATTEMPT_MS, createGuardedLookup, type HostPort } from './host-address.ts';
 import { startDeadline, Timeline, type Timings } from './timeline.ts';
 
-/** One connection: made, perhaps spoken over and listened to, and closed. */
+/** One connection: opened, perhaps used to send and receive, and closed. */
 export type TcpRequest = HostPort & {
-  /** Sent after connecting; empty = nothing. */
+  /** Sent after connecting; empty to send nothing. */
   payload: Uint8Array;
   /**
-   * Is given what arrives, in pieces, and says whether that is enough. Null = nothing is waited for. An exception from
+   * Called with each piece that arrives; returns true once that is enough. Null to wait for nothing. An exception from
    * it rejects the exchange.
    */
   receive: ((piece: Buffer) => boolean) | null;
-  /** Milliseconds for lookup, connection and answer together. */
+  /** Timeout of lookup, connection and response together, in milliseconds. */
   deadlineMs: number;
 };
 
-/** What ended a connection: it had served its purpose, the peer closed or reset it, or the deadline passed. */
+/** Why a connection ended: it had served its purpose, the peer closed or reset it, or the deadline passed. */
 export type TcpEnd = 'enough' | 'closed' | 'deadline';
 
-/**
- * What came of a connection. `latencyMs` runs from the start to the connection or, where something arrived, to its last
- * piece.
- */
+/** Result of a connection. `latencyMs` runs from the start to the connection or, if data arrived, to its last piece. */
 export type TcpExchange = (
   | { outcome: 'connected'; end: TcpEnd; latencyMs: number }
   | ({ outcome: 'failed' } & Failure)
 ) & { timings: Timings };
 
 /**
- * Makes one connection. Whatever the other side does is a value; it rejects only when our own machine lacks something
+ * Makes one connection. Failures of the other side are values; it rejects only if this machine lacks resources
  * (descriptors, ports).
  */
 export type TcpClient = (request: TcpRequest) => Promise<TcpExchange>;
 
 /**
- * Makes the client of tcp connections; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a
- * name with several addresses one after the other is tried (RFC 8305).
+ * Creates the client for tcp connections; without `allowPrivateNetwork` it reaches public addresses only (D-30). The
+ * addresses of a name are tried one after the other (RFC 8305).
  */
 export function createTcpClient(guard: Guard): TcpClient {
   const lookup = createGuardedLookup(guard);
@@ -74,7 +71,7 @@ class RunningExchange {
 
   start(): void {
     this.#callOffDeadline = startDeadline(this.#request.deadlineMs, () => this.#end('deadline'));
-    // What happens after the end does not matter, but an error without a listener would be the process's.
+    // Later events do not matter, but an 'error' event without a listener would crash the process.
     this.#socket.on('error', (error) => this.#lose(error));
     this.#socket.once('connect', () => this.#begin());
   }
@@ -87,7 +84,8 @@ class RunningExchange {
       this.#socket.once('end', () => this.#end('closed'));
       if (payload.length > 0) this.#socket.write(payload);
     } else if (payload.length > 0) {
-      // Closed only once the system has taken the payload: what is still in our hands is lost with the socket.
+      // The socket is closed only once the system has taken the payload: data still in this process would be lost with
+      // it.
       this.#socket.end(payload, () => this.#end('enough'));
     } else {
       this.#end('enough');
@@ -108,8 +106,8 @@ class RunningExchange {
   }
 
   #lose(error: NodeJS.ErrnoException): void {
-    // A handshake that is turned down is refused: a reset comes after it, though perhaps before we know of its
-    // success.
+    // A handshake that is turned down is refused: a reset comes after it, though perhaps before this process learns of
+    // its success.
     if (error.code === 'ECONNRESET') this.#latencyMs ??= this.#timeline.elapsedMs();
     if (this.#latencyMs !== null) return this.#end('closed');
     const failure = failureOf(error, this.#timeline.step());
@@ -129,7 +127,7 @@ class RunningExchange {
     this.#settle.resolve({ outcome: 'failed', ...failure, timings: this.#timeline.timings() });
   }
 
-  /** Only the first settlement counts, so that this may come more than once. */
+  /** Only the first settlement counts, so this may run more than once. */
   #close(): void {
     this.#callOffDeadline();
     this.#socket.destroy();

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Step } from './failure.ts';
 
 /**
- * How long each step of an exchange took, in milliseconds. Null = it did not happen (an address needs no lookup, plain
+ * Duration of each step of an exchange, in milliseconds. Null if it did not happen (an address needs no lookup, plain
  * http no TLS, a reused connection none of the three).
  */
 export type Timings = {
@@ -24,21 +24,21 @@ export class Timeline {
   #answeredAt: number | null = null;
   #bodyEndedAt: number | null = null;
   #isReused = false;
-  /** How long the body has waited for memory of ours, which counts in no time. */
+  /** How long the body has waited for this process's memory, which no timing includes. */
   waitedMs: () => number = () => 0;
 
   constructor(isSecure: boolean) {
     this.#isSecure = isSecure;
   }
 
-  /** Follows a socket that has not yet connected; one that has is a reused connection. */
+  /** Follows a socket that has not connected yet; a connected one is a reused connection. */
   watch(socket: Socket, isNamed: boolean): void {
     if (!socket.connecting) {
       this.#isReused = true;
       return;
     }
     this.#isNamed = isNamed;
-    // With several addresses the socket reports each of them; they all came from one lookup.
+    // With several addresses the socket reports each of them; all came from one lookup.
     if (isNamed)
       socket.once('lookup', (error) => {
         // Node.js reports a failed lookup here as well.
@@ -61,7 +61,7 @@ export class Timeline {
     this.#bodyEndedAt = performance.now() - this.waitedMs();
   }
 
-  /** The step that is under way. */
+  /** Returns the current step. */
   step(): Step {
     if (this.#answeredAt !== null) return 'body';
     if (this.#isReused) return 'answer';
@@ -69,7 +69,7 @@ export class Timeline {
     return this.#isSecure && this.#securedAt === null ? 'tls' : 'answer';
   }
 
-  /** Milliseconds since the start, without those in which the body waited. */
+  /** Returns the milliseconds since the start, without those in which the body waited. */
   elapsedMs(): number {
     return performance.now() - this.#startedAt - this.waitedMs();
   }
@@ -91,9 +91,9 @@ function between(from: number | null, to: number | null): number | null {
 }
 
 /**
- * Calls `pass` once the given milliseconds are over, and what had arrived by then has been read. After a stand-still of
- * the event loop its timers come before its sockets, and what lay there all the while would be late. An abort brings
- * the deadline forward. Gives back how to call it off.
+ * Calls `pass` once the given milliseconds are over and the data that had arrived by then was read. After a stall of
+ * the event loop its timers run before its sockets, and waiting data would count as late. An abort brings the deadline
+ * forward. Returns the function that cancels it.
  */
 export function startDeadline(ms: number, pass: () => void, signal?: AbortSignal): () => void {
   let immediate: NodeJS.Immediate | undefined;

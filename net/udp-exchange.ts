@@ -8,30 +8,31 @@ import { startDeadline } from './timeline.ts';
 /** One datagram, which may be empty, and the wait for its reply. */
 export type UdpRequest = HostPort & {
   payload: Uint8Array;
-  /** Milliseconds for lookup and reply together. */
+  /** Timeout of lookup and reply together, in milliseconds. */
   deadlineMs: number;
-  /** Its abort brings the deadline forward. */
+  /** An abort brings the deadline forward. */
   signal?: AbortSignal;
 };
 
-/** The first datagram that came back, and the milliseconds until then. */
+/** The first datagram received, and the milliseconds until then. */
 export type UdpReply = { outcome: 'replied'; reply: Buffer; roundTripMs: number };
 
-/** Nothing came back; `isRefused` when the host said that no service listens on the port. */
+/** No reply arrived; `isRefused` if the host reported that no service listens on the port. */
 export type UdpSilence = { outcome: 'silent'; isRefused: boolean };
 
-/** What came of a datagram; `dnsMs` is null where nothing was looked up. */
+/** Result of a datagram; `dnsMs` is null if nothing was looked up. */
 export type UdpExchange = (UdpReply | UdpSilence | ({ outcome: 'failed' } & Failure)) & { dnsMs: number | null };
 
 /**
- * Sends one datagram. Whatever the other side does is a value; it rejects only when our own machine lacks something
+ * Sends one datagram. Failures of the other side are values; it rejects only if this machine lacks resources
  * (descriptors, ports).
  */
 export type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
 
 /**
- * Makes the client of datagrams; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with
- * several addresses the first is asked, and the next only where that one cannot be reached or no service listens.
+ * Creates the client for datagrams; without `allowPrivateNetwork` it reaches public addresses only (D-30). Of a name
+ * with several addresses the first is queried, and the next only if that one cannot be reached or has no service on the
+ * port.
  */
 export function createUdpClient(guard: Guard): UdpClient {
   return async (request) => {
@@ -59,7 +60,7 @@ function ask({ address, family }: LookupAddress, { port, payload, deadlineMs, si
     const finish = (answer: Answer): void => {
       callOff();
       for (const event of ['connect', 'message', 'error']) socket.removeAllListeners(event);
-      // An error after the end would be the process's without a listener.
+      // A later 'error' event without a listener would crash the process.
       socket.on('error', () => {});
       socket.close();
       resolve(answer);
@@ -72,7 +73,7 @@ function ask({ address, family }: LookupAddress, { port, payload, deadlineMs, si
       sentAt = performance.now();
       socket.send(payload);
     });
-    // On a connected socket the system drops what comes from any other address or port, and reports a closed port.
+    // On a connected socket the system drops datagrams from any other address or port, and reports a closed port.
     socket.connect(port, address);
   });
 }
