@@ -1,22 +1,22 @@
 import { HOUR_MS } from '../core/time.ts';
 import type { FailureCause } from '../net/failure.ts';
 
-/** `delivered`; `retry` where another attempt may do better; `failed` where none will (D-50). */
+/** `delivered`; `retry` if another attempt may succeed; `failed` if none will (D-50). */
 export type AttemptOutcome = 'delivered' | 'retry' | 'failed';
 
-/** What came of one attempt at one channel. */
+/** Result of one attempt at one channel. */
 export type AttemptResult = {
   outcome: AttemptOutcome;
-  /** Null where no answer came. */
+  /** Null if no response arrived. */
   statusCode: number | null;
   durationMs: number;
-  /** A sentence for people without secrets; null when delivered. */
+  /** A sentence for people without secrets; null when delivered, unless a template could not be rendered. */
   error: string | null;
-  /** The start of the answer's body as printable text; null where there was none. */
+  /** Start of the response's body as printable text; null if there was none. */
   response: string | null;
 };
 
-/** What a failed exchange means (D-50): only what our own rules refuse will not go better another time. */
+/** Outcome of a failed exchange (D-50): only a refusal by this service's own rules is final. */
 export const OUTCOME_OF_FAILURE = {
   timeout: 'retry',
   dns_nxdomain: 'retry',
@@ -29,28 +29,28 @@ export const OUTCOME_OF_FAILURE = {
   unsupported: 'failed',
 } as const satisfies Record<FailureCause, AttemptOutcome>;
 
-/** The result of one attempt at any channel; of webhooks what is added here is null. */
+/** The result of one attempt at any channel; for webhooks the additional fields are null. */
 export type ChannelAttempt = AttemptResult & {
-  /** How long the chat's server asked to be left alone, in milliseconds; null = it did not ask. */
+  /** Wait that the chat's server requested, in milliseconds; null if it requested none. */
   retryAfterMs: number | null;
   /**
-   * Why nothing will reach the chat until it is connected again, as a sentence for the channel's owner; null = nothing
-   * of the kind.
+   * Why no message will reach the chat until it is reconnected, as a sentence for the channel's owner; null if there is
+   * no such problem.
    */
   channelProblem: string | null;
   /**
-   * The chat's new id where it has become another one, which the attempt then went to (Telegram only); null = it has
-   * not.
+   * The chat's new id if it was replaced by another chat, to which the attempt then went (Telegram only); null
+   * otherwise.
    */
   movedTo: string | null;
-  /** The message that the chat shows now (Telegram only), and so may be edited; null = there is none. */
+  /** The message that the chat shows now and that may be edited (Telegram only); null if there is none. */
   chatMessageId: number | null;
 };
 
-/** Longer requests to be left alone are cut to this, in milliseconds: later an alert is no alert. */
+/** Maximum wait that a server may request, in milliseconds: a later alert is useless. */
 export const MAX_RETRY_AFTER_MS = HOUR_MS;
 
-/** The fields of an attempt of which nothing but its result is to be reported. */
+/** Fields of an attempt that has nothing to report beyond its result. */
 export const NOTHING_MORE = {
   retryAfterMs: null,
   channelProblem: null,
@@ -58,26 +58,26 @@ export const NOTHING_MORE = {
   chatMessageId: null,
 } as const satisfies Omit<ChannelAttempt, keyof AttemptResult>;
 
-/** An attempt that could not be sent, and why. */
+/** Returns the result of an attempt that was not sent, with the reason. */
 export function notSent(outcome: 'retry' | 'failed', error: string): ChannelAttempt {
   return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
 }
 
-/** Why nothing is sent where the operator has something to put right, or others are first. */
+/** Reasons for not sending: the operator must fix the installation, or other messages are ahead. */
 export const NO_TELEGRAM = 'Telegram is not configured on this installation';
 export const NO_EMAIL = 'Email is not configured on this installation';
 export const NO_CONNECTION = 'Too many messages wait for the mail server';
 export const SEALED_WEBHOOK = 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS';
 
-/** How much of an answer's body is stored, in bytes. */
+/** Maximum bytes stored of a response's body. */
 const STORED_BYTES = 1024;
 
-/** How much of it is looked at, in bytes: where every secret in it is struck out there is still enough to keep. */
+/** Bytes of it that are read: enough remains even if every secret in them is struck out. */
 const READ_BYTES = 16_384;
 
 /**
- * The start of an answer's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show: control
- * characters, NUL above all, and broken UTF-8 are replaced, the given secrets struck out. Null where there is none.
+ * Returns the start of a response's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show:
+ * control characters, NUL above all, and broken UTF-8 are replaced, the given secrets struck out. Null if it is empty.
  */
 export function excerptAnswer(
   body: Buffer,
@@ -90,31 +90,30 @@ export function excerptAnswer(
   return excerpt === '' ? null : excerpt;
 }
 
-/**
- * The text without the secrets. A server or a proxy may quote the address that it was asked at, and the secret is a
- * part of it.
- */
+/** Strikes secrets out of a text. A server or a proxy may quote the request's address, which contains the secret. */
 export function strikeOut(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, STRUCK)), text);
 }
 
-/** What stands in the place of a secret. */
+/** Replacement for a secret. */
 const STRUCK = '[secret]';
 
-/** A header's value that is too short to be struck out wherever its characters stand. */
+/** A header's value that is too short to be struck out everywhere. */
 export type ShortSecret = { name: string; value: string };
 
-/** Fewer characters than this are a number or a word too often: `1`, `on`, `dev`. */
+/**
+ * Minimum length of a value to strike out as a word: shorter ones are too often a number or a word (`1`, `on`, `dev`).
+ */
 const SHORTEST_WORD = 4;
 
-/** With more of them in one text nothing of it is kept: a pattern of so many takes long to compile. */
+/** Maximum short values in one text; with more, none of it is kept, because such a long pattern is slow to compile. */
 const MAX_SHORT_SECRETS = 40;
 
 const LETTER = String.raw`[\p{L}\p{N}]`;
 
 /**
- * The text without short values (D-460). One of four characters or more, such as a PIN, is struck out where no letter
- * and no digit goes on before or after it; a shorter one only where it follows its header's name.
+ * Strikes short values out of a text (D-460). One of four characters or more, such as a PIN, is struck out if no letter
+ * or digit precedes or follows it; a shorter one only after its header's name.
  */
 function strikeOutShort(text: string, secrets: readonly ShortSecret[]): string {
   const folded = foldCase(text);
@@ -134,13 +133,13 @@ function strikeOutShort(text: string, secrets: readonly ShortSecret[]): string {
         : String.raw`(?<=${escapeForPattern(name)}["'\]]?\s{0,4}(?::|=>?)[\s"'[]{0,12})`;
       return `${before}${escapeForPattern(value)}(?!${LETTER})`;
     });
-  // What is struck out already is taken first: a value may be the word `secret`.
+  // Existing replacements match first, because a value may be the word `secret`.
   return patterns.length === 0
     ? text
     : text.replaceAll(new RegExp([escapeForPattern(STRUCK), ...patterns].join('|'), 'giu'), STRUCK);
 }
 
-/** As the flag `i` of patterns takes letters for equal. */
+/** Folds case as the flag `i` of patterns does. */
 function foldCase(text: string): string {
   return text.toUpperCase().toLowerCase();
 }

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 
-/** How long the link of a chat works, in seconds (D-55). */
+/** Lifetime of a chat's link, in seconds (D-55). */
 const LIFETIME_SECONDS = 3600;
 
 /** 32 bytes make 43 characters of base64url: within Telegram's 64 for a start parameter. */
 const CODE_BYTES = 32;
 
-/** The code of a connect link, and what is stored of it: its SHA-256. */
+/** The code of a connect link, and its SHA-256, which is stored. */
 export type ConnectCode = { code: string; fingerprint: Buffer; expiresAtSeconds: number };
 
 /**
- * A new single-use code (D-55) that expires after `lifetimeSeconds`, an hour by default. `randomBytes` must be a
+ * Generates a single-use code (D-55) that expires after `lifetimeSeconds`, an hour by default. `randomBytes` must be a
  * cryptographic source.
  */
 export function generateConnectCode(
@@ -26,16 +26,16 @@ export function generateConnectCode(
   };
 }
 
-/** Authenticated encryption under the installation's key ring: only the service can make a state, or read one. */
+/** Authenticated encryption under the installation's key ring: only the service can create or read a state. */
 export type StateSealing = {
   seal: (plain: string, context: string) => string;
   open: (sealed: string, context: string) => string;
 };
 
-/** What a link brought back as our state: the code in it, or why it is worth nothing. */
+/** Result of opening a state that a link returned: its code, or why it is invalid. */
 export type OpenedState = { outcome: 'good'; code: string } | { outcome: 'foreign' | 'expired' };
 
-/** Seals a connect code and its expiry for one purpose, for the service alone to read (D-55). */
+/** Seals a connect code and its expiry for one purpose, so that only the service can read it (D-55). */
 export function sealConnectCode(
   { code, expiresAtSeconds }: Pick<ConnectCode, 'code' | 'expiresAtSeconds'>,
   { seal, purpose }: Pick<StateSealing, 'seal'> & { purpose: string },
@@ -43,7 +43,7 @@ export function sealConnectCode(
   return seal(JSON.stringify({ code, expires_at: expiresAtSeconds }), purpose);
 }
 
-/** Opens what a browser brought back. `foreign`: not sealed by us for this purpose, or changed since. */
+/** Opens a state that a browser returned. `foreign`: not sealed by this service for this purpose, or modified since. */
 export function openConnectCode(
   state: string,
   { open, purpose, nowMs }: Pick<StateSealing, 'open'> & { purpose: string; nowMs: number },
@@ -54,7 +54,7 @@ export function openConnectCode(
   } catch {
     return { outcome: 'foreign' };
   }
-  // It opened, so we wrote it.
+  // Only this service could have sealed it, so its form is trusted.
   const { code, expires_at: expiresAtSeconds } = JSON.parse(plain) as { code: string; expires_at: number };
   return nowMs < expiresAtSeconds * 1000 ? { outcome: 'good', code } : { outcome: 'expired' };
 }

@@ -22,13 +22,13 @@ import { prepareRequests } from './webhook/prepare.ts';
 import { generateSigningSecret } from './webhook/signature.ts';
 import type { TemplateRenderer } from './webhook/template/renderer.ts';
 
-/** What stands for a secret: no preview knows one. */
+/** Placeholder for a secret, because a preview has none. */
 const MASK = '***';
 
-/** The longest text of a body that is shown, in characters. */
+/** Maximum characters shown of a body. */
 const LONGEST_BODY = 16_384;
 
-/** How long the templates of one request are rendered, in milliseconds; what is left is not. */
+/** Time limit for rendering the templates of one request, in milliseconds; the remaining ones are not rendered. */
 const RENDERING_MS = 2000;
 
 const DELIVERY_ID = 'dlv_sample';
@@ -36,7 +36,7 @@ const DELIVERY_ID = 'dlv_sample';
 export type PreviewedChannel = SampledChannel &
   Pick<Channel, 'tenantId' | 'urlHost' | 'headerNames' | 'address' | 'reportTimezone'>;
 
-/** One request as it would be sent, its secrets masked. `isCut`: the body is longer than what is shown. */
+/** One request as it would be sent, its secrets masked. `isCut`: the body is longer than the shown part. */
 export type PreviewedRequest = {
   method: string;
   url: string;
@@ -47,7 +47,9 @@ export type PreviewedRequest = {
 
 export type PreviewedEmail = { to: string; subject: string; text: string; html: string; attachment: string | null };
 
-/** A message as a channel would send it now; `problem` is why it is not what its owner wrote, null where it is. */
+/**
+ * A message as a channel would send it now; `problem` is why it differs from its owner's template, null if it does not.
+ */
 export type MessagePreview = {
   kind: SampleKind;
   event: StoredMessage['event'];
@@ -62,8 +64,8 @@ type Parts = { nowMs: number; publicUrl: string; renderer: Pick<TemplateRenderer
 type Rendered = Pick<MessagePreview, 'requests' | 'email' | 'problem'>;
 
 /**
- * Renders a sample of every kind of message that exists for a channel, by the functions that its deliveries go through.
- * No secret of the channel is opened: its places hold `***`.
+ * Renders a sample of every kind of message for a channel, by the functions that its deliveries use. The channel's
+ * secrets are not opened: `***` replaces them.
  */
 export async function previewMessages(channel: PreviewedChannel, parts: Parts): Promise<MessagePreview[]> {
   const renderer = limitTime(parts.renderer);
@@ -82,7 +84,7 @@ export async function previewMessages(channel: PreviewedChannel, parts: Parts): 
   return previews;
 }
 
-/** Templates of a whole page of samples take no longer than a few of them may. */
+/** Limits the templates of a whole page of samples to the time that a few may take. */
 function limitTime(renderer: Parts['renderer']): Parts['renderer'] {
   const endsAtMs = performance.now() + RENDERING_MS;
   return {
@@ -117,13 +119,13 @@ async function renderWebhook(
   };
 }
 
-/** A URL as presets read theirs: in its path and its query are the keys. */
+/** Returns a masked URL in the form that presets expect, with keys in the path and the query. */
 function maskedUrlOf({ urlHost, format }: Pick<PreviewedChannel, 'urlHost' | 'format'>): string {
   const hasKey = format !== null && 'preset' in format && format.preset === 'pagerduty';
   return `https://${urlHost ?? 'unknown'}/${MASK}${hasKey ? `?routing_key=${MASK}` : ''}`;
 }
 
-/** A signature by a secret that is no one's would not verify. */
+/** Masks signatures: without the channel's secret they would not verify. */
 function maskSignatures(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [

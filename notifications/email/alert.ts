@@ -4,10 +4,10 @@ import type { EmailAttachment, ReportTable } from '../../core/statistics/reports
 import { renderEmail } from './message.ts';
 import type { Email } from './sending.ts';
 
-/** What an email has besides when it is a report: the table within it, and the file. */
+/** Additional parts of an email that is a report: the table within it, and the file. */
 export type EmailReport = { table: ReportTable; attachment: EmailAttachment | null };
 
-/** One message of a channel on its way to its address; `report` is null of everything else. */
+/** One message of a channel on its way to its address; `report` is null unless it is a report. */
 export type EmailAlert = EmailIdentity & {
   account: string;
   to: string;
@@ -16,7 +16,7 @@ export type EmailAlert = EmailIdentity & {
   report?: EmailReport | null;
 };
 
-/** The email of a message of a channel, with the link that ends them below it. */
+/** Builds the email of a channel's message, with the unsubscribe link below it. */
 export function buildEmail({ message, unsubscribeUrl, report = null, ...addressed }: EmailAlert): Email {
   const footer = {
     text: 'You get this because this address was confirmed for alerts of a Spotcheck account.',
@@ -32,8 +32,8 @@ export function buildEmail({ message, unsubscribeUrl, report = null, ...addresse
 }
 
 /**
- * The email that asks whether alerts may be sent to an address. It holds no text of the account that wants it, so that
- * nothing can be written to strangers by way of names.
+ * Builds the email that requests permission to send alerts to an address. It contains no text of the requesting
+ * account, so that names cannot carry messages to strangers.
  */
 export function buildConfirmation({
   link,

@@ -6,34 +6,34 @@ import {
   type StateSealing,
 } from '../connect-code.ts';
 
-/** Where the links of emails lead to, below the public URL. */
+/** Paths of the links in emails, below the public URL. */
 export const EMAIL_CONFIRM_PATH = '/connect/email';
 export const EMAIL_UNSUBSCRIBE_PATH = '/connect/email/unsubscribe';
 
-/** How long a confirmation link works, in seconds: a day, for mail that waits at a server. */
+/** Lifetime of a confirmation link, in seconds: a day, because mail may wait at a server. */
 export const CONFIRMATION_SECONDS = 86_400;
 
-/** The purpose that an unsubscribe link is sealed for: a value sealed for anything else is none. */
+/** Purpose of a sealed unsubscribe token; a value sealed for another purpose is invalid. */
 const UNSUBSCRIBE_CONTEXT = 'email:unsubscribe';
 
-/** The purpose that the code of a confirmation is sealed for. */
+/** Purpose of a sealed confirmation code. */
 const CONFIRM_CONTEXT = 'email:confirm';
 
-/** The link that confirms an address. `publicUrl` is the base of links, without a slash at its end. */
+/** Builds the link that confirms an address. `publicUrl` is the base of links, without a trailing slash. */
 export function buildConfirmLink(code: ConnectCode, publicUrl: string, seal: StateSealing['seal']): string {
   const link = new URL(`${publicUrl}${EMAIL_CONFIRM_PATH}`);
   link.searchParams.set('code', sealConnectCode(code, { seal, purpose: CONFIRM_CONTEXT }));
   return link.href;
 }
 
-/** Opens what a confirmation link carried. `foreign`: not sealed by us for this purpose, or changed since. */
+/** Opens the code of a confirmation link. `foreign`: not sealed by this service for this purpose, or modified since. */
 export function openConfirmCode(sealed: string, opening: Pick<StateSealing, 'open'> & { nowMs: number }): OpenedState {
   return openConnectCode(sealed, { ...opening, purpose: CONFIRM_CONTEXT });
 }
 
 /**
- * The link that ends the emails of a channel. It works for as long as its key is in the ring: a reader may find an old
- * message. It leads to a page that asks first, and takes a POST of RFC 8058.
+ * Builds the link that ends the emails of a channel. It works while its key is in the ring, because a reader may find
+ * an old message. It leads to a confirmation page, and accepts the POST of RFC 8058.
  */
 export function buildUnsubscribeLink(channelId: string, publicUrl: string, seal: StateSealing['seal']): string {
   const link = new URL(`${publicUrl}${EMAIL_UNSUBSCRIBE_PATH}`);
@@ -41,7 +41,9 @@ export function buildUnsubscribeLink(channelId: string, publicUrl: string, seal:
   return link.href;
 }
 
-/** The id of the channel of an unsubscribe link; null where we did not make it, or its key has left the ring. */
+/**
+ * Returns the channel id of an unsubscribe link; null if this service did not create it, or its key has left the ring.
+ */
 export function openUnsubscribeToken(token: string, open: StateSealing['open']): string | null {
   try {
     return open(token, UNSUBSCRIBE_CONTEXT);

@@ -5,10 +5,10 @@ import type { ReportTable } from '../../core/statistics/reports/message.ts';
 /** An email without its addresses: the subject in one line, and the same text twice. */
 export type EmailContent = { subject: string; text: string; html: string };
 
-/** What stands below the message: why it came, and the link that ends it; null where there is nothing to end. */
+/** Text below the message: why it was sent, and the unsubscribe link; null if there is nothing to end. */
 export type EmailFooter = { text: string; link: { label: string; url: string } | null };
 
-/** The longest subject, in characters: phones show some forty. */
+/** Maximum length of a subject, in characters: phones show some forty. */
 const LONGEST_SUBJECT = 120;
 
 const STYLES = {
@@ -20,7 +20,7 @@ const STYLES = {
 
 /**
  * Renders a chat message as an email: plain text, and HTML that loads nothing. Names and reasons are foreign text:
- * everything is escaped, and in one line each.
+ * everything is escaped and kept on one line each.
  */
 export function renderEmail(
   { title, text, facts, link }: ChatMessage,
@@ -52,7 +52,7 @@ function plainText({ title, text, facts, link, table }: Shown, footer: EmailFoot
     facts.map(({ label, value }) => `${label}: ${value}`),
     table === null ? [] : plainTable(table),
     link === null ? [] : [`${link.label}: ${link.url}`],
-    // The usual mark of a signature, which clients set apart.
+    // The usual signature delimiter, which clients recognize.
     ['-- ', footer.text, ...(footer.link === null ? [] : [`${footer.link.label}: ${footer.link.url}`])],
   ];
   return `${parts
@@ -61,7 +61,7 @@ function plainText({ title, text, facts, link, table }: Shown, footer: EmailFoot
     .join('\n\n')}\n`;
 }
 
-/** A line for each row, with the names of its columns: aligned columns need a font that few programs use. */
+/** Renders a line per row, with the names of its columns: aligned columns need a font that few programs use. */
 function plainTable({ columns, rows, rest }: ReportTable): string[] {
   const [, ...names] = columns;
   return [

@@ -1,60 +1,60 @@
 import { excerptAnswer, NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
 
 /**
- * What is wrong with the mail server itself, which its operator can mend. `unreachable`: no connection, no TLS, or no
- * answer in time; `refused`: it does not take the installation's sign-in or sender; `busy`: it asks to be tried later.
+ * Problems of the mail server itself, which its operator can fix. `unreachable`: no connection, no TLS, or no response
+ * in time; `refused`: it rejects the installation's sign-in or sender; `busy`: it asks to retry later.
  */
 export const MAIL_TROUBLES = ['unreachable', 'refused', 'busy'] as const;
 export type MailTrouble = (typeof MAIL_TROUBLES)[number];
 
-/** What an attempt came to, and what it says of the mail server; null = nothing. */
+/** Outcome of an attempt, and the mail server's problem, if it reveals one; null otherwise. */
 export type MailOutcome = { attempt: Omit<ChannelAttempt, 'durationMs'>; trouble: MailTrouble | null };
 
-/** What nodemailer says of a failed exchange. */
+/** The error that nodemailer reports for a failed exchange. */
 export type SmtpFailure = { code?: string; command?: string; responseCode?: number; response?: string };
 
-/** Enhanced codes (RFC 3463) of a mailbox that is not there, has moved or takes nothing any more. */
+/** Enhanced codes (RFC 3463) of a mailbox that does not exist, has moved or is disabled. */
 const MAILBOX_IS_GONE = /\b5\.(?:1\.[0-36]|2\.1)\b/;
 
-/** A mailbox that is full or refuses the size may take the next message. */
+/** Enhanced codes of a mailbox that is full or refuses the size; it may accept the next message. */
 const MESSAGE_IS_REFUSED = /\b5\.(?:2\.[2-4]|3\.4)\b/;
 
-/** The server itself has no room, or cannot reach the next one (RFC 3463). */
+/** Enhanced codes (RFC 3463) of a server that is full itself, or cannot reach the next one. */
 const SERVER_IS_BUSY = /\b4\.[34]\.\d+\b/;
 
-/** The server closes the connection; RFC 5321 allows it as an answer to any command. */
+/** Sent by a server that closes the connection; RFC 5321 allows it as a response to any command. */
 const SERVICE_NOT_AVAILABLE = 421;
 
-/** Policy and sign-in: what the sender is told of itself, not of the recipient. */
+/** Refusals of the sender, by policy or sign-in, and not of the recipient. */
 const SENDER_IS_REFUSED = /\b5\.(?:7|5|3|4)\.\d+\b|\brelay(?:ing)?\b|\bauthentication\b/i;
 
-/** Codes of sign-in (RFC 4954), and those of a server that does not know the command or has it out of order. */
+/** Codes of sign-in (RFC 4954), and those of a server that does not support the command or finds it out of order. */
 const SIGN_IN_CODES: ReadonlySet<number> = new Set([530, 534, 535, 538, 500, 502, 503]);
 
-/** Texts for a channel's owner, who need not know which mail server it is. */
+/** Texts for a channel's owner, who need not learn which mail server it is. */
 const TROUBLE_TEXTS = {
   unreachable: 'The mail server of this installation cannot be reached',
   refused: 'The mail server of this installation refuses its sender or sign-in: its operator can fix this',
   busy: 'The mail server of this installation asks to be tried later',
 } as const satisfies Record<MailTrouble, string>;
 
-/** The outcome of a message that the server took. */
+/** Returns the outcome of a message that the server accepted. */
 export function accepted(response: string): MailOutcome {
   const statusCode = Number(/^\d{3}/.exec(response)?.[0] ?? 250);
   return { attempt: { ...made(response), outcome: 'delivered', statusCode, error: null }, trouble: null };
 }
 
 /**
- * Reads a failed exchange. Retried are answers of 4xx, connections that fail, and whatever the operator can mend. A
- * final refusal of the recipient ends with a `channelProblem`; one of this message alone is `failed`. The answer of the
- * server is shown only where it is about the recipient or the message, and does not quote the address of the `sender`.
+ * Interprets a failed exchange. It retries 4xx responses, failed connections, and problems that the operator can fix. A
+ * final refusal of the recipient ends with a `channelProblem`; one of this message alone is `failed`. The server's
+ * response is shown only if it is about the recipient or the message, and does not quote the `sender` address.
  */
 export function readFailure(
   { code, command = '', responseCode, response = '' }: SmtpFailure,
   sender: string,
 ): MailOutcome {
   if (code === 'EAUTH' || code === 'ENOAUTH' || command.startsWith('AUTH')) return troubled('refused');
-  // Nodemailer itself found the message too long, or an address that cannot be sent.
+  // Nodemailer itself found the message too long, or an address that it cannot send to.
   if (responseCode === undefined && (code === 'EMESSAGE' || code === 'EENVELOPE')) return refusedMessage(null, '');
   if (responseCode === undefined) return troubled('unreachable');
   const isOfMessage = command.startsWith('RCPT') || command === 'DATA';
@@ -70,7 +70,7 @@ export function readFailure(
   return SENDER_IS_REFUSED.test(response) ? troubled('refused') : gone(responseCode, response);
 }
 
-/** Whether a 4xx is about the server or the installation's sender, not about the recipient. */
+/** Reports whether a 4xx is about the server or the installation's sender, not about the recipient. */
 function isOfServer(response: string, sender: string): boolean {
   return SERVER_IS_BUSY.test(response) || response.toLowerCase().includes(sender.toLowerCase());
 }

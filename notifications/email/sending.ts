@@ -3,70 +3,70 @@ import { NO_CONNECTION, notSent, strikeOut, type ChannelAttempt } from '../attem
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
 
-/** The mail server of the installation, as its operator has set it up. */
+/** The installation's mail server, as its operator configured it. */
 export type MailSettings = Readonly<{
   host: string;
   port: number;
   /** TLS from the first byte (smtps://). */
   isSecure: boolean;
-  /** Null = no sign-in. */
+  /** Null for no sign-in. */
   signIn: Readonly<{ user: string; password: string }> | null;
   from: Readonly<{ name: string; address: string }>;
 }>;
 
 /** One email on its way to one address. */
 export type Email = EmailContent & {
-  /** Whose it is: accounts take turns at the mail server. */
+  /** The account that owns it: accounts take turns at the mail server. */
   account: string;
   to: string;
   /** The part of the Message-ID before its `@`. */
   messageId: string;
   threadId: string | null;
-  /** Null = the message belongs to no channel that could be ended. */
+  /** Null if the message belongs to no channel that could be ended. */
   unsubscribeUrl: string | null;
   attachment?: EmailAttachment;
 };
 
-/** What sends emails. */
+/** Sends emails. */
 export type MailSending = {
   send: (email: Email) => Promise<ChannelAttempt>;
-  /** Puts off what waits for a connection, now and from now on; exchanges under way go on. */
+  /** Postpones messages that wait for a connection, now and from now on; running exchanges continue. */
   stop: () => void;
-  /** Ends all connections at once. */
+  /** Closes all connections at once. */
   close: () => void;
 };
 
-/** An exchange takes no longer, from the turn of its message to the last answer, in milliseconds. */
+/** Timeout of an exchange, from the start of its message to the last response, in milliseconds. */
 const DEADLINE_MS = 20_000;
 
-/** A message waits no longer for a connection, in milliseconds. */
+/** Maximum wait for a connection, in milliseconds. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** One attempt takes no longer, the wait for its turn included, in milliseconds. */
+/** Maximum duration of an attempt, including the wait for a connection, in milliseconds. */
 export const MAIL_ATTEMPT_MS = LONGEST_WAIT_MS + DEADLINE_MS;
 
-/** Connections to the mail server at a time, and messages on each before it is opened anew. */
+/** Maximum simultaneous connections to the mail server, and messages on each before it is reopened. */
 const MAX_CONNECTIONS = 10;
 const MESSAGES_PER_CONNECTION = 100;
 
-/** A connection without a message is kept for so long, in milliseconds. */
+/** How long a connection without a message is kept, in milliseconds. */
 const IDLE_MS = 30_000;
 
 /**
- * Messages that wait for a connection at a time; what is beyond is put off. They wait for one server, and jobs of other
- * channels must find room beside them.
+ * Maximum messages that wait for a connection; further ones are postponed. They all wait for one server, and jobs of
+ * other channels must find room beside them.
  */
 const MAX_WAITING = 190;
 
-/** The longest answer of the server, in bytes. */
+/** Maximum length of a server response, in bytes. */
 const LONGEST_RESPONSE = 16_384;
 
-/** Steps of an exchange take no longer, in milliseconds: a server that stalls is left before the deadline. */
+/** Timeouts of an exchange's steps, in milliseconds: a server that stalls is dropped before the deadline. */
 const STEP_MS = { connectionTimeout: 8000, dnsTimeout: 5000, greetingTimeout: 8000, socketTimeout: 15_000 } as const;
 
 export type MailSendingOptions = {
   settings: MailSettings;
-  /** Learns what is wrong with the server itself; the text holds no secret. */
+  /** Called with a problem of the server itself; the text contains no secret. */
   onTrouble: (trouble: MailTrouble, reason: string) => void;
   /** The certificate authorities to trust instead of the system's, in PEM. */
   authorities?: string;
@@ -75,18 +75,19 @@ export type MailSendingOptions = {
 };
 
 /**
- * Opens the way to the mail server: up to ten connections that are kept for half a minute. The operator has chosen it,
- * so that the address guard has no say (D-30). With a sign-in TLS is required and its certificate checked; without one
- * it is used where the server offers it, whatever its certificate.
+ * Opens the mail transport: up to ten connections that are kept for half a minute. The address guard does not apply,
+ * because the operator chose the server (D-30). With a sign-in, TLS is required and its certificate verified; without
+ * one, TLS is used if the server offers it, whatever its certificate.
  */
 export function openMailSending(options: MailSendingOptions): MailSending {
   const { settings, onTrouble, deadlineMs = DEADLINE_MS, longestWaitMs = LONGEST_WAIT_MS } = options;
-  // Begun now, so that a package that is missing ends the start; only installations with a mail server hold it.
+  // Loading starts now, so that a missing package fails startup; only installations with a mail server load it.
   const loading = loadTransport(options);
   const domain = settings.from.address.slice(settings.from.address.lastIndexOf('@') + 1);
   const attempt = async (email: Email): Promise<Omit<ChannelAttempt, 'durationMs'>> => {
     const { transport, MailComposer } = await loading;
-    // Written before it is sent: nodemailer throws what goes wrong with a message on its way where nothing catches it.
+    // The message is composed before sending: nodemailer throws composing errors during sending where no caller catches
+    // them.
     const raw = await new MailComposer(messageOf(email, settings.from, domain)).compile().build();
     const envelope = { from: settings.from.address, to: email.to };
     const made = await transport.sendMail({ envelope, raw, signal: AbortSignal.timeout(deadlineMs) }).then(
@@ -111,12 +112,12 @@ export function openMailSending(options: MailSendingOptions): MailSending {
   };
 }
 
-/** A message in hand and whose it is; `begin` is there while it waits, and sends it or turns it away. */
+/** A current message and its account; `begin` is set while it waits, and sends it or turns it away. */
 type QueuedMessage = { account: string; begin: ((isNext: boolean) => void) | null };
 
 /**
- * Messages that wait for connections to the mail server. The account with the fewest messages under way is next, so
- * that those of one that has many wait for one another.
+ * Queue of messages for connections to the mail server. The account with the fewest running messages is next, so that
+ * messages of an account with many wait for one another.
  */
 class ConnectionQueue {
   readonly #longestWaitMs: number;
@@ -127,7 +128,7 @@ class ConnectionQueue {
     this.#longestWaitMs = longestWaitMs;
   }
 
-  /** What comes of the work, once a connection is free for it; null where none was in time, or too many wait. */
+  /** Runs the work once a connection is free; returns null if none was in time, or too many messages wait. */
   async take<Result>(account: string, work: () => Promise<Result>): Promise<Result | null> {
     const message: QueuedMessage = { account, begin: null };
     const isFree = this.#underWay().length < MAX_CONNECTIONS;
@@ -140,7 +141,7 @@ class ConnectionQueue {
     }
   }
 
-  /** Turns away what waits, and what would have to. */
+  /** Turns away waiting messages, and those that would have to wait. */
   stop(): void {
     this.#isStopped = true;
     for (const message of this.#waiting()) message.begin?.(false);
@@ -158,7 +159,7 @@ class ConnectionQueue {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     message.begin = (isNext) => {
       message.begin = null;
-      // It is counted no more before another one begins.
+      // A rejected message stops counting before another one begins.
       if (!isNext) this.#messages.delete(message);
       resolve(isNext);
     };
@@ -177,7 +178,7 @@ class ConnectionQueue {
   }
 }
 
-/** The newest message of the account that has the most of them. */
+/** Returns the newest message of the account that has the most. */
 function newestOfMost(messages: readonly QueuedMessage[]): QueuedMessage | undefined {
   const ofAccounts = [...Map.groupBy(messages.toReversed(), ({ account }) => account).values()];
   return ofAccounts.toSorted((a, b) => b.length - a.length)[0]?.[0];
@@ -219,7 +220,8 @@ function transportOptions({ settings, authorities }: MailSendingOptions) {
     ...STEP_MS,
     tls: {
       minVersion: 'TLSv1.2' as const,
-      // Without a sign-in or smtps:// nothing was promised: encryption that can be broken into is better than none.
+      // Without a sign-in or smtps:// nothing was promised: encryption without a verified certificate is better than
+      // none.
       rejectUnauthorized: isSecure || signIn !== null,
       ...(authorities !== undefined && { ca: authorities }),
     },
@@ -247,14 +249,16 @@ function messageOf(email: Email, from: MailSettings['from'], domain: string) {
   };
 }
 
-/** RFC 8058 asks for https; a reader's program makes nothing of the header without it. */
+/**
+ * Builds the headers for unsubscribing. RFC 8058 requires https; mail clients ignore the one-click header without it.
+ */
 function unsubscribeHeaders(url: string | null): Record<string, string> {
   if (url === null) return {};
   const header = { 'List-Unsubscribe': `<${url}>` };
   return url.startsWith('https:') ? { ...header, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : header;
 }
 
-/** A server may quote what it was sent in its answer. */
+/** Strikes out the sign-in, which a server may quote in its response. */
 function strikeSignIn(reason: string, signIn: MailSettings['signIn']): string {
   if (signIn === null) return reason;
   const { user, password } = signIn;

@@ -17,12 +17,12 @@ import {
   type ChannelAttempt,
 } from '../attempt-result.ts';
 
-/** What Slack is spoken to with. `apiUrl` without a slash at its end; `deadlineMs` spans each whole exchange. */
+/** Parameters of requests to Slack. `apiUrl` has no trailing slash; `deadlineMs` spans each whole exchange. */
 export type SlackSending = { http: HttpClient; apiUrl: string; deadlineMs: number; now: () => number };
 
 /**
- * Opens the way to Slack. It leads nowhere but to `apiUrl` and to webhooks that `isWebhookUrl` accepts; a server that
- * the operator put in Slack's place may be at a private address whatever the guard says (D-30).
+ * Opens the connection to Slack. It reaches only `apiUrl` and webhooks that `isWebhookUrl` accepts; a server that the
+ * operator put in Slack's place may have a private address despite the guard (D-30).
  */
 export function openSlackSending(options: {
   allowPrivateNetwork: boolean;
@@ -41,24 +41,23 @@ export function openSlackSending(options: {
   };
 }
 
-/** Where Slack's incoming webhooks live. */
+/** Origin of Slack's incoming webhooks. */
 const WEBHOOK_ORIGIN = 'https://hooks.slack.com';
 
-/** Where the Web API is unless the operator names another address. */
+/** Origin of the Web API unless the operator configures another. */
 const REAL_API_ORIGIN = 'https://slack.com';
 
 /**
- * Whether the operator put another server in Slack's place: it may be at a private address, and its webhooks are at its
- * own origin.
+ * Reports whether the operator put another server in Slack's place: it may have a private address, and its webhooks are
+ * at its own origin.
  */
 export function isOverridden(apiUrl: string): boolean {
   return new URL(apiUrl).origin !== REAL_API_ORIGIN;
 }
 
 /**
- * Whether messages may be sent to a URL that an answer of Slack's named. It must be below https://hooks.slack.com, or
- * at the host of `apiUrl`, whatever the port, where the operator chose another than Slack's. Anything else is not
- * Slack, whatever says so.
+ * Reports whether messages may be sent to a URL from a Slack response. It must be below https://hooks.slack.com or, if
+ * the operator configured another server than Slack's, at the host of `apiUrl`, on any port. No other URL is Slack's.
  */
 export function isWebhookUrl(text: string, apiUrl: string): boolean {
   const url = URL.parse(text);
@@ -69,13 +68,13 @@ export function isWebhookUrl(text: string, apiUrl: string): boolean {
   );
 }
 
-/** The longest header that Slack accepts, in characters. */
+/** Maximum length of a header in Slack, in characters. */
 const HEADER_LIMIT = 150;
 
-/** The most characters of facts: Slack accepts no longer text. */
+/** Maximum characters of facts, Slack's limit for a text. */
 const FACTS_LIMIT = 3000;
 
-/** Words that call a whole channel where something looks for names in a text. */
+/** Words that notify a whole channel where names in a text are resolved. */
 const CALLS = /@(?=channel|here|everyone)/gi;
 const WORD_JOINER = '\u2060';
 
@@ -86,7 +85,7 @@ type Block = { type: 'header'; text: PlainText } | RichText;
 
 /** The body of one POST to an incoming webhook. */
 export type SlackMessage = {
-  /** What notifications and screen readers say. */
+  /** Text for notifications and screen readers. */
   text: string;
   blocks: readonly Block[];
   mrkdwn: false;
@@ -96,11 +95,11 @@ export type SlackMessage = {
 };
 
 /**
- * Renders a chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and stand in
- * parts of which Slack reads nothing but the text: a header is plain, and the elements of rich text say themselves what
- * is bold and what is a link. So an asterisk, backtick, emoji name or angle bracket in them means nothing, and no
- * member is mentioned. Only the notification is text with entities: markup is switched off for it, Slack is told not to
- * look for names, and names that call a whole channel are broken all the same.
+ * Renders a chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and only go
+ * into parts that Slack does not parse: a header is plain, and rich text marks bold and links by its elements. So an
+ * asterisk, backtick, emoji name or angle bracket has no effect, and no member is mentioned. Only the notification is
+ * text with entities: its markup and name resolution are switched off, and names that notify a whole channel are still
+ * broken up.
  */
 export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessage): SlackMessage {
   const marked = `${CHAT_MARKS[tone]} ${title}`;
@@ -110,7 +109,8 @@ export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessa
       { type: 'header', text: headline(marked) },
       ...richText(words(text ?? '', CHAT_CAPS.text)),
       ...richText(wholeFacts(facts)),
-      // No button: Slack puts a warning beside one whose app does not answer clicks, and has to reach the app for that.
+      // There is no button: Slack warns beside one whose app does not answer clicks, and would have to reach the app
+      // for that.
       ...(link === null
         ? []
         : richText([{ type: 'link', url: link.url, text: shorten(link.label, CHAT_CAPS.name) || link.url }])),
@@ -123,8 +123,8 @@ export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessa
 }
 
 /**
- * Makes the text of a header. Slack does not say whether plain text knows entities, so angle quotes replace the
- * characters that begin and end a mention elsewhere.
+ * Builds the text of a header. Slack does not document whether plain text resolves entities, so angle quotes replace
+ * the characters that delimit a mention elsewhere.
  */
 function headline(text: string): PlainText {
   return {
@@ -142,18 +142,18 @@ function withoutCalls(text: string): string {
   return text.replaceAll(CALLS, `@${WORD_JOINER}`);
 }
 
-/** Makes a block, or none where there is nothing to say: Slack refuses empty ones. */
+/** Builds a block, or none without elements: Slack refuses empty ones. */
 function richText(elements: readonly Run[]): RichText[] {
   return elements.length === 0 ? [] : [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }];
 }
 
-/** Makes the elements of a text; Slack refuses an element without a character. */
+/** Builds the elements of a text; Slack refuses an empty element. */
 function words(text: string, maxLength: number): Run[] {
   const shown = shorten(text, maxLength);
   return shown === '' ? [] : [{ type: 'text', text: shown }];
 }
 
-/** A line for each fact, its label bold; as many as Slack takes. */
+/** Builds a line per fact, its label bold; as many as Slack accepts. */
 function wholeFacts(facts: readonly ChatFact[]): Run[] {
   let length = 0;
   const lines: Run[] = [];
@@ -168,18 +168,18 @@ function wholeFacts(facts: readonly ChatFact[]): Run[] {
 }
 
 /**
- * How much of an answer's body is read, in bytes; Slack answers with one word. More than is stored, so that a quoted
- * URL is never cut in two before it is struck out.
+ * Maximum bytes read of a response's body; Slack sends one word. It is more than is stored, so that a quoted URL is not
+ * cut before it is struck out.
  */
 const RESPONSE_LIMIT = 4096;
 
-/** The longest word that Slack answers with, in characters. */
+/** Maximum length of a word in Slack's response, in characters. */
 const WORD_LIMIT = 100;
 
-/** Parts of a path that are shorter than this, in characters, are words, not keys. */
+/** Minimum length of a path segment that counts as a key, in characters; shorter ones are words. */
 const SHORTEST_KEY = 8;
 
-/** The words of an answer of 4xx that say that a webhook takes nothing any more, and what they mean for its owner. */
+/** Words in a 4xx response that mean that a webhook is dead, with explanations for its owner. */
 const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['invalid_token', 'the app was removed from the workspace, or its webhook was revoked'],
   ['no_active_hooks', 'the webhook was disabled'],
@@ -194,13 +194,13 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['posting_to_general_channel_denied', 'a workspace administrator forbids posting to this Slack channel'],
 ]);
 
-/** Statuses that mean the same without a word that we know. */
+/** Statuses that mean the same without a known word. */
 const GONE_STATUSES = new Set([403, 404, 410]);
 
 /**
- * Makes one attempt at a Slack channel's incoming webhook. An answer of 2xx is `delivered`; 429, 5xx and errors on the
- * way are `retry`; everything else is `failed`, with a `channelProblem` where the webhook or its channel is gone.
- * Rejects only when our own machine lacks something.
+ * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`; 429, 5xx and network errors are `retry`;
+ * everything else is `failed`, with a `channelProblem` if the webhook or its channel is gone. Rejects only if this
+ * machine lacks resources.
  */
 export async function attemptSlack(
   webhookUrl: string,
@@ -224,7 +224,7 @@ export async function attemptSlack(
   });
   const durationMs = Math.max(0, Math.round(now() - startedAtMs));
   if (exchange.outcome === 'answered') {
-    // The URL is the secret, and a server may quote the path that it was asked for.
+    // The URL is the secret, and a server may quote the requested path.
     const response = excerptAnswer(exchange.body, secretsOf(webhookUrl));
     return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
   }

@@ -9,25 +9,25 @@ import {
 } from '../connect-code.ts';
 import { isWebhookUrl, type SlackSending } from './attempt.ts';
 
-/** The client that links name while the installation has none of its own: such a channel stays pending. */
+/** Client id in links while the installation has no Slack app: such a channel stays pending. */
 const PLACEHOLDER_CLIENT = 'spotcheck';
 
-/** Where Slack sends people back to after they have chosen a channel, below the public URL. */
+/** Path, below the public URL, to which Slack returns people after they have chosen a channel. */
 export const SLACK_RETURN_PATH = '/connect/slack';
 
 type SlackLinkOptions = {
   code: string;
   expiresAtSeconds: number;
-  /** Null = no Slack app is set up. */
+  /** Null if no Slack app is configured. */
   clientId: string | null;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
   seal: StateSealing['seal'];
 };
 
 /**
- * The link that finishes connecting a Slack channel: OAuth v2 with `incoming-webhook` and a sealed state that carries
- * the code and when it expires (D-55).
+ * Builds the link that finishes connecting a Slack channel: OAuth v2 with `incoming-webhook` and a sealed state that
+ * contains the code and its expiry (D-55).
  */
 export function buildSlackLink({ code, expiresAtSeconds, clientId, publicUrl, seal }: SlackLinkOptions): string {
   const link = new URL('https://slack.com/oauth/v2/authorize');
@@ -38,48 +38,48 @@ export function buildSlackLink({ code, expiresAtSeconds, clientId, publicUrl, se
   return link.href;
 }
 
-/** The address that Slack sends people back to; the exchange of their code must name the very same. */
+/** Returns the URL to which Slack returns people; the exchange of their code must name exactly the same. */
 export function returnUrl(publicUrl: string): string {
   return `${publicUrl}${SLACK_RETURN_PATH}`;
 }
 
-/** The purpose that a state is sealed for: a value sealed for anything else is no state. */
+/** Purpose of a sealed state; a value sealed for another purpose is invalid. */
 const STATE_CONTEXT = 'slack:state';
 
-/** The state of an authorization: the connect code and when it expires, for the service alone to read (D-55). */
+/** Seals the state of an authorization: the connect code and its expiry, readable only by the service (D-55). */
 export function sealState(code: Pick<ConnectCode, 'code' | 'expiresAtSeconds'>, seal: StateSealing['seal']): string {
   return sealConnectCode(code, { seal, purpose: STATE_CONTEXT });
 }
 
-/** Opens a state that a browser brought back. `foreign`: not sealed by us for this purpose, or changed since. */
+/** Opens a state that a browser returned. `foreign`: not sealed by this service for this purpose, or modified since. */
 export function openState(state: string, opening: Pick<StateSealing, 'open'> & { nowMs: number }): OpenedState {
   return openConnectCode(state, { ...opening, purpose: STATE_CONTEXT });
 }
 
-/** The Slack app that the installation is, and the return address that its links named. */
+/** The installation's Slack app, and the return URL that its links named. */
 export type SlackApp = { clientId: string; clientSecret: string; returnUrl: string };
 
 /**
- * What a person gave us in Slack: a webhook into one channel, and what channel and workspace are called (null where
- * Slack does not say).
+ * Grant of a person in Slack: a webhook into one channel, and the names of the channel and workspace (null if Slack
+ * omits them).
  */
 export type SlackGrant = { webhookUrl: string; teamName: string | null; channelName: string | null };
 
 /**
- * What came of an exchange. `stale`: the person's code is used or too old, a new authorization helps. `refused`: Slack
- * does not accept the app, which only its operator can change. `away`: another try may do better. `reason` is for
- * people and holds no secret.
+ * Result of an exchange. `stale`: the person's code is used or too old, and a new authorization helps. `refused`: Slack
+ * does not accept the app, which only its operator can change. `away`: a retry may succeed. `reason` is for people and
+ * contains no secret.
  */
 export type SlackAuthorization =
   | { outcome: 'granted'; grant: SlackGrant }
   | { outcome: 'stale' | 'refused' | 'away'; reason: string };
 
-/** An answer with a grant is about a kilobyte; more than this is none, in bytes. */
+/** Maximum size of a response, in bytes; one with a grant has about a kilobyte. */
 const ANSWER_LIMIT = 65_536;
 
 const MAX_NAME = 255;
 
-/** Error codes of oauth.v2.access, by what helps; those not listed are the operator's business. */
+/** Error codes of oauth.v2.access, by remedy; unlisted ones are the operator's to fix. */
 const OUTCOME_OF_ERROR: ReadonlyMap<unknown, 'stale' | 'away'> = new Map([
   ['invalid_code', 'stale'],
   ['code_already_used', 'stale'],
@@ -94,8 +94,8 @@ const OUTCOME_OF_ERROR: ReadonlyMap<unknown, 'stale' | 'away'> = new Map([
 const UNREADABLE = { outcome: 'away', reason: 'The response did not come from the Slack API' } as const;
 
 /**
- * Exchanges the code that a person brought back from Slack for a webhook (oauth.v2.access, D-55). The access token that
- * comes with it is not kept. Rejects only when our own machine lacks something.
+ * Exchanges the code that a person brought back from Slack for a webhook (oauth.v2.access, D-55). The access token in
+ * the response is discarded. Rejects only if this machine lacks resources.
  */
 export async function authorizeSlack(
   code: string,
@@ -138,7 +138,7 @@ function readGrant(answer: Readonly<Record<string, unknown>>, apiUrl: string): S
     };
   if (!isWebhookUrl(webhookUrl, apiUrl))
     return { outcome: 'refused', reason: 'Slack returned a webhook that is not at hooks.slack.com' };
-  // An app that was installed for a whole organization has no team.
+  // An app that is installed for a whole organization has no team.
   const teamName = nameOf(objectOf(answer['team'])['name']) ?? nameOf(objectOf(answer['enterprise'])['name']);
   return { outcome: 'granted', grant: { webhookUrl, teamName, channelName: nameOf(webhook['channel']) } };
 }

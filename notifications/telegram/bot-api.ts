@@ -5,22 +5,19 @@ import { cleanText, parseJson } from '../../core/foreign-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
 import { excerptAnswer, strikeOut } from '../attempt-result.ts';
 
-/** The bot that links name while the installation has none of its own: such a channel stays pending. */
+/** Bot name in links while the installation has no bot: such a channel stays pending. */
 const PLACEHOLDER_BOT = 'spotcheck_bot';
 
 /**
- * The links that finish connecting a Telegram channel, to a person and to a group (D-55). `botName`, with @ or without;
- * null = no bot is set up.
+ * Builds the links that finish connecting a Telegram channel, to a person and to a group (D-55). `botName` may begin
+ * with @; null if no bot is configured.
  */
 export function buildTelegramLinks(code: string, botName: string | null): { deepLink: string; groupDeepLink: string } {
   const bot = `https://t.me/${encodeURIComponent((botName ?? PLACEHOLDER_BOT).replace(/^@/, ''))}`;
   return { deepLink: `${bot}?start=${code}`, groupDeepLink: `${bot}?startgroup=${code}` };
 }
 
-/**
- * The bot that the installation is, and the server of the Bot API that knows it; `apiUrl` without a slash at its end.
- * The token is a part of each address.
- */
+/** The installation's bot, and its Bot API server; `apiUrl` has no trailing slash. The token is part of every URL. */
 export type TelegramBot = { token: string; apiUrl: string; http: HttpClient };
 
 /** One call of a method. `deadlineMs` spans the whole exchange; destroying `agent` ends it at once. */
@@ -29,9 +26,9 @@ export type BotCall = { method: BotMethod; parameters: object; deadlineMs: numbe
 export type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMessage' | 'editMessageText';
 
 /**
- * What came of a call. `refused`: the Bot API said no. `unreachable`: no answer came, or one that is not the Bot API's,
- * such as a proxy's. No text in it holds the bot's token; `response` is the start of the answer as it is stored with an
- * attempt.
+ * Result of a call. `refused`: the Bot API returned an error. `unreachable`: no response arrived, or one that is not
+ * the Bot API's, such as a proxy's. No text in it contains the bot's token; `response` is the start of the response as
+ * stored with an attempt.
  */
 export type BotAnswer =
   | { outcome: 'done'; statusCode: number; result: unknown; response: string | null }
@@ -45,7 +42,7 @@ export type BotAnswer =
     }
   | { outcome: 'unreachable'; statusCode: number | null; reason: string; response: string | null };
 
-/** A full set of updates stays far below; more than this is no answer of the Bot API, in bytes. */
+/** Maximum size of a response, in bytes; a full set of updates is far smaller. */
 const ANSWER_LIMIT = 8 * 1024 * 1024;
 
 const MAX_DESCRIPTION = 300;
@@ -67,8 +64,7 @@ const ANSWER = z.union([
 ]);
 
 /**
- * Calls a method of the Bot API. Whatever the other side does is a value; rejects only when our own machine lacks
- * something.
+ * Calls a method of the Bot API. Failures of the other side are values; rejects only if this machine lacks resources.
  */
 export async function callBot(
   bot: TelegramBot,
@@ -112,12 +108,15 @@ export async function callBot(
   };
 }
 
-/** A name for a bot that is the same in every process, and not its token; of a process that knows no token, empty. */
+/**
+ * Returns a bot's name, which is the same in every process and does not reveal its token; empty if the process has no
+ * token.
+ */
 export function nameBot(token: string | null): string {
   return token === null ? '' : createHash('sha256').update(token).digest('hex').slice(0, 16);
 }
 
-/** The token, whole and without the bot's id that begins it; the id alone is public. */
+/** Returns the token, whole and without the bot's id that begins it; the id alone is public. */
 function secretsOf({ token }: TelegramBot): string[] {
   return [token, encodeURIComponent(token), token.slice(token.indexOf(':') + 1)];
 }

@@ -4,15 +4,10 @@ import { createHttpClient } from '../../net/http-client.ts';
 import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
 import { callBot, type BotAnswer, type TelegramBot } from './bot-api.ts';
 
-/**
- * What attempts at Telegram chats are made with; `deadlineMs` spans each whole attempt, `editedId` is a message to
- * edit.
- */
+/** Parameters of attempts at Telegram chats; `deadlineMs` spans each whole attempt, `editedId` is a message to edit. */
 type TelegramSending = { bot: TelegramBot; deadlineMs: number; now: () => number; editedId?: number };
 
-/**
- * Refusals that are no fault of the message: the chat is gone, or the bot may not write there. Those with 403 all are.
- */
+/** Refusals that are not the message's fault: the chat is gone, or the bot may not write there. Every 403 is one. */
 const CHAT_IS_LOST = new RegExp(
   [
     'chat not found',
@@ -32,10 +27,10 @@ const CHAT_IS_LOST = new RegExp(
 );
 
 /**
- * Makes one attempt at a Telegram chat (D-50, D-55), following it where it has another id by now, within one deadline.
- * Retried are answers that never came or are not Telegram's, 5xx, 429 with the wait that it asks for, and a bot that it
- * does not know, which the operator can mend; a chat that cannot be reached ends with a `channelProblem`. Rejects only
- * when our own machine lacks something.
+ * Makes one attempt at a Telegram chat (D-50, D-55), following it to its new id if it has one, within one deadline.
+ * Missing responses and those that are not Telegram's, 5xx, 429 with the wait it requests, and an unknown bot, which
+ * the operator can fix, are retried; a chat that cannot be reached ends with a `channelProblem`. Rejects only if this
+ * machine lacks resources.
  */
 export async function attemptTelegram(
   chatId: string,
@@ -58,7 +53,8 @@ export async function attemptTelegram(
 }
 
 /**
- * A message that was deleted, or is too old, is sent anew; the chat's other refusals of an edit are those of a message.
+ * Refusals of an edit after which the message is sent anew: the old one was deleted or is too old, or the chat has a
+ * new id. Other refusals are those of a new message.
  */
 const CANNOT_EDIT = /message to edit not found|message can't be edited|message_id_invalid|migrate|upgraded/i;
 
@@ -71,7 +67,10 @@ async function editMessage(
   return await callBot(bot, { method: 'editMessageText', parameters, deadlineMs });
 }
 
-/** An edit that an attempt made before its answer was lost changes nothing any more. */
+/**
+ * Judges an edit. One that an earlier attempt made before its response was lost is reported as unchanged, which counts
+ * as delivered.
+ */
 function judgeEdit(answer: BotAnswer, durationMs: number): ChannelAttempt {
   const isMade = answer.outcome === 'refused' && /message is not modified/i.test(answer.description);
   if (!isMade) return { ...judge(answer, durationMs), chatMessageId: null };
@@ -109,12 +108,12 @@ function judge(answer: BotAnswer, durationMs: number): ChannelAttempt {
   };
 }
 
-/** The bot of the installation, as its operator has set it up. `botToken` null = there is none. */
+/** The installation's bot, as its operator configured it. `botToken` is null if there is none. */
 export type TelegramSettings = { botToken: string | null; botName: string | null; apiUrl: string };
 
 /**
- * The way to the bot's server; null without a token. The operator has chosen its server, so that the guard has no say
- * (D-30).
+ * Opens the connection to the bot's server; null without a token. The guard does not apply, because the operator chose
+ * the server (D-30).
  */
 export function openTelegramBot({
   botToken,
@@ -125,10 +124,10 @@ export function openTelegramBot({
     : { token: botToken, apiUrl, http: createHttpClient({ allowPrivateNetwork: true, purpose: 'notifications' }) };
 }
 
-/** Sends a message to a chat, or edits the one with `editedId`, null = none. */
+/** Sends a message to a chat, or edits the message `editedId` if that is not null. */
 export type SendTelegram = (chatId: string, message: ChatMessage, editedId?: number | null) => Promise<ChannelAttempt>;
 
-/** What sends to Telegram chats, each attempt within `deadlineMs`; null without a bot. */
+/** Creates the function that sends to Telegram chats, each attempt within `deadlineMs`; null without a bot. */
 export function openTelegramSending(
   settings: Pick<TelegramSettings, 'botToken' | 'apiUrl'>,
   deadlineMs: number,
@@ -145,7 +144,7 @@ export function openTelegramSending(
         });
 }
 
-/** The parameters of one sendMessage. */
+/** Parameters of one sendMessage. */
 export type TelegramMessage = {
   chat_id: number;
   text: string;
@@ -153,21 +152,21 @@ export type TelegramMessage = {
   link_preview_options: { is_disabled: true };
 };
 
-/** The longest text that Telegram takes, in characters; tags and entities are counted here as well. */
+/** Maximum length of a text in Telegram, in characters; tags and entities count here as well. */
 const TEXT_LIMIT = 4096;
 
-/** More than any address of ours, escaped; a longer one is left out. */
+/** Longer than any URL of this service, escaped; a longer one is left out. */
 const MAX_URL = 400;
 
-/** What Telegram makes a mention or a command to tap on of, wherever it stands; not the slashes of an address. */
+/** Characters that Telegram turns into a mention or a tappable command; not the slashes of a URL. */
 const LIVELY = /(?<=^|[^\w/<>])[@/](?=\w)/g;
 
-/** Without width and without a break; behind such a sign it makes plain text of it. */
+/** Has no width and allows no break; after such a character Telegram leaves the text plain. */
 const WORD_JOINER = '\u2060';
 
 /**
- * A chat message as Telegram's HTML: title, reason, facts, link, without a preview. Names and reasons are foreign text:
- * they are escaped, and can neither mention people nor offer commands to tap on.
+ * Renders a chat message as Telegram's HTML: title, reason, facts, link, without a preview. Names and reasons are
+ * foreign text: they are escaped, and can neither mention people nor offer tappable commands.
  */
 export function renderTelegramMessage(
   chatId: string,
@@ -195,7 +194,7 @@ export function renderTelegramMessage(
   };
 }
 
-/** The first lines, as many as there is room for, each with the break after it. */
+/** Returns the first lines that fit, each with the break after it. */
 function wholeLines(lines: readonly string[], room: number): string[] {
   let left = room;
   return lines.filter(({ length }) => (left -= length + 1) >= 0);

@@ -4,10 +4,10 @@ import type { ChatChannel, ChatOutcome, ChatUpdate } from '../../core/alerts/cha
 import { CHAT_CAPS, buildGreeting, shorten, type ChatMessage } from '../../core/alerts/chat/message.ts';
 import { renderTelegramMessage, type TelegramMessage } from './sending.ts';
 
-/** An update as far as it concerns us. `id` is null where it has none, so that it is no update at all. */
+/** The relevant part of an update. `id` is null if there is none, and then it is not an update. */
 type TelegramUpdate = { id: number | null; update: ChatUpdate };
 
-/** What a bot is notified of; nothing else is asked for. */
+/** The only updates that a bot subscribes to. */
 export const ALLOWED_UPDATES = ['message', 'my_chat_member'] as const;
 
 const CHAT = z.object({ id: z.int() });
@@ -24,14 +24,14 @@ const UPDATE = z.object({
 
 const COMMAND = /^\/(?<name>start|stop)(?:@(?<bot>\w+))?(?:\s+(?<code>[\w-]{1,64}))?\s*$/i;
 
-/** A command that was copied from one of our own messages has one behind its slash. */
+/** A command copied from a message of this service has a word joiner after its slash. */
 const WORD_JOINERS = /\u2060/g;
 
 const AWAY = new Set(['kicked', 'left']);
 
 /**
- * Reads what Telegram sent, by whatever way. Commands to other bots of a group are none of ours; `botName` null =
- * every command is addressed to us.
+ * Parses an update from Telegram, received by polling or webhook. Commands to other bots of a group are ignored; with a
+ * null `botName`, every command counts as addressed to this bot.
  */
 export function readUpdate(json: unknown, botName: string | null): TelegramUpdate {
   const { update_id: id, message, my_chat_member: membership } = UPDATE.safeParse(json).data ?? { update_id: null };
@@ -60,7 +60,7 @@ function isForUs(addressed: string | undefined, botName: string | null): boolean
   );
 }
 
-/** Who is restricted may be in the chat or not, and says so. */
+/** Reads a membership change. A restricted bot may be in the chat or not, as `is_member` states. */
 function readMembership({
   chat,
   new_chat_member: { status, is_member: isMember },
@@ -70,30 +70,30 @@ function readMembership({
     : undefined;
 }
 
-/** Below which path Telegram hands us updates, where it does so by webhook. */
+/** Path below which Telegram delivers updates by webhook. */
 export const TELEGRAM_PATH = '/telegram';
 
-/** The header in which Telegram shows the second secret, in lower case. */
+/** Header with which Telegram sends the second secret, in lower case. */
 export const SECRET_HEADER = 'x-telegram-bot-api-secret-token';
 
 /**
- * What the two secrets of the webhook are derived for: one is the end of its path, the other comes in a header (D-55).
+ * Purposes for which the webhook's two secrets are derived: one ends its path, the other is sent in a header (D-55).
  */
 export const WEBHOOK_SECRETS = { path: 'telegram:webhook-path', header: 'telegram:webhook-header' } as const;
 
-/** Telegram takes webhooks with https only; without one updates are asked for. */
+/** Reports whether Telegram can deliver updates by webhook, which requires https; otherwise they are polled. */
 export function canTakeWebhooks(publicUrl: string): boolean {
   return publicUrl.startsWith('https://');
 }
 
 const HOW_TO_STOP = 'Send /stop to stop alerts.';
 
-/** Longer lists are counted. */
+/** Maximum names listed; longer lists are counted. */
 const MAX_NAMED = 5;
 
 /**
- * What the chat is answered after an update, as the parameters of sendMessage; null where there is nothing to say.
- * `publicUrl` is the base of links.
+ * Returns the reply to the chat after an update, as the parameters of sendMessage; null if there is none. `publicUrl`
+ * is the base of links.
  */
 export function replyTo(outcome: ChatOutcome, publicUrl: string): TelegramMessage | null {
   return outcome.outcome === 'silent' ? null : renderTelegramMessage(outcome.chatId, answerTo(outcome, publicUrl));

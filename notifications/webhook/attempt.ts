@@ -15,31 +15,30 @@ import { signDelivery } from './signature.ts';
 import type { TemplateRenderer } from './template/renderer.ts';
 
 /**
- * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A
- * `previousSecret` signs as well.
+ * One event on its way to one webhook; all its attempts, counted from 1, have the same `deliveryId`. A `previousSecret`
+ * signs as well.
  */
 export type WebhookDelivery = {
   url: string;
   signingSecret: string;
   previousSecret?: string | null;
-  /** Headers of its owner, which replace none of ours. */
+  /** The owner's headers, which cannot replace the service's. */
   headers?: WebhookHeaders;
   /** Default null, the signed envelope. */
   format?: WebhookFormat;
-  /** Whose webhook it is. */
+  /** The account that owns the webhook. */
   account: string;
   deliveryId: string;
   attempt: number;
-  /** False: another attempt follows a failed one. Default true. */
+  /** False if another attempt follows a failed one. Default true. */
   isLast?: boolean;
-  /** Whether a preset's receiver has an alert of the monitor as unknown to be resolved as well. Default false. */
+  /** Whether a preset must also resolve the receiver's alert of the monitor as unknown. Default false. */
   resolvesUnknown?: boolean;
   message: EventMessage | GroupMessage;
 };
 
 /**
- * What attempts are made with. `deadlineMs` spans the whole exchange; `agent` keeps connections for first attempts to
- * share.
+ * Parameters of attempts. `deadlineMs` spans the whole exchange; `agent` keeps connections that first attempts share.
  */
 export type WebhookSending = {
   http: HttpClient;
@@ -50,23 +49,23 @@ export type WebhookSending = {
 };
 
 /**
- * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is stored, so that a
- * quoted URL is never cut in two before it is struck out.
+ * Maximum bytes read of a response's body; the connection is then closed. It is more than is stored, so that a quoted
+ * URL is not cut before it is struck out.
  */
 const RESPONSE_LIMIT = 4096;
 
 /**
- * A part of a URL's path that is shorter than this, in characters, is struck out only where the whole path is quoted.
- * A value of a header or of the query is then struck out only as a word of its own.
+ * Minimum length of a path segment that is struck out alone, in characters; a shorter one is struck out only with the
+ * whole path. A shorter value of a header or of the query is struck out only as a separate word.
  */
 const SHORTEST_KEY = 8;
 
 /**
- * Makes one attempt at a webhook (D-50, D-51, D-53). It is a signed request, whose `sent_at`, timestamps and signatures
- * are new each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the
- * receiver does is `retry`, and so is a 429 to a format other than the envelope. A template that cannot be rendered
- * leaves the envelope to be sent, and the `error` of a delivered attempt says so; one that had no turn in time is
- * `retry`, unless the attempt is the last one (D-672). Rejects only when our own machine lacks something.
+ * Makes one attempt at a webhook (D-50, D-51, D-53): a signed request with a new `sent_at`, timestamps and signatures.
+ * 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else from the receiver is `retry`,
+ * and so is a 429 to a format other than the envelope. If a template cannot be rendered, the envelope is sent, and the
+ * `error` of the delivered attempt says so; if it had no turn in time, the attempt is `retry`, unless it is the last
+ * one (D-672). Rejects only if this machine lacks resources.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
   const problem = findUrlProblem(delivery.url);
@@ -88,10 +87,10 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   };
 }
 
-/** All requests of an attempt bear one moment: that of its beginning, which is the envelope's `sent_at`. */
+/** All requests of an attempt have the same time: its start, which is the envelope's `sent_at`. */
 type AttemptSending = WebhookSending & { sentAtMs: number };
 
-/** Sends one request after the other, all within the deadline, until one is not accepted. */
+/** Sends the requests in order, all within the deadline, until one is not accepted. */
 async function sendInOrder(
   [request, ...rest]: PreparedRequest[],
   delivery: WebhookDelivery,
@@ -105,7 +104,10 @@ async function sendInOrder(
   return await sendInOrder(rest, delivery, { ...sending, deadlineMs: Math.max(1, leftMs) });
 }
 
-/** The headers of one request: those of the webhook's owner, which replace none of ours, and the signatures. */
+/**
+ * Builds the headers of one request: those of the webhook's owner, which cannot replace the service's, and the
+ * signatures.
+ */
 export function buildHeaders(
   { contentType, body }: Pick<PreparedRequest, 'contentType' | 'body'>,
   {
@@ -120,7 +122,7 @@ export function buildHeaders(
   return {
     ...headers,
     'Content-Type': contentType,
-    // Little is stored of the answer, and it shall be readable as it comes.
+    // Little of the response is stored, and it must be readable without decoding.
     'Accept-Encoding': 'identity',
     'User-Agent': 'Spotcheck/1 (webhook)',
     ...signDelivery(
@@ -131,7 +133,7 @@ export function buildHeaders(
   };
 }
 
-/** Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
+/** Sends one request. Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
 async function send(
   prepared: PreparedRequest,
   delivery: WebhookDelivery,
@@ -153,9 +155,9 @@ async function send(
 type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error: string | null; body: Buffer | null };
 
 /**
- * The status of an answer decides, even where its body breaks off. The receiver has spoken, and one that counts its
- * bytes wrongly must not be notified four times. Only a success whose body goes on past the deadline is none: a
- * receiver that never ends has not answered.
+ * Judges an exchange by its status, even if the body breaks off. The receiver has answered, and one that miscounts its
+ * bytes must not be notified four times. The exception is a success whose body outlasts the deadline: an endless
+ * response is no answer.
  */
 function readExchange(exchange: HttpExchange, format: WebhookFormat): ReadExchange {
   if (exchange.outcome === 'answered') return readStatus(exchange, format);
@@ -170,7 +172,10 @@ function readStatus({ status, body }: { status: number; body: Buffer }, format: 
   return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body };
 }
 
-/** Receivers with a format of their own limit rates; the envelope's contract knows no such thing (D-50). */
+/**
+ * Returns the outcome of a status. Receivers with their own format limit rates; the envelope's contract has no rate
+ * limits (D-50).
+ */
 function outcomeOfStatus(status: number, format: WebhookFormat): AttemptOutcome {
   if (status >= 200 && status < 300) return 'delivered';
   return status >= 500 || (status === 429 && format !== null) ? 'retry' : 'failed';
@@ -182,8 +187,8 @@ function describeStatus(status: number): string {
 }
 
 /**
- * What an answer must not show, longest first: servers like to quote the path that they were asked for, and in it the
- * key. Short parts of a path are words, not keys.
+ * Returns the secrets that a stored response must not show, longest first: servers often quote the requested path, and
+ * the key in it. Short segments of a path are words, not keys.
  */
 function secretsOf({ url, signingSecret, previousSecret, headers = {} }: WebhookDelivery): string[] {
   const { href, pathname, search } = new URL(url);
@@ -194,7 +199,7 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
   const parts = [...pathname.split('/'), ...values].filter((part) => part.length >= SHORTEST_KEY);
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
   const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, percentDecode(text)]);
-  // `Bearer key`: the key alone is as secret.
+  // In `Bearer key` the key alone is secret, too.
   const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
   return [
     signingSecret,
@@ -205,8 +210,8 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
 }
 
 /**
- * Values that `secretsOf` leaves out. Those of headers, whole and without the scheme before them (`Bearer 1234`), and
- * those of the query.
+ * Returns the values that `secretsOf` leaves out. They are those of headers, whole and without the scheme (`Bearer
+ * 1234`), and those of the query.
  */
 function shortSecretsOf({ url, headers = {} }: WebhookDelivery): ShortSecret[] {
   const ofHeaders = Object.entries(headers).flatMap(([name, value]) =>

@@ -7,13 +7,13 @@ type PingSending = { deadlineMs: number; publicUrl: string; now: () => number };
 
 type Ping = Pick<WebhookDelivery, 'url' | 'message'>;
 
-/** How much of a response is read, in bytes: its status says all. */
+/** Maximum bytes read of a response: only its status matters. */
 const RESPONSE_LIMIT = 1024;
 
 /**
- * Opens what the addresses of the canary are pinged with: one POST, at private addresses as well, which the operator
- * has chosen. It is never retried, for the next change brings the next ping, and one that has waited too long is not
- * sent: it would prove what is true no more.
+ * Creates the function that pings the canary's addresses: one POST, at private addresses as well, because the operator
+ * chose them. It is never retried, since the next change brings the next ping, and a ping that waited too long is not
+ * sent: its proof is outdated.
  */
 export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (ping: Ping) => Promise<AttemptResult> {
   const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'notifications' });

@@ -10,32 +10,32 @@ import type { TemplateRenderer } from './template/renderer.ts';
 export type PreparedRequest = { url: URL; method: string; contentType: string; body: Buffer };
 
 /**
- * What is to be sent, in order; `problem` is why it is the envelope instead of the template, null where it is not. No
- * requests: the template had no turn in time, and another attempt is to come.
+ * Requests to send, in order; `problem` is why the envelope replaces the template, null if it does not. No requests:
+ * the template had no turn in time, and another attempt follows.
  */
 export type Prepared = { requests: PreparedRequest[]; problem: string | null };
 
 type Prepare = {
   url: string;
   format?: WebhookFormat;
-  /** Whose webhook it is: templates of all accounts are rendered in turn. */
+  /** The account that owns the webhook: templates of all accounts are rendered in turn. */
   account: string;
   deliveryId: string;
-  /** False: another attempt follows a failed one. */
+  /** False if another attempt follows a failed one. */
   isLast?: boolean;
-  /** Whether a preset's receiver has an alert of the monitor as unknown to be resolved as well. Default false. */
+  /** Whether a preset must also resolve the receiver's alert of the monitor as unknown. Default false. */
   resolvesUnknown?: boolean;
   message: EventMessage | GroupMessage;
 };
 
 /**
- * How long an attempt waits for its template, in milliseconds. With the request after it, it must end before its claim
- * does, or it would be made twice.
+ * How long an attempt waits for its template, in milliseconds. Together with the request, it must end before its claim
+ * expires, or the attempt would be made twice.
  */
 const LONGEST_WAIT_MS = 3000;
 const TOO_LATE: Rendered = { ok: false, problem: `was not rendered within ${LONGEST_WAIT_MS / 1000} s`, isLate: true };
 
-/** Prepares what a webhook is sent of an event at a moment, in the format of its channel. */
+/** Prepares the requests for an event at a given time, in the format of the channel. */
 export async function prepareRequests(
   { url: address, format = null, account, deliveryId, isLast = true, resolvesUnknown, message }: Prepare,
   { nowMs, renderer }: { nowMs: number; renderer: Pick<TemplateRenderer, 'render'> },
@@ -51,7 +51,7 @@ export async function prepareRequests(
   }
   const { template } = format;
   const rendered = await within(LONGEST_WAIT_MS, renderChecked({ template, envelope, account }, renderer), TOO_LATE);
-  // A receiver of the template's form may refuse the envelope for good (D-672).
+  // A receiver that expects the template's form may refuse the envelope for good (D-672).
   if (!rendered.ok && rendered.isLate === true && !isLast)
     return { requests: [], problem: `template.body ${rendered.problem}` };
   if (!rendered.ok)
@@ -63,7 +63,7 @@ export async function prepareRequests(
   return { requests: [{ url, method, contentType, body: Buffer.from(rendered.text) }], problem: null };
 }
 
-/** Renders a template over an envelope; what shall be JSON and is none has a problem. */
+/** Renders a template over an envelope; a result that should be JSON but is not has a problem. */
 export async function renderChecked(
   { template, envelope, account }: { template: WebhookTemplate; envelope: Envelope; account: string },
   renderer: Pick<TemplateRenderer, 'render'>,

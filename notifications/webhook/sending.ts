@@ -15,14 +15,13 @@ import { renderChecked } from './prepare.ts';
 import { createTemplateRenderer, type TemplateRenderer } from './template/renderer.ts';
 
 /**
- * How long an unused connection is kept, in milliseconds. That is well below what any server waits before it closes
- * one, so that a request never meets its end on the way. One that did would have to be sent again, and it would be
- * unknown whether it had been taken.
+ * How long an unused connection is kept, in milliseconds. That is well below the idle timeout of servers, so that a
+ * request never races with a close. Such a request would have to be repeated without knowing whether it was accepted.
  */
 const IDLE_MS = 1000;
 
 /**
- * Makes the pool of connections that a process's webhook attempts share, so that a burst to one receiver pays for few
+ * Creates the connection pool that a process's webhook attempts share, so that a burst to one receiver needs few
  * handshakes.
  */
 export function createWebhookAgent(): Agent {
@@ -30,8 +29,8 @@ export function createWebhookAgent(): Agent {
 }
 
 /**
- * Opens what webhook attempts of a process are made with; `deadlineMs` spans each whole exchange. Without
- * `allowPrivateNetwork` only public addresses are reached (D-30). `close` it when the last attempt is over.
+ * Opens the resources for a process's webhook attempts; `deadlineMs` spans each whole exchange. Without
+ * `allowPrivateNetwork` it reaches public addresses only (D-30). Call `close` when the last attempt is over.
  */
 export function openWebhookSending(options: {
   allowPrivateNetwork: boolean;
@@ -54,8 +53,8 @@ export function openWebhookSending(options: {
 }
 
 /**
- * A webhook to be tried, before it is saved or whenever its owner asks. `publicUrl` is the base of links, without a
- * slash at its end.
+ * A webhook to be tested, before it is saved or when its owner requests it. `publicUrl` is the base of links, without a
+ * trailing slash.
  */
 export type TestedWebhook = {
   url: string;
@@ -69,14 +68,14 @@ export type TestedWebhook = {
 };
 
 /**
- * What came of a test. `error` is null when it was taken, otherwise a text that starts with `test delivery failed` and
- * names the cause. `attempt` and `message` are for the log of deliveries.
+ * Result of a test. `error` is null if the test delivery was accepted, otherwise a text that starts with `test delivery
+ * failed` and names the cause. `attempt` and `message` are for the log of deliveries.
  */
 export type TestResult = { error: string | null; attempt: AttemptResult; message: StoredMessage };
 
 /**
- * Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. A template is
- * rendered for each kind of event first; where one cannot be, nothing is sent.
+ * Sends the test delivery of a webhook, once (D-52): it is accepted with a 2xx in time. A template is first rendered
+ * for each kind of event; if one cannot be, nothing is sent.
  */
 export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<TestResult> {
   const { publicUrl, ...delivery } = webhook;
@@ -94,14 +93,14 @@ export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookS
   return testResultOf(await attemptWebhook({ ...delivery, attempt: 1, message }, sending), message);
 }
 
-/** What came of one attempt at any channel, reported as that of a test. */
+/** Converts an attempt at any channel into the result of a test. */
 export function testResultOf(attempt: AttemptResult, message: StoredMessage): TestResult {
   return { error: attempt.error === null ? null : `test delivery failed: ${attempt.error}`, attempt, message };
 }
 
 type Occasion = { account: string; publicUrl: string; nowMs: number };
 
-/** What is wrong with a template, as a sentence that names the field and the event; null where nothing is. */
+/** Returns the problem of a template, as a sentence that names the field and the event; null if there is none. */
 async function findTemplateProblem(
   format: WebhookFormat,
   when: Occasion,
@@ -116,7 +115,7 @@ async function findTemplateProblem(
   return null;
 }
 
-/** One kind for each event; the name holds what breaks JSON that is put together by hand. */
+/** One kind for each event; the name contains characters that break hand-built JSON. */
 const CHECKED_KINDS: readonly SampleKind[] = [
   'down',
   'up',

@@ -1,13 +1,13 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 
-/** What is signed: the very bytes that are sent, and what the headers say of them. */
+/** Input of a signature: the exact bytes sent, and their description in the headers. */
 type SignedDelivery = { body: Buffer; event: string; deliveryId: string; sentAtSeconds: number };
 
 /**
- * Makes the headers of one attempt, signed in two ways. One is the service's own (HMAC-SHA256 of the body, keyed with
- * the whole secret), the other that of Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded part), so
- * that any of its libraries verifies it (D-53). A secret that was changed lately signs beside the new one in both ways,
- * so that a receiver verifies with whichever it knows.
+ * Builds the signed headers of one attempt, with two signatures. One is the service's own (HMAC-SHA256 of the body,
+ * keyed with the whole secret), the other that of Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded
+ * part), so that any of its libraries verifies it (D-53). A recently changed secret signs beside the new one in both,
+ * so that a receiver verifies with either.
  */
 export function signDelivery(
   delivery: SignedDelivery,
@@ -34,8 +34,7 @@ function signOwn({ body }: SignedDelivery, secret: string): string {
 }
 
 function signStandard({ body, deliveryId, sentAtSeconds }: SignedDelivery, secret: string): string {
-  // Node takes some 20 us longer over a key that comes as a buffer, which is more than everything else that is done
-  // here.
+  // Node takes some 20 us longer with a key given as a buffer, which is more than the rest of this function.
   const key = createSecretKey(decodeSigningSecret(secret));
   const digest = createHmac('sha256', key).update(`${deliveryId}.${sentAtSeconds}.`).update(body).digest('base64');
   return `v1,${digest}`;
@@ -45,13 +44,14 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /**
- * A new signing secret: `whsec_` and 32 random bytes in base64 (D-53). `randomBytes` must be a cryptographic source.
+ * Generates a signing secret: `whsec_` and 32 random bytes in base64 (D-53). `randomBytes` must be a cryptographic
+ * source.
  */
 export function generateSigningSecret(randomBytes: (size: number) => Buffer): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The key that Standard Webhooks derives from a signing secret: the decoded part after its prefix. */
+/** Returns the key that Standard Webhooks derives from a signing secret: the decoded part after its prefix. */
 export function decodeSigningSecret(signingSecret: string): Buffer {
   return Buffer.from(signingSecret.slice(PREFIX.length), 'base64');
 }

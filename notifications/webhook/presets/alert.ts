@@ -3,16 +3,16 @@ import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import type { EventMessage } from '../../../core/alerts/envelope.ts';
 
 /**
- * An event as receivers of their own format understand it. `firing` opens an alert or adds to it, `resolved` closes it;
- * both name it by the same `dedupKey`.
+ * An event as receivers with their own format understand it. `firing` opens an alert or adds to it, `resolved` closes
+ * it; both use the same `dedupKey`.
  */
 export type PresetAlert = {
   status: 'firing' | 'resolved';
   dedupKey: string;
   severity: 'critical' | 'warning' | 'info';
-  /** What is meant: the name of a monitor or agent, and where it is. */
+  /** The subject of the alert: the name of a monitor or agent, and its location. */
   subject: { name: string; target: string; tags: Readonly<Record<string, string>> };
-  /** When the state began, Unix seconds. */
+  /** When the state began, in Unix seconds. */
   startedAt: number;
   text: ChatMessage;
   message: EventMessage;
@@ -21,7 +21,9 @@ export type PresetAlert = {
 /** One request to a receiver: a POST of JSON. */
 export type PresetRequest = { url: URL; body: object };
 
-/** Makes the requests of an event, in order; `url` is the channel's. The same alerts always make the same requests. */
+/**
+ * Builds the requests of an event, in order; `url` is the channel's. The same alerts always produce the same requests.
+ */
 export type PresetRequests = (
   alerts: readonly [PresetAlert, ...PresetAlert[]],
   facts: { url: URL; nowMs: number },
@@ -38,8 +40,9 @@ const SEVERITIES = {
 } as const satisfies Record<EventMessage['event'], PresetAlert['severity']>;
 
 /**
- * The alerts that an event changes, its own first. A monitor that was unknown had an alert without an incident; what
- * begins an incident resolves that one as well, and so does what follows where that never arrived (`resolvesUnknown`).
+ * Returns the alerts that an event changes, its own first. A monitor that was unknown had an alert without an incident;
+ * an event that begins an incident also resolves that alert, and so does a later one if the first never arrived
+ * (`resolvesUnknown`).
  */
 export function presetAlertsOf(
   message: EventMessage,
@@ -62,7 +65,7 @@ export function presetAlertsOf(
   return [own, { ...own, status: 'resolved', dedupKey: keyOf(message.url, message.monitor.id) }];
 }
 
-/** The name of an alert from its first event to its last: of an incident, else of a monitor or an agent. */
+/** Returns the key of an alert from its first event to its last: of an incident, or else of a monitor or an agent. */
 export function dedupKeyOf(message: EventMessage): string {
   if (message.monitor === null) return keyOf(message.url, message.agent.id);
   if (message.event === 'advisory.domain_expiry')
@@ -70,7 +73,7 @@ export function dedupKeyOf(message: EventMessage): string {
   return keyOf(message.url, message.detail.incident_id ?? message.monitor.id);
 }
 
-/** An installation is known by the host of its address. */
+/** Builds a key; the host of its address identifies the installation. */
 function keyOf(url: string, id: string): string {
   return `spotcheck/${new URL(url).host}/${id}`;
 }
@@ -84,17 +87,17 @@ function subjectOf(message: EventMessage): PresetAlert['subject'] {
   return { name, target, tags: { monitor_id: id, type } };
 }
 
-/** A recovery names the moment of its end; what ended began before by the length of the incident. */
+/** Returns when the state began. A recovery has the time of its end, so the length of the incident is subtracted. */
 function startOf(message: EventMessage): number {
   return message.event === 'monitor.up' ? message.event_at - (message.detail.duration_seconds ?? 0) : message.event_at;
 }
 
-/** The facts of an alert, one on each line. */
+/** Returns the facts of an alert, one per line. */
 export function listFacts({ facts }: ChatMessage): string {
   return facts.map(({ label, value }) => `${label}: ${value}`).join('\n');
 }
 
-/** The whole alert as plain text without its title. */
+/** Returns the whole alert as plain text without its title. */
 export function plainText(text: ChatMessage): string {
   return [text.text, listFacts(text), text.link?.url].filter((part) => part !== undefined && part).join('\n');
 }

@@ -2,10 +2,10 @@ import { escapeShown, shorten, type ChatTone } from '../../../core/alerts/chat/m
 import { toIso } from '../../../core/time.ts';
 import { listFacts, type PresetRequests } from './alert.ts';
 
-/** Longest title of an embed that Discord takes, in characters; other texts are short enough. */
+/** Maximum length of an embed's title in Discord, in characters; other texts are short enough. */
 const LONGEST_TITLE = 256;
 
-/** Colors as Discord takes them, red, green and blue in one number. */
+/** Colors in Discord's form: red, green and blue in one number. */
 const DISCORD_COLORS = {
   bad: 0xd92d20,
   warning: 0xdc6803,
@@ -15,7 +15,7 @@ const DISCORD_COLORS = {
 } as const satisfies Record<ChatTone, number>;
 
 /**
- * A Discord webhook: one embed, in which a name mentions nobody.
+ * A Discord webhook: one embed, in which a name mentions no members.
  * https://discord.com/developers/docs/resources/webhook#execute-webhook
  */
 export const discord: PresetRequests = ([{ text, message }], { url }) => [
@@ -38,17 +38,17 @@ export const discord: PresetRequests = ([{ text, message }], { url }) => [
   },
 ];
 
-/** Names must not turn into links and headings; what is too long is cut before it is escaped. */
+/** Escapes Markdown, so that names do not become links and headings; a text that is too long is cut before escaping. */
 function escapeMarkdown(text: string, longest = Infinity): string {
   const escaped = text.replaceAll(/[\\*_~`|>[\]()#]/g, String.raw`\$&`);
   return escaped.length <= longest ? escaped : escapeMarkdown(shorten(text, text.length - 1), longest);
 }
 
-/** Longer than any alert, and what Google Chat takes of a text, in characters. */
+/** Maximum length of a text in Google Chat, in characters; longer than any alert. */
 const LONGEST_TEXT = 4096;
 
 /**
- * A Google Chat webhook: a card, whose texts take a few HTML tags, and a line for notifications.
+ * A Google Chat webhook: a card, whose texts allow a few HTML tags, and a line for notifications.
  * https://developers.google.com/workspace/chat/api/reference/rest/v1/cards
  */
 export const googleChat: PresetRequests = ([{ dedupKey, subject, text, message }], { url }) => {
@@ -119,7 +119,7 @@ export const mattermost: PresetRequests = ([{ text, message }], { url }) => [
   },
 ];
 
-/** Names must not mention people, nor turn into links and headings. */
+/** Escapes a text, so that names do not mention people or become links and headings. */
 function quiet(text: string): string {
   return text.replaceAll(/[\\*_~`|>[\]()#!]/g, String.raw`\$&`).replaceAll('@', '@\u{200B}');
 }
@@ -133,7 +133,7 @@ const TEAMS_COLORS = {
 } as const satisfies Record<ChatTone, string>;
 
 /**
- * Microsoft Teams by a workflow that posts when a webhook request is received: one Adaptive Card.
+ * Microsoft Teams through a workflow that posts when a webhook request is received: one Adaptive Card.
  * https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
  */
 export const teams: PresetRequests = ([{ text, message }], { url }) => [
@@ -150,7 +150,7 @@ export const teams: PresetRequests = ([{ text, message }], { url }) => [
             type: 'AdaptiveCard',
             version: '1.4',
             body: [
-              // Runs of rich text are shown as they are; a text block would read names as Markdown.
+              // Runs of rich text are shown verbatim; a text block would parse names as Markdown.
               richText(text.title, { weight: 'Bolder', size: 'Medium', color: TEAMS_COLORS[text.tone] }),
               ...(text.text === null ? [] : [richText(text.text)]),
               ...text.facts.map(({ label, value }) => richText(`${label}: ${value}`)),

@@ -4,7 +4,7 @@ import { discord, googleChat, mattermost, teams } from './chats.ts';
 import { alertmanager, grafanaOncall, opsgenie, pagerduty } from './on-call.ts';
 import { gotify, hasTopic, ntfy } from './push.ts';
 
-/** What is wrong with a webhook's URL for its preset, as the end of a sentence about it; null if nothing. */
+/** Returns the problem of a webhook's URL for its preset, as the end of a sentence about it; null if there is none. */
 export function findPresetUrlProblem(preset: WebhookPreset, address: string): string | null {
   const url = URL.parse(address);
   if (preset === 'pagerduty' && !url?.searchParams.get('routing_key'))
@@ -14,7 +14,7 @@ export function findPresetUrlProblem(preset: WebhookPreset, address: string): st
   return null;
 }
 
-/** The formats of receivers by the names that the API gives them. */
+/** The formats of receivers by their names in the API. */
 export const PRESETS = {
   alertmanager,
   discord,

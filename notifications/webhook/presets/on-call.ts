@@ -3,14 +3,14 @@ import { DAY_SECONDS, toIso } from '../../../core/time.ts';
 import { plainText, type PresetRequests } from './alert.ts';
 
 /**
- * Until when an alert fires without news, in seconds: Alertmanager ends what names no end after five minutes. A
+ * How long an alert fires without updates, in seconds: Alertmanager ends alerts without an end after five minutes. A
  * recovery sets the real end.
  */
 const FIRES_FOR_SECONDS = 30 * DAY_SECONDS;
 
 /**
- * Alertmanager's API v2; the URL ends with `/api/v2/alerts`. Labels are what names an alert, so that a recovery sends
- * the same ones: what an owner can change meanwhile, such as the target, is an annotation.
+ * Alertmanager's API v2; the URL ends with `/api/v2/alerts`. Labels identify an alert, so a recovery sends the same
+ * ones: facts that an owner can change meanwhile, such as the target, are annotations.
  * https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
  */
 export const alertmanager: PresetRequests = (alerts, { url, nowMs }) => [
@@ -51,15 +51,15 @@ export const grafanaOncall: PresetRequests = (alerts, { url }) =>
     },
   }));
 
-/** Longest `message` that Opsgenie takes, in characters. */
+/** Maximum length of `message` in Opsgenie, in characters. */
 const LONGEST_MESSAGE = 130;
 
 const PRIORITIES = { critical: 'P1', warning: 'P3', info: 'P5' } as const;
 
 /**
- * Opsgenie's Alert API, and that of Jira Service Management. The URL is the one of alerts (`/v2/alerts`), the key comes
- * by the header `Authorization: GenieKey ...`. The alias is part of a path when the alert is closed, where many servers
- * and proxies refuse or decode `%2F` (D-581). https://docs.opsgenie.com/docs/alert-api
+ * Opsgenie's Alert API, and that of Jira Service Management. The URL is the one of alerts (`/v2/alerts`), the key is
+ * sent in the header `Authorization: GenieKey ...`. Closing an alert has the alias in a path, where many servers and
+ * proxies refuse or decode `%2F` (D-581). https://docs.opsgenie.com/docs/alert-api
  */
 export const opsgenie: PresetRequests = (alerts, { url }) =>
   alerts.map((alert) => {
@@ -85,12 +85,12 @@ export const opsgenie: PresetRequests = (alerts, { url }) =>
     };
   });
 
-/** Longest summary that PagerDuty takes, in characters. */
+/** Maximum length of a summary in PagerDuty, in characters. */
 const LONGEST_SUMMARY = 1024;
 
 /**
  * PagerDuty's Events API v2: an incident triggers an alert, its end resolves it. The integration key is the URL's
- * `routing_key`, which goes into the body. https://developer.pagerduty.com/docs/send-alert-event
+ * `routing_key`, which is moved into the body. https://developer.pagerduty.com/docs/send-alert-event
  */
 export const pagerduty: PresetRequests = (alerts, { url }) => {
   const endpoint = new URL(url);

@@ -2,13 +2,13 @@ import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
 import { MAX_RENDERED_BYTES, MAX_TEMPLATE_LENGTH, TOO_MUCH, type Rendered } from '../../../core/alerts/webhook.ts';
 import { cleanText } from '../../../core/foreign-text.ts';
 
-/** Tags that read files, or whose work is not bounded by what they print. */
+/** Excluded tags: they read files, or their work is not bounded by their output. */
 const LEFT_OUT = ['include', 'render', 'layout', 'block', 'tablerow'];
 
-/** Characters that filters and captures may make. */
+/** Maximum characters that filters and captures may produce. */
 const MAX_MADE = 4 * MAX_RENDERED_BYTES;
 
-/** Counts what it captures as filters count what they make: a text that doubles in each round is soon gigabytes. */
+/** Counts captured text as filters count theirs: a text that doubles in each round soon has gigabytes. */
 class CountedCapture extends CaptureTag {
   override *render(context: Context): Generator<unknown, void, string> {
     yield* super.render(context);
@@ -26,9 +26,7 @@ const engine = new Liquid({
 for (const tag of LEFT_OUT) delete engine.tags[tag];
 engine.registerTag('capture', CountedCapture);
 
-/**
- * Renders a template, however long that takes: whoever calls this bounds its time.
- */
+/** Renders a template without a time limit: the caller bounds it. */
 export function renderTemplate(template: string, variables: object): Rendered {
   try {
     const text: string = engine.parseAndRenderSync(template, variables);
@@ -44,7 +42,9 @@ export function renderTemplate(template: string, variables: object): Rendered {
   }
 }
 
-/** Liquid's messages quote the template, and texts that it made, however long they are. */
+/**
+ * Maximum length of an error message: Liquid's messages quote the template and texts that it produced, of any length.
+ */
 const MAX_PROBLEM_LENGTH = 300;
 
 function describe(error: unknown): string {

@@ -5,16 +5,16 @@ import type { RenderTask } from './thread.ts';
 /** Renders templates beside the event loop, for all accounts in turn. */
 export type TemplateRenderer = {
   render: (task: RenderTask, account: string) => Promise<Rendered>;
-  /** Ends the thread; what waits for it is not rendered. */
+  /** Ends the thread; tasks that wait for it are not rendered. */
   close: () => Promise<void>;
 };
 
-/** What a task holds besides its template, in bytes: about as much as an envelope. */
+/** Size of a task without its template, in bytes: about an envelope's. */
 const TASK_BYTES = 4096;
 
 const TOO_MANY: Rendered = { ok: false, problem: 'was not rendered: too many templates are waiting', isLate: true };
 
-/** Makes the renderer of a process. Its thread starts with the first template. */
+/** Creates the renderer of a process. Its thread starts with the first template. */
 export function createTemplateRenderer(): TemplateRenderer {
   const thread = new ComputeThread<RenderTask, Rendered>(new URL('thread.ts', import.meta.url));
   return {

@@ -4,7 +4,7 @@ import { giveWay, runWithin, threadMs } from '../../../threads/bounded-run.ts';
 import type { ThreadAnswer } from '../../../threads/compute-thread.ts';
 import { renderTemplate } from './engine.ts';
 
-/** What is to be rendered. */
+/** A template to render, and its variables. */
 export type RenderTask = { template: string; variables: object };
 
 giveWay();
