@@ -198,9 +198,9 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
 const GONE_STATUSES = new Set([403, 404, 410]);
 
 /**
- * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`; 429, 5xx and network errors are `retry`;
- * everything else is `failed`, with a `channelProblem` if the webhook or its channel is gone. Rejects only if this
- * machine lacks resources.
+ * Makes one attempt at a Slack channel's incoming webhook. Statuses of 2xx are `delivered`; 429, 5xx and network errors
+ * are `retry`; everything else is `failed`, with a `channelProblem` if the webhook or its channel is gone. Rejects only
+ * if this machine lacks resources.
  */
 export async function attemptSlack(
   webhookUrl: string,

@@ -53,8 +53,8 @@ export async function attemptTelegram(
 }
 
 /**
- * Refusals of an edit after which the message is sent anew: the old one was deleted or is too old, or the chat has a
- * new id. Other refusals are those of a new message.
+ * Refusals of an edit after which the message is sent anew: the old one is gone or too old, or the chat's id changed.
+ * Other refusals are those of a new message.
  */
 const CANNOT_EDIT = /message to edit not found|message can't be edited|message_id_invalid|migrate|upgraded/i;
 

@@ -62,10 +62,10 @@ const SHORTEST_KEY = 8;
 
 /**
  * Makes one attempt at a webhook (D-50, D-51, D-53): a signed request with a new `sent_at`, timestamps and signatures.
- * 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else from the receiver is `retry`,
- * and so is a 429 to a format other than the envelope. If a template cannot be rendered, the envelope is sent, and the
- * `error` of the delivered attempt says so; if it had no turn in time, the attempt is `retry`, unless it is the last
- * one (D-672). Rejects only if this machine lacks resources.
+ * Statuses of 2xx are `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else from the receiver
+ * is `retry`, and so is a 429 to a format other than the envelope. If a template cannot be rendered, the envelope is
+ * sent, and the `error` of the delivered attempt says so; if it had no turn in time, the attempt is `retry`, unless it
+ * is the last one (D-672). Rejects only if this machine lacks resources.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
   const problem = findUrlProblem(delivery.url);
