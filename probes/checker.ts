@@ -13,23 +13,26 @@ import type { Probe } from './probe.ts';
 import type { SelfCheck } from './self-check.ts';
 import type { StallWatch } from './stall-watch.ts';
 
-/** What is to be checked. With an `inability`, a sentence, it cannot be; without a target there is one. */
+/** A check to run. An `inability`, a sentence, prevents it; without a target there is one. */
 export type CheckRequest = {
   target: CheckTarget | null;
   inability: string | null;
-  /** Null for a preview, which no self-check follows. */
+  /** Null for a preview, which has no self-check. */
   monitorId: string | null;
-  /** Tells the monitor in its present version from all others; null for a preview. */
+  /** Identifies the monitor in its present version; null for a preview. */
   identity: string | null;
-  /** How the monitor's source is known to be bad; null = not at all. The answer is evidence where it is news. */
+  /**
+   * Bad verdict that already counts for the monitor's source; null if it has none. The response is evidence if the
+   * verdict is new.
+   */
   badVote: Verdict | null;
-  /** The ids of the check's trace, by the moment at which it starts; absent for a preview, which has none. */
+  /** Returns the ids of the check's trace for its start time; absent for a preview, which has none. */
   traceAt?: (startedAtMs: number) => TraceIds;
 };
 
 /**
- * A check as it counts; the observation is null where there was nothing to observe, the answer where it is no evidence.
- * Unix milliseconds.
+ * A check as it counts; the observation is null if nothing could be observed, the answer if it is not evidence. Times
+ * are Unix milliseconds.
  */
 export type Checked = {
   startedAtMs: number;
@@ -39,30 +42,30 @@ export type Checked = {
   answer: AnswerEvidence | null;
 };
 
-/** A check before it is known whether it counts: what was observed, and what that means by itself. */
+/** A check before its confirmation: the observation, and the judgement on it alone. */
 type Measured = Omit<Checked, 'answer'>;
 
-/** What is said of a check that crashed: our bug, and no fault of the target's. */
+/** Reason of a check that crashed: a bug in this code, not the target's fault. */
 const CRASHED = 'The check could not be run here';
 
 export type CheckerParts = {
   probe: Probe;
-  /** Probes the canary, whose target the operator has chosen; default: as all others are. */
+  /** Probes the canary, whose target the operator chose; by default like all others. */
   probeCanary?: Probe | undefined;
   judge: Pick<Judge, 'judge'>;
   stallWatch: Pick<StallWatch, 'watch'>;
-  /** Null = bad results are never suspect. */
+  /** Null if bad results are never suspect. */
   selfCheck: Pick<SelfCheck, 'apply'> | null;
   now: () => number;
   /** How far the machine's clock is ahead of true time, in milliseconds. */
   aheadMs: () => number;
-  /** Called when a check crashed: our bug, and no vote. */
+  /** Called when a check crashed: a bug in this code, and no vote. */
   onCrash: (error: unknown, monitorId: string | null) => void;
 };
 
 /**
- * Checks targets, for ticks and rechecks, previews and customers' agents alike. It probes, judges what was observed,
- * discounts our own stalls and clock, and asks whether this machine's network is to blame (D-48).
+ * Checks targets for ticks and rechecks, previews and customers' agents alike. It probes, judges the observation,
+ * discounts this process's stalls and clock, and determines whether this machine's network is to blame (D-48).
  */
 export class Checker {
   readonly #parts: CheckerParts;
@@ -71,17 +74,19 @@ export class Checker {
     this.#parts = parts;
   }
 
-  /** Measures and confirms. Never rejects: what cannot be checked is no vote (D-20). */
+  /** Measures and confirms. Never rejects: a check that cannot run is no vote (D-20). */
   async check(account: string, request: CheckRequest): Promise<Checked> {
     return await this.confirm(request, await this.measure(account, request));
   }
 
-  /** Probes a target and judges what was observed; `account` is whose computing time and memory it takes. */
+  /** Probes a target and judges the observation; `account` is charged for computing time and memory. */
   async measure(account: string, request: CheckRequest): Promise<Measured> {
     return await holdingBodies(account, () => this.#probeAndJudge(account, request));
   }
 
-  /** Asks whether a bad result counts, and keeps a first failure's answer as its evidence. Never rejects either. */
+  /**
+   * Determines whether a bad result counts, and keeps a first failure's response as its evidence. Never rejects either.
+   */
   async confirm(request: CheckRequest, measured: Measured): Promise<Checked> {
     try {
       return await this.#confirm(request, measured);
@@ -95,7 +100,7 @@ export class Checker {
     const { selfCheck } = this.#parts;
     const { observation } = measured;
     const judgement =
-      // The canary turns bad by itself.
+      // The canary turns bad by itself, so the self-check does not apply.
       selfCheck === null || monitorId === null || monitorId === CANARY.monitorId || target === null
         ? measured.judgement
         : await selfCheck.apply({ monitor: monitorId, type: target.type }, measured.judgement);
@@ -124,7 +129,7 @@ export class Checker {
   }
 }
 
-/** The target whose request carries the ids of this check, where its monitor asks for that. */
+/** Returns the target, with the trace ids of this check in its request if its monitor wants them. */
 function withTrace(target: CheckTarget, { traceAt }: CheckRequest, startedAtMs: number): CheckTarget {
   if (target.checkSpec.request?.traceparent !== true || traceAt === undefined) return target;
   return { ...target, traceparent: traceparentOf(traceAt(startedAtMs)) };

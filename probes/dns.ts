@@ -18,19 +18,19 @@ import {
 } from './dns/own-resolvers.ts';
 
 /**
- * What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The
- * guard is for servers that targets name, and for what the system's resolvers and those of the cross check know of
- * private networks; these resolvers themselves are the operator's own choice.
+ * Permissions of a dns probe where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`).
+ * The guard applies to servers that targets name, and to private networks that the system's and the cross check's
+ * resolvers may resolve; these resolvers themselves are the operator's choice.
  */
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
 
-/** A dns probe with the resolvers that it holds open. */
+/** A dns probe with the resolvers that it keeps open. */
 export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservation>; close: () => Promise<void> };
 
 /**
- * Opens the dns probe, which measures and does not judge (D-26). It asks the system's resolvers, or the server that the
- * target names, for one name's records under one deadline. `ownServers` are the resolvers of a target that names no
- * server, and `searchDomains` those of this machine. The probe rejects only where our own machine lacks something.
+ * Opens the dns probe, which measures and does not judge (D-26). It queries the system's resolvers, or the server that
+ * the target names, for one name's records under one deadline. `ownServers` are the resolvers for a target that names
+ * no server, and `searchDomains` those of this machine. The probe rejects only if this machine lacks resources.
  */
 export function openDnsProbe(
   { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,
@@ -77,7 +77,7 @@ class DnsCheck {
       };
 
     const isGuarded = !this.#means.allowPrivateNetwork;
-    // As it is queried: judged in another form, a name could pass for another.
+    // The name is judged in the form in which it is queried: in another form it could pass for a different one.
     const asked = { ...parts, name: URL.parse(`http://${parts.name}/`)?.hostname ?? parts.name };
     const isPrivate = isGuarded && isPrivateName(asked.name, this.#means.searchDomains());
     if (isPrivate && parts.server === null)
@@ -100,7 +100,7 @@ class DnsCheck {
     }
   }
 
-  /** `panelName`: the name in the form in which the other resolvers are asked for it, null where they must not be. */
+  /** `panelName` is the name in the form in which the other resolvers are queried; null if they must not be. */
   async #ask(
     { server, name }: DnsTarget,
     { watch, panelName }: { watch: OwnResolversWatch; panelName: string | null },
@@ -176,8 +176,8 @@ function hasFailed(answers: DnsAnswers, failure: DnsFailure): boolean {
 }
 
 /**
- * To c-ares a machine without free descriptors looks like a server that cannot be reached; a socket of our own tells
- * the two apart. Rejects in the first case.
+ * Rejects if this machine has no free descriptors. To c-ares that looks like an unreachable server; opening a socket
+ * here distinguishes the two.
  */
 async function requireDescriptors(): Promise<void> {
   const socket = dgram.createSocket('udp4');

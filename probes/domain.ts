@@ -21,8 +21,8 @@ import type { WhoisServer } from './domain/whois-answer.ts';
 import { createWhois, type AskWhois } from './domain/whois.ts';
 
 /**
- * Makes the domain probe: what is known of the target's registrable domain, looked up where that is due (D-27). It
- * rejects only where the knowledge is away or our own machine lacks something.
+ * Creates the domain probe, which returns the facts about the target's registrable domain, looked up if due (D-27). It
+ * rejects only if the store is away or this machine lacks resources.
  */
 export function createDomainProbe(knowDomain: KnowDomain): (target: CheckTarget) => Promise<DomainObservation> {
   return async ({ target, timeoutMs }) => {
@@ -37,17 +37,15 @@ export function createDomainProbe(knowDomain: KnowDomain): (target: CheckTarget)
 type LookupTools = RdapTools & { store: Pick<DomainStore, 'findRdapService'>; askWhois: AskWhois };
 
 /**
- * Asks the registry of a domain in its ASCII form. Whatever registries do is a value; it rejects only when our own
- * machine lacks something.
+ * Queries the registry of a domain in ASCII form. Failures of registries are values; it rejects only if this machine
+ * lacks resources.
  */
 type LookUpDomain = (question: RegistryTurn & { name: string }) => Promise<DomainLookup>;
 
-/** How much of the time RDAP may take, so that time is left for WHOIS where RDAP hangs. */
+/** Share of the time that RDAP may take, so that time is left for WHOIS if RDAP hangs. */
 const RDAP_SHARE = 0.5;
 
-/**
- * Makes the lookup of D-27: RDAP where the registry has it, WHOIS where RDAP has no answer or its answer no expiry.
- */
+/** Creates the lookup of D-27: RDAP if the registry has it, WHOIS if RDAP has no answer or its answer no expiry. */
 function createDomainLookup(tools: LookupTools): LookUpDomain {
   const snapshot = readSnapshot();
   return async (question) => {
@@ -67,15 +65,15 @@ function createDomainLookup(tools: LookupTools): LookUpDomain {
   };
 }
 
-/** A registry that wants a pause is not asked by another way either. */
+/** Reports whether WHOIS is unnecessary; a registry that requests a pause is not queried by WHOIS either. */
 function isEnough(rdap: RdapOutcome): boolean {
   if (rdap.outcome === 'failed') return rdap.refused === true;
   return rdap.outcome === 'not_found' || rdap.expiresAt !== null;
 }
 
 /**
- * WHOIS answers for an RDAP that failed, and adds the expiry to one that has none; what RDAP said stands wherever WHOIS
- * knows less.
+ * Combines the answers: WHOIS replaces a failed RDAP and adds a missing expiry; RDAP's data stays wherever WHOIS has
+ * less.
  */
 function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
   if (rdap.outcome !== 'registered') return whois.outcome === 'failed' ? rdap : whois;
@@ -86,8 +84,8 @@ function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
 }
 
 /**
- * What lookups of domains need; `whoisServer` refers to the registries' servers and is itself not guarded, being the
- * operator's choice (D-30).
+ * Settings of domain lookups; `whoisServer` refers to the registries' servers and is itself not guarded, because the
+ * operator chose it (D-30).
  */
 type DomainEnvironment = {
   allowPrivateNetwork: boolean;
@@ -96,32 +94,29 @@ type DomainEnvironment = {
   now: () => number;
 };
 
-/** What is known of a domain, and how long its lookup took just now, in milliseconds; null = there was none. */
+/** Facts about a domain, and the duration of the lookup just made, in milliseconds; null if none was. */
 type KnownDomain = { facts: DomainFacts; lookupMs: number | null };
 
 /**
- * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A lookup that outlasts the
- * caller's patience (in milliseconds) goes on, and the next caller has its outcome. Rejects only where the store is
- * away or our own machine lacks something.
+ * Returns the facts about a domain in ASCII form, looked up first if due (D-27). A lookup that outlasts the caller's
+ * patience (in milliseconds) continues, and the next caller gets its outcome. Rejects only if the store is away or this
+ * machine lacks resources.
  */
 export type KnowDomain = (name: string, patienceMs: number) => Promise<KnownDomain>;
 
-/** The knowledge of domains that all monitors share; `close` waits for the lookups under way. */
+/** Facts about domains, shared by all monitors; `close` waits for running lookups. */
 type KnownDomains = { know: KnowDomain; close: () => Promise<void> };
 
-/** How long a lookup may take, whatever the checks' time-outs, in milliseconds: less than a stopping process waits. */
+/** Maximum duration of a lookup, whatever the checks' timeouts, in milliseconds: less than shutdown waits. */
 export const LOOKUP_MS = 8000;
 
-/**
- * A lookup that was cut short by the end of its process can be claimed again this long after its deadline, in
- * milliseconds.
- */
+/** Time after its deadline until an interrupted lookup of a stopped process can be claimed again, in milliseconds. */
 const CLAIM_MARGIN_MS = 5000;
 
-/** How often the outcome of another process's lookup is polled, in milliseconds. */
+/** Interval of polls for the outcome of another process's lookup, in milliseconds. */
 const POLL_MS = 200;
 
-/** Opens the knowledge of domains. */
+/** Opens the shared facts about domains. */
 export function openKnownDomains({
   allowPrivateNetwork,
   whoisServer,
@@ -148,11 +143,11 @@ export function openKnownDomains({
 
 type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number };
 
-/** What a lookup that is no single account's counts for in turns. */
+/** The account in registry queues of a lookup that serves no single account. */
 const NO_ACCOUNT = '';
 
 function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
-  /** The accounts that wait for a lookup under way here; each that joins brings its own turn. */
+  /** The accounts that wait for a running lookup; each that joins brings its own turn. */
   const waiting = new Map<string, Set<string>>();
   const putOffs = new PutOffs(now);
   const lookups = new SharedCalls(
@@ -186,7 +181,7 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
         return isCurrent(known, startMs) ? asKnown : ((await within(patienceMs, lookups.run(name), null)) ?? asKnown);
       }
       const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOKUP_MS + CLAIM_MARGIN_MS });
-      // A lookup that fails after that: the claim's end brings the next one.
+      // If this lookup fails, the next one follows when the claim expires.
       if (isOurs) return (await within(patienceMs, lookups.run(name), null)) ?? asKnown;
       waiting.get(name)?.add(account);
       return {
@@ -203,17 +198,17 @@ function hadNoTurn(lookup: DomainLookup): boolean {
   return lookup.outcome === 'registered' && lookup.expiryFailure?.hadNoTurn === true;
 }
 
-/** How long an account's next lookup of a name waits after one without a turn, in milliseconds; then ever longer. */
+/** First wait before an account's next lookup of a name, after one that had no turn, in milliseconds; it then grows. */
 const FIRST_PUT_OFF_MS = 5000;
 const LONGEST_PUT_OFF_MS = HOUR_MS;
 
-/** Each wait is so many times the one before. */
+/** Factor by which each wait exceeds the previous one. */
 const PUT_OFF_GROWTH = 4;
 
-/** The most that are remembered; with more the oldest are forgotten. */
+/** Maximum waits remembered; beyond that the oldest are forgotten. */
 const MAX_PUT_OFFS = 20_000;
 
-/** For each account the names whose lookup had no turn in time. Others who ask for these are not put off by that. */
+/** Names whose lookup had no turn in time, per account; other accounts' lookups of them are not postponed. */
 class PutOffs {
   readonly #now: () => number;
   readonly #putOff = new Map<string, { waitMs: number; untilMs: number }>();
@@ -241,7 +236,7 @@ function keyOf({ account, name }: { account: string; name: string }): string {
   return `${account} ${name}`;
 }
 
-/** Another process looks up what is not known yet: its outcome is worth waiting for. */
+/** Waits for another process's lookup of facts that are not known yet. */
 async function awaitOther(
   known: DomainFacts,
   { store, patienceMs }: { store: DomainStore; patienceMs: number },

@@ -14,14 +14,14 @@ import {
   type Hop,
 } from './http/request.ts';
 
-/** What a probe may do where it runs (D-30). */
+/** Permissions of a probe where it runs (D-30). */
 export type ProbeEnvironment = { allowPrivateNetwork: boolean };
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * Makes the http probe: one check with its redirects over fresh connections, under one deadline, measured and not
- * judged (D-21). The probe rejects only where our own machine lacks something.
+ * Creates the http probe: one check with its redirects over fresh connections, under one deadline, measured and not
+ * judged (D-21). The probe rejects only if this machine lacks resources.
  */
 export function createHttpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<HttpObservation> {
   const send = createProbeClient(environment);
@@ -82,7 +82,8 @@ class HttpCheck {
       keepsBody: true,
       bodyLimit: (status, { location }) =>
         this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
-      // Of an answer that fails or is to be shown, for people to look at: not where it may repeat secrets.
+      // A sample is kept of a response that fails or is to be shown, for people to read, but not if it may repeat
+      // secrets.
       glimpseLimit: (status) =>
         hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true)
           ? 0
@@ -97,7 +98,7 @@ class HttpCheck {
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
-/** What one check measures from its start over all of its hops. */
+/** Measurements of one check from its start over all of its hops. */
 class HttpJourney {
   readonly #startedAtMs = Date.now();
   readonly #beganMs = performance.now();
@@ -110,8 +111,8 @@ class HttpJourney {
   }
 
   /**
-   * Takes in one hop: timings add up, and of the certificates the one that expires first is kept. Many name their hosts
-   * in an extension only: such a one goes by the host that showed it.
+   * Adds one hop: timings are summed, and of the certificates the one that expires first is kept. Many certificates
+   * name their hosts in an extension only: such a one is named by the host that presented it.
    */
   add({ timings, waitedMs, certificate }: HttpExchange, host: string): void {
     this.#waitedMs += waitedMs;
@@ -122,8 +123,8 @@ class HttpJourney {
   }
 
   /**
-   * The observation of an answer that ends the journey; its body is null unless it was read. What a glimpse of the body
-   * takes is not measured.
+   * Returns the observation of a final response; its body is null unless it was read. The time for a sample of the body
+   * is not measured.
    */
   async answered(
     { status, headers, body, truncated, glimpse }: HttpAnswer,
@@ -142,7 +143,7 @@ class HttpJourney {
     };
   }
 
-  /** The observation of a journey that came to no answer. */
+  /** Returns the observation of a check without a final response. */
   failed(cause: FixedCause, reason: string): HttpFailed {
     return { ...this.#measured(), outcome: 'failed', cause, reason };
   }
@@ -173,8 +174,8 @@ function add(a: number | null, b: number | null): number | null {
 }
 
 /**
- * UTF-8 unless the answer says Latin-1. A byte-order mark says UTF-8 whatever the header does, and is no part of the
- * text: JSON with one would be none.
+ * Decodes UTF-8 unless the response declares Latin-1. A byte-order mark means UTF-8 whatever the header, and is not
+ * part of the text: JSON would be invalid with one.
  */
 function decodeText(bytes: Buffer, contentType: string | undefined): string {
   if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length)))
@@ -182,7 +183,7 @@ function decodeText(bytes: Buffer, contentType: string | undefined): string {
   return bytes.toString(isLatin1(contentType) ? 'latin1' : 'utf8');
 }
 
-/** A glimpse that saw nothing does not know that there is nothing. */
+/** Returns null for an empty sample, which does not prove that the body is empty. */
 function nullIfEmpty(bytes: Buffer | undefined): Buffer | null {
   return bytes === undefined || bytes.length === 0 ? null : bytes;
 }

@@ -9,12 +9,12 @@ import { openKernelSocket } from './icmp/kernel-socket.ts';
 import { openPingProgram } from './icmp/ping-program.ts';
 
 /**
- * What an icmp probe may do where it runs, and whom it tells with what it sends. `ttl` is how many hops its requests
- * may take, the system's default without one; the ping program sends none with it.
+ * Permissions of an icmp probe where it runs, and the callback for how it sends. `ttl` is the maximum hops of its
+ * requests, the system's default if absent; the ping program is not used with it.
  */
 export type IcmpEnvironment = ProbeEnvironment & { onEchoNotice?: (notice: EchoNotice) => void; ttl?: number };
 
-/** How many echo requests a check sends unless its monitor says otherwise (D-25). */
+/** Echo requests of a check unless its monitor sets a number (D-25). */
 const DEFAULT_COUNT = 4;
 
 const MAPPED = /^::ffff:(?<address>\d+\.\d+\.\d+\.\d+)$/;
@@ -26,7 +26,7 @@ const UNAVAILABLE = {
 
 /**
  * Opens the icmp probe: one socket for each family of addresses serves all checks (D-25). The probe measures and does
- * not judge; it rejects only where our own machine lacks something.
+ * not judge; it rejects only if this machine lacks resources.
  */
 export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {}, ttl }: IcmpEnvironment): {
   probe: (target: CheckTarget, signal?: AbortSignal) => Promise<IcmpObservation>;
@@ -36,7 +36,7 @@ export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {}, tt
 
   return {
     async probe({ target, timeoutMs, checkSpec }, signal) {
-      // Before the clock starts: what the means takes to open is not the target's.
+      // Opening is awaited before the clock starts, because its time is not the target's.
       const means = await opening;
       const started = { type: 'icmp', startedAt: Date.now() } as const;
       const startedAtMs = performance.now();
@@ -69,7 +69,8 @@ async function openBoth(opening: Opening): Promise<Means> {
 }
 
 /**
- * As in a URL: names in any script in their ASCII form, addresses in their usual one, IPv6 with brackets or without.
+ * Normalizes a host as in a URL: names in any script to ASCII, addresses to their usual form, IPv6 with brackets or
+ * without.
  */
 function hostOf(target: string): string {
   const host = target.includes(':') && !target.startsWith('[') ? `[${target}]` : target;
@@ -77,7 +78,7 @@ function hostOf(target: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-/** The first address whose family can be asked; where none can, the first. */
+/** Returns the first address of a family that can be pinged; if there is none, the first. */
 function choose(addresses: readonly { address: string }[], means: Means): { address: string; family: Family } {
   const choices = addresses.map(({ address: found }) => {
     const address = usualForm(found);
@@ -89,8 +90,8 @@ function choose(addresses: readonly { address: string }[], means: Means): { addr
 }
 
 /**
- * The form in which a reply's source is written, which the address asked is held against; an IPv4 address in an IPv6
- * one by itself.
+ * Returns the form in which the source of a reply is written, for comparison with the target's address; an IPv4-mapped
+ * IPv6 address becomes IPv4.
  */
 function usualForm(address: string): string {
   if (net.isIPv4(address)) return address;
@@ -98,7 +99,7 @@ function usualForm(address: string): string {
   return MAPPED.exec(usual)?.groups?.address ?? usual;
 }
 
-/** What the round adds to the observation. */
+/** Returns the round's part of the observation. */
 function factsOf(outcome: EchoOutcome) {
   if (outcome.outcome !== 'measured') return { ...outcome, latencyMs: null };
   const { sent, roundTripsMs } = outcome;
@@ -108,14 +109,14 @@ function factsOf(outcome: EchoOutcome) {
 }
 
 /**
- * With what echo requests of a family will be sent, told once; null: with nothing, so that its checks are no vote.
- * `reason` says why it is not a socket, for operators; null where it is.
+ * How echo requests of a family will be sent, reported once; null if they cannot be, so that its checks are no vote.
+ * `reason` explains to operators why it is not a socket; null if it is.
  */
 export type EchoNotice = { family: Family; means: EchoMeansKind | null; reason: string | null };
 
 /**
- * Chooses how echo requests of a family are sent, once: over an ICMP socket, else by the system's ping program; null
- * where neither can.
+ * Chooses once how echo requests of a family are sent: over an ICMP socket, or else by the system's ping program; null
+ * if neither works.
  */
 async function openEchoMeans(family: Family, { onNotice, ttl }: Opening): Promise<EchoMeans | null> {
   const opened = await openKernelSocket(family, ttl);

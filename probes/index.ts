@@ -6,7 +6,7 @@ import { createVendorProbe, type VendorPageReader } from './vendor.ts';
 export type { ProbeEnvironment } from './http.ts';
 export { openAgentProbe, type OpenProbe, type Probe } from './probe.ts';
 
-/** Opens the probe of what the service itself checks. */
+/** Opens the probe for the service's own checks. */
 export function openServiceProbe(
   environment: DnsEnvironment & { readVendorPage: VendorPageReader; knowDomain: KnowDomain },
 ): OpenProbe {

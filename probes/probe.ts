@@ -6,16 +6,16 @@ import { createTcpProbe } from './tcp.ts';
 import { createUdpProbe } from './udp.ts';
 
 /**
- * Measures a target once. Whatever the target does is in the observation; it rejects only where our own machine lacks
- * something, which is no vote (D-20).
+ * Measures a target once. Failures of the target are in the observation; it rejects only if this machine lacks
+ * resources, which is no vote (D-20).
  */
 export type Probe = (target: CheckTarget) => Promise<Observation>;
 
-/** A probe with what it holds open, which `close` lets go of. */
+/** A probe with open resources, which `close` releases. */
 export type OpenProbe = { probe: Probe; close: () => Promise<void> };
 
 /**
- * Makes one probe of several: each target goes to that of its protocol; a type without one gives an `unsupported`
+ * Combines probes: each target goes to the probe of its protocol; a type without one yields an `unsupported`
  * observation.
  */
 export function dispatch(probes: Partial<Record<MonitorType, Probe>>): Probe {
@@ -26,7 +26,7 @@ export function dispatch(probes: Partial<Record<MonitorType, Probe>>): Probe {
 }
 
 /**
- * Opens the probe of what agents check, a customer's own as well as a shared one. It loads nothing that only the
+ * Opens the probe for agents' checks, a customer's agent as well as a shared one. It does not load code that only the
  * service's own checks need.
  */
 export function openAgentProbe(environment: IcmpEnvironment): OpenProbe {

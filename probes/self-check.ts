@@ -6,18 +6,18 @@ import type { HostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 
 export type SelfCheckOptions = {
-  /** Well-known hosts, at least one; the address guard does not apply to what the operator chose. */
+  /** Well-known hosts, at least one; the address guard does not apply, because the operator chose them. */
   hosts: readonly HostPort[];
   /** Unix milliseconds. */
   now: () => number;
-  /** Called when this agent can reach none of the hosts any more (false), and when it can again (true). */
+  /** Called with false when this agent can no longer reach any of the hosts, and with true when it can again. */
   onChange: (reachesAny: boolean) => void;
 };
 
-/** All hosts are asked at once and have this long to accept a connection, in milliseconds. */
+/** Time limit for the hosts, which are contacted at once, to accept a connection, in milliseconds. */
 const DEADLINE_MS = 2000;
 
-/** Questions follow one another no closer than this, in milliseconds: who comes meanwhile shares the next. */
+/** Minimum interval between two tests, in milliseconds: calls in between share the next. */
 const QUESTIONS_APART_MS = 500;
 
 const CUT_OFF: Judgement = {
@@ -27,9 +27,9 @@ const CUT_OFF: Judgement = {
 };
 
 /**
- * Tells an outage of this machine's own network from one of a target. Only a bad result costs more than a glance, and
- * only where most have just turned bad. Once the hosts are out of reach every bad result is suspect, and good ones have
- * them asked again, until one is reached.
+ * Distinguishes an outage of this machine's own network from one of a target. It costs almost nothing except for a bad
+ * result when most monitors have just turned bad. While the hosts are unreachable, every bad result is suspect, and
+ * good ones trigger another test, until one is reached.
  */
 export class SelfCheck {
   readonly #options: SelfCheckOptions;
@@ -43,11 +43,11 @@ export class SelfCheck {
   }
 
   /**
-   * The judgement on a check as it counts: the given one, or no vote where this agent has lost its own network (D-48).
-   * Never rejects.
+   * Returns the judgement on a check as it counts: the given one, or no vote if this agent has lost its own network
+   * (D-48). Never rejects.
    */
   async apply(check: { monitor: string | number; type: MonitorType }, judgement: Judgement): Promise<Judgement> {
-    // What is known from earlier says nothing of the network of now.
+    // Facts from earlier prove nothing about the present network.
     if (!talksToTarget(check.type)) return judgement;
     const { monitor } = check;
     const isSuspect = this.#results.add({ monitor, verdict: judgement.verdict }, this.#options.now());
@@ -69,7 +69,7 @@ export class SelfCheck {
   }
 }
 
-/** The hosts of which one must be reached. */
+/** The hosts, one of which must be reached. */
 class ReferenceHosts {
   readonly #hosts: readonly HostPort[];
   readonly #connect = createTcpClient({ allowPrivateNetwork: true });
@@ -82,7 +82,7 @@ class ReferenceHosts {
   }
 
   /**
-   * Whether any host can be reached. The answer is for those who came before it was asked: an earlier one may be from
+   * Reports whether any host can be reached. Calls share a test that has not started yet: a running one may have begun
    * before the network was lost.
    */
   reachAny(): Promise<boolean> {
@@ -100,8 +100,8 @@ class ReferenceHosts {
   }
 
   /**
-   * A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in
-   * its name.
+   * Connects to a host. A refusal is not the host's answer: a well-known one accepts, and a gateway that lost its
+   * uplink refuses in its name.
    */
   async #reach(host: HostPort): Promise<true> {
     const exchange = { ...host, payload: new Uint8Array(), receive: null, deadlineMs: DEADLINE_MS };

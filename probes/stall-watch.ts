@@ -1,23 +1,23 @@
 /**
- * How a piece of work fared in this process, in milliseconds. How long it took, for how much of that the process stood
- * still, and for how long at most at a time.
+ * Timing of work in this process, in milliseconds: its duration, the total time that the process stalled meanwhile, and
+ * the longest single stall.
  */
 type OwnTime = { tookMs: number; stalledMs: number; longestStallMs: number };
 
 /**
- * How often the watch expects to be called while something is under way, and what it may be late without being a
- * stall, in milliseconds.
+ * Interval at which the timer fires while work is running, and the delay that does not count as a stall, in
+ * milliseconds.
  */
 const EVERY_MS = 50;
 const TOLERANCE_MS = 10;
 
-/** Watches the event loop of this process for as long as anything is under way: otherwise it costs nothing. */
+/** Watches this process's event loop while any work is running; otherwise it costs nothing. */
 export class StallWatch {
   readonly #underWay = new Set<Omit<OwnTime, 'tookMs'>>();
   #expectedAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Does some work, and says besides how this process itself fared meanwhile. Rejects as the work does. */
+  /** Runs work, and also returns how this process fared meanwhile. Rejects as the work does. */
   async watch<Result>(work: () => Promise<Result>): Promise<{ result: Result; ownTime: OwnTime }> {
     if (this.#underWay.size === 0) this.#start();
     this.#countStall();
@@ -42,7 +42,7 @@ export class StallWatch {
     }, EVERY_MS);
   }
 
-  /** Work under way has been stalled since the call that is late by now; work may begin and end before it comes. */
+  /** Adds a stall to all running work as soon as the timer is late; work may begin and end before it fires. */
   #countStall(): void {
     const nowMs = performance.now();
     const lateMs = nowMs - this.#expectedAtMs;

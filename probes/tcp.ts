@@ -9,25 +9,25 @@ import { createTcpClient } from '../net/tcp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
 import { createPatternSearch } from './pattern-search.ts';
 
-/** D-23: no more of an answer is held than this. */
+/** Maximum bytes kept of a response (D-23). */
 const MAX_BYTES = 4096;
 
-// An answer in single bytes would have the pattern searched for in ever longer texts, eight million characters in
-// all, and the largest patterns take 0.2 ms for a character, on the event loop. What is not searched on arrival is
-// left to the verdict, which sees the whole answer.
+// A response in single bytes would require searching ever longer texts, eight million characters in all, and the
+// largest patterns take 0.2 ms a character, on the event loop. Text that is not searched on arrival is left to the
+// judgement, which reads the whole response.
 const MAX_SEARCHED_CHARACTERS = 8 * 1024;
 const MAX_SEARCHING_WORK = 2 * WORK_PER_MS;
 
 /**
- * Collects an answer piece by piece until it has what is expected or is as long as may be. A character that is split
- * over two pieces is read whole.
+ * Collects a response piece by piece until it contains the expected text or reaches the maximum length. A character
+ * split over two pieces is decoded whole.
  */
 export class TcpAnswerReader {
   readonly #expectation: AnswerExpectation;
-  /** Null where text or a pattern is expected. */
+  /** Null if text or a pattern is expected. */
   readonly #expectedBytes: string | null;
   readonly #search: PatternSearch;
-  // A stream is no file: the bytes of a byte-order mark are part of the answer like any others.
+  // A stream is not a file: a byte-order mark is part of the response like any other bytes.
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
   #bytes = '';
@@ -41,7 +41,7 @@ export class TcpAnswerReader {
     this.#search = search;
   }
 
-  /** True when no more is needed. */
+  /** Adds a piece; returns true if no more is needed. */
   add(piece: Uint8Array): boolean {
     const taken = piece.subarray(0, MAX_BYTES - this.#byteLength);
     const before = this.#text.length;
@@ -51,7 +51,7 @@ export class TcpAnswerReader {
     return this.#byteLength === MAX_BYTES || this.#isExpected(before, this.#byteLength - taken.length);
   }
 
-  /** What was collected, without the beginning of a character whose end has not come. */
+  /** Returns the collected response, without the beginning of an incomplete character. */
   collected(): { text: string; bytes: string; byteLength: number } {
     return { text: this.#text, bytes: this.#bytes, byteLength: this.#byteLength };
   }
@@ -59,7 +59,7 @@ export class TcpAnswerReader {
   #isExpected(before: number, bytesBefore: number): boolean {
     const { expect, expectMode } = this.#expectation;
     if (!expect) return true;
-    // What ends in what was there before was looked for before.
+    // A match within the earlier part would have been found before.
     if (this.#expectedBytes !== null)
       return this.#bytes.includes(this.#expectedBytes, bytesBefore - this.#expectedBytes.length + 1);
     if (expectMode !== 'regex') return this.#text.includes(expect, before - expect.length + 1);
@@ -71,8 +71,8 @@ export class TcpAnswerReader {
 }
 
 /**
- * Makes the tcp probe: one connection, the payload sent, and what arrives read while an answer is expected (D-23). The
- * probe rejects only where our own machine lacks something.
+ * Creates the tcp probe: one connection, the payload sent, and data read if a response is expected (D-23). The probe
+ * rejects only if this machine lacks resources.
  */
 export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<TcpObservation> {
   const exchange = createTcpClient(environment);
@@ -85,7 +85,7 @@ export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTar
     if (!payload.ok) return unsupported(startedAt, `The payload ${payload.message}`);
 
     const { transport } = target.checkSpec;
-    // Where nothing is expected, nothing is waited for.
+    // If no response is expected, the probe does not wait for one.
     const reader = transport?.expect ? new TcpAnswerReader(transport, search) : null;
     const receive = reader && ((piece: Buffer) => reader.add(piece));
     const { timings, ...outcome } = await exchange({

@@ -6,8 +6,8 @@ import { createUdpClient, type UdpExchange } from '../net/udp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
 
 /**
- * Makes the udp probe: one datagram, empty where there is no payload, and its first reply (D-24). The probe rejects
- * only where our own machine lacks something.
+ * Creates the udp probe: one datagram, empty without a payload, and its first reply (D-24). The probe rejects only if
+ * this machine lacks resources.
  */
 export function createUdpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<UdpObservation> {
   const send = createUdpClient(environment);
@@ -42,7 +42,7 @@ function observe(startedAt: number, exchange: UdpExchange): UdpObservation {
   }
 }
 
-/** A datagram is no file: the bytes of a byte-order mark are part of it like any others. */
+/** Decodes a datagram. It is not a file: a byte-order mark is part of it like any other bytes. */
 function decodeAnswer(reply: Buffer): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(reply);
 }

@@ -23,8 +23,8 @@ import { createDocumentFetch, type FetchDocument } from './vendors/fetch-documen
 import type { ParsingTask } from './vendors/parse-thread.ts';
 
 /**
- * Makes the probe of vendors (D-28). It reads the vendor's page together with everybody else who watches it, and waits
- * for that no longer than its own time-out.
+ * Creates the probe of vendors (D-28). It shares reading the vendor's page with all other monitors of it, and waits for
+ * that at most its own timeout.
  */
 export function createVendorProbe(readPage: VendorPageReader): (target: CheckTarget) => Promise<VendorObservation> {
   return async ({ target, checkSpec, timeoutMs }) => {
@@ -38,7 +38,7 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
         outcome: 'unread',
         reason: `The vendor ${target} is no longer in the catalog`,
       };
-    // The lookup goes on without a check that is out of time: others wait for it, and the next check finds its outcome.
+    // The lookup continues after a check's timeout: other checks wait for it, and the next check finds its outcome.
     const reading = await within(timeoutMs, readPage(page, checkSpec.vendor?.components ?? []), null);
     if (reading === null)
       return {
@@ -56,8 +56,8 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
 }
 
 /**
- * Reads what a vendor's page says. `components` are those that a monitor watches, `tenantId` is whose request of the
- * API it is read for, absent for checks. Rejects only where the store does.
+ * Reads a vendor's page. `components` are those that a monitor watches, `tenantId` is the tenant whose API request
+ * needs it, absent for checks. Rejects only if the store does.
  */
 export type VendorPageReader = (
   page: VendorPage,
@@ -67,7 +67,7 @@ export type VendorPageReader = (
 
 type PageReaderOptions = { store: VendorDocumentStore; allowPrivateNetwork: boolean; now: () => number };
 
-/** Makes the reader that all vendor checks of a process share, and all processes through the store (D-28). */
+/** Creates the reader that all vendor checks of a process share, and all processes through the store (D-28). */
 export function createVendorPageReader({ store, allowPrivateNetwork, now }: PageReaderOptions): VendorPageReader {
   const readDocument = createDocumentReader({
     store,
@@ -84,7 +84,7 @@ export function createVendorPageReader({ store, allowPrivateNetwork, now }: Page
     );
   return async (page, components, tenantId) => {
     const [first = [], ...standIns] = listVendorDocuments(page, components);
-    // What the catalog names is of use to everybody.
+    // Pages of the catalog serve all tenants.
     const readerTenantId = page.isInCatalog ? undefined : tenantId;
     const reading = await readGroup(first, readerTenantId);
     if (reading.outcome === 'read') return reading;
@@ -104,16 +104,19 @@ type DocumentReaderOptions = {
 };
 
 /**
- * Brings a document up to date where it is due, and returns what is known of it then. Read for a request of the
- * tenant's, it is not cached in this process.
+ * Refreshes a document if due, and returns its record. If read for a tenant's request, it is not cached in this
+ * process.
  */
 type ReadDocument = (document: VendorDocument, tenantId?: string) => Promise<VendorDocumentRecord>;
 
-/** A claim outlasts the fetch's deadline: another process takes over only from one that died. In milliseconds. */
+/**
+ * Lifetime of a claim, in milliseconds. It outlasts the fetch's deadline: another process takes over only from one that
+ * died.
+ */
 const CLAIM_MS = 10_000;
 const POLL_MS = 100;
 
-/** What AWS' events and feeds mean changes as time passes: they are short, and read anew each time. */
+/** The meaning of AWS' events and feeds depends on the time: they are short, and parsed anew each time. */
 const DEPENDS_ON_TIME: ReadonlySet<VendorFormat> = new Set<VendorFormat>(['aws-events', 'aws-feed']);
 
 const NOTHING_TO_STORE: VendorFailure = {
@@ -121,14 +124,13 @@ const NOTHING_TO_STORE: VendorFailure = {
   reason: 'The status page responded with HTTP 304 to a first request',
 };
 
-/** Documents remembered in this process beside the shared store: the bytes of their texts, and how many. */
+/** Documents cached in this process in addition to the shared store: the bytes of their texts, and their number. */
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const MAX_REMEMBERED = 500;
 
 /**
- * Makes the reader of documents. In this process everybody who wants one waits for the same lookup, and over all
- * processes the one that holds the claim fetches it. The others wait until the claim's holder has stored what came of
- * it.
+ * Creates the reader of documents. In this process all readers of one wait for the same lookup, and among processes the
+ * one that holds the claim fetches it. The others wait until the claim's holder has stored the result.
  */
 function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
   const reads = new SharedCalls(
@@ -146,7 +148,7 @@ function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
   };
 }
 
-/** Remembers documents, and forgets what was stored longest ago once there are too many, or too many bytes of them. */
+/** Caches documents, and drops those stored longest ago once there are too many, or too many bytes of them. */
 export class DocumentMemory {
   readonly #size: { most: number; mostBytes: number };
   readonly #documents = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
@@ -261,10 +263,10 @@ async function ask(
   };
 }
 
-/** Reads what a document says, or says why it cannot be understood. */
+/** Parses a document, or explains why it cannot be parsed. */
 type DocumentParser = (body: Buffer, document: VendorDocument, nowMs: number) => Promise<Parsed<VendorSnapshot>>;
 
-/** Documents of this size are read on the event loop, in a few milliseconds at the worst. */
+/** Maximum size of documents that are parsed on the event loop, in a few milliseconds at worst. */
 const ON_THE_LOOP_BYTES = 32 * 1024;
 
 const TOO_BUSY: Parsed<VendorSnapshot> = refused(
@@ -272,8 +274,8 @@ const TOO_BUSY: Parsed<VendorSnapshot> = refused(
 );
 
 /**
- * Makes the parser of the documents of all vendors. A stranger's page of some megabytes can take seconds to read, which
- * is done in a thread, and those of the catalog do not wait for it.
+ * Creates the parser of all vendors' documents. A stranger's page of some megabytes can take seconds to parse, so that
+ * happens in a thread, and pages of the catalog do not wait for it.
  */
 function createDocumentParser(): DocumentParser {
   const openThread = () =>
@@ -281,7 +283,7 @@ function createDocumentParser(): DocumentParser {
   const threads = { catalog: openThread(), others: openThread() };
   return async (body, document, nowMs) => {
     if (body.length <= ON_THE_LOOP_BYTES) {
-      // Where no vendor is watched, no parser of theirs is loaded.
+      // Parsers are loaded only where vendors are monitored.
       const { parseVendorDocument } = await import('./vendors/parse-document.ts');
       return parseVendorDocument(body, document, nowMs);
     }

@@ -4,25 +4,28 @@ import type { DnsAnswer, DnsAnswers, DnsFailure } from '../../core/checks/dns/ob
 import { normaliseDnsRecord, type DnsRecordType } from '../../core/checks/dns/records.ts';
 import { startDeadline } from '../../net/timeline.ts';
 
-/** Questions about one name. */
+/** Queries for one name. */
 export type DnsQuestion = { name: string; types: readonly DnsRecordType[] };
 
 /**
- * Questions, whom to put them to (servers of equal rank, at least one, as `address` or `address:port`) and by what
- * means. Milliseconds for everything, at most 10,000.
+ * Queries, the servers to send them to (of equal rank, at least one, as `address` or `address:port`), and the resolvers
+ * to use. `deadlineMs` covers everything, at most 10,000.
  */
 type DnsInquiry = DnsQuestion & { servers: readonly string[]; resolvers: ResolverPool; deadlineMs: number };
 
-/** The first repetition comes after a quarter of the time, at most after this; each further pause is twice as long. */
+/**
+ * Maximum of the first pause, in milliseconds, which is otherwise a quarter of the time; each further pause is twice as
+ * long.
+ */
 const MAX_FIRST_PAUSE_MS = 1000;
 
-/** After failures so many further servers are asked at once, without a pause. */
+/** Maximum further servers that are queried without a pause after failures. */
 const MAX_FURTHER_SERVERS = 4;
 
 /**
- * Puts questions until each is answered or the deadline passes. Packets get lost: rounds follow one another, each to
- * the next server, and an answer to an earlier round counts for as long as it may still come. A server's failure is
- * final once each has been asked, or four after the first.
+ * Sends queries until each is answered or the deadline passes. Packets get lost, so rounds follow one another, each to
+ * the next server, and a late answer to an earlier round still counts. A server's failure is final once every server
+ * was queried, or four after the first.
  */
 export function inquire(inquiry: DnsInquiry): Promise<DnsAnswers> {
   return new Promise((resolve, reject) => new RunningInquiry(inquiry, { resolve, reject }).start());
@@ -36,7 +39,7 @@ class RunningInquiry {
   /** One for each round so far. */
   readonly #resolvers: Resolver[] = [];
   readonly #answers = new Map<DnsRecordType, DnsAnswer>();
-  /** Types without a final answer: how many rounds have not yet failed for each. */
+  /** Types without a final answer, each with the number of rounds that have not failed yet. */
   readonly #open: Map<DnsRecordType, number>;
   #callOffDeadline: () => void = () => {};
   #repetition: NodeJS.Timeout | undefined;
@@ -61,8 +64,8 @@ class RunningInquiry {
     }, pauseMs);
   }
 
-  // c-ares forgets a try when it begins the next one and takes no late answer to it, which would turn every slow server
-  // into a silent one. So each round is a resolver of its own, which tries once and then waits to the end.
+  // c-ares forgets a try when it begins the next one and ignores a late answer to it, which would make every slow
+  // server a silent one. So each round has its own resolver, which tries once and then waits to the end.
   #askNext(): void {
     const { servers, resolvers } = this.#inquiry;
     const server = servers[this.#resolvers.length % servers.length];
@@ -100,7 +103,7 @@ class RunningInquiry {
     this.#settle.resolve(Object.fromEntries(this.#answers));
   }
 
-  /** Also what cancelled questions end with; after the settlement nothing comes of it. */
+  /** Also called for canceled queries; after the settlement it has no effect. */
   #fail(error: unknown): void {
     this.#settle.reject(error);
     this.#stop();
@@ -114,7 +117,7 @@ class RunningInquiry {
   }
 }
 
-// Each gives its records as a zone file would write them; a name of no length is the root, as in a null MX (RFC 7505).
+// Each returns its records as a zone file would write them; an empty name is the root, as in a null MX (RFC 7505).
 const LOOKUPS = {
   A: (resolver, name) => resolver.resolve4(name),
   AAAA: (resolver, name) => resolver.resolve6(name),
@@ -137,7 +140,7 @@ const LOOKUPS = {
 
 const NO_RECORDS: DnsAnswer = { outcome: 'records', records: [] };
 
-// What a server can do to us, in the codes of node:dns; a code that is not here is our own trouble.
+// Failures of a server, by the codes of node:dns; any other code is a fault of this machine.
 const BY_CODE: Readonly<Record<string, DnsAnswer>> = {
   ENODATA: NO_RECORDS,
   ENOTFOUND: { outcome: 'nxdomain' },
@@ -153,8 +156,8 @@ const BY_CODE: Readonly<Record<string, DnsAnswer>> = {
 };
 
 /**
- * Asks a resolver one question. Whatever it answers, or fails to, is a value; rejects when the resolver was told to
- * cancel, or our own machine lacks something.
+ * Sends a resolver one query. Answers and failures of the server are values; rejects if the resolver was canceled, or
+ * this machine lacks resources.
  */
 export async function ask(
   resolver: Resolver,
@@ -174,39 +177,39 @@ function failed(failure: DnsFailure): DnsAnswer {
   return { outcome: 'failed', failure };
 }
 
-/** Node hands bytes on as Latin-1 characters; text beyond ASCII is UTF-8 in practice. */
+/** Quotes a string. Node passes bytes on as Latin-1 characters; text beyond ASCII is UTF-8 in practice. */
 function quoteString(bytes: string): string {
   return `"${Buffer.from(bytes, 'latin1').toString().replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-/** A record holds one tag, named by its key; newer versions of Node put the record's type beside it. */
+/** Formats a CAA record. It holds one tag, named by its key; newer versions of Node add the record's type beside it. */
 function caaTexts({ critical, ...tags }: CaaRecord): string[] {
   return Object.entries(tags).flatMap(([tag, value]) =>
     tag === 'type' || value === undefined ? [] : [`${critical} ${tag} ${quoteString(value)}`],
   );
 }
 
-// The longest that a check may take (`timeout_ms`); a caller with less time gives the resolver back sooner.
+// The longest timeout of a check (`timeout_ms`); a caller with less time returns the resolver sooner.
 const ONE_TRY = { timeout: 10_000, tries: 1 };
 
 /**
- * The server of an idle resolver, which is never asked. Setting it makes c-ares forget how fast the last server
- * answers: c-ares gives up on a server at five times that, though this once it may just be slow.
+ * The server of an idle resolver, which is never queried. Setting it makes c-ares forget how fast the last server
+ * responds: c-ares gives up on a server after five times that, though it may just be slow this time.
  */
 const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
 
 const KEPT_AT_MOST = 64;
 
 /**
- * Keeps idle resolvers of one try each for reuse: making one costs as much as the query that it is for. They hold no
- * socket, so the pool need not be closed.
+ * Keeps idle resolvers of one try each for reuse: creating one costs as much as its query. They hold no socket, so the
+ * pool need not be closed.
  */
 export class ResolverPool {
   readonly #idle: Resolver[] = [];
 
   /**
-   * Takes a resolver for one caller and one server (`address` or `address:port`). It has never asked that server: its
-   * port is new, and its timeout is whole.
+   * Takes a resolver for one caller and one server (`address` or `address:port`). It has never queried that server, so
+   * its port is new and its timeout unshortened.
    */
   take(server: string): Resolver {
     const resolver = this.#idle.pop() ?? new Resolver(ONE_TRY);
@@ -214,7 +217,7 @@ export class ResolverPool {
     return resolver;
   }
 
-  /** Ends its pending queries, whose promises reject, and keeps the resolver for the next caller. */
+  /** Cancels the resolver's pending queries, whose promises reject, and keeps it for the next caller. */
   giveBack(resolver: Resolver): void {
     resolver.cancel();
     resolver.setServers(UNREACHABLE_SERVERS);

@@ -6,22 +6,22 @@ import { isPublicAddress } from '../../net/address-guard.ts';
 import { startDeadline } from '../../net/timeline.ts';
 import { ask, inquire, type DnsQuestion, type ResolverPool } from './inquiry.ts';
 
-/** Independent resolvers whose answers are held against ours (D-26). */
+/** Independent resolvers whose answers are compared with those of this machine's (D-26). */
 export type Panel = {
-  /** What each of them answers within the deadline, in milliseconds; a question without an answer has timed out. */
+  /** Returns each one's answers within the deadline, in milliseconds; a query without an answer has timed out. */
   ask: (question: DnsQuestion & { deadlineMs: number }) => Promise<DnsOpinion[]>;
-  /** Ends what is still being asked. */
+  /** Cancels running queries. */
   close: () => void;
 };
 
 const TIMED_OUT: DnsAnswer = { outcome: 'failed', failure: 'timeout' };
 
-// 1, 2 and 4 seconds: what outlives a check ends by itself soon after it.
+// 1, 2 and 4 seconds: a query that outlasts its check ends by itself soon after.
 const TRIES = { timeout: 1000, tries: 3 };
 
 /**
- * Makes a panel of resolvers (`address` or `address:port`). All checks share one socket to each: however many are under
- * way, the number of descriptors stays the same.
+ * Creates a panel of resolvers (`address` or `address:port`). All checks share one socket to each, so the number of
+ * descriptors does not grow with running checks.
  */
 export function createPanel(addresses: readonly string[]): Panel {
   const members = addresses.map((address) => {
@@ -53,11 +53,11 @@ export function createPanel(addresses: readonly string[]): Panel {
   };
 }
 
-/** The means by which a name that fails is distinguished from resolvers of ours that do (D-42). */
+/** Distinguishes a failing name from failing resolvers of this machine (D-42). */
 export type OwnResolversWatch = {
   /**
-   * Whether they answer what every resolver can, which are the servers of the root; false where that is not known by
-   * the deadline.
+   * Reports whether the resolvers answer a query that every resolver can, for the root servers; false if that is
+   * unknown by the deadline.
    */
   work: () => Promise<boolean>;
   end: () => void;
@@ -65,24 +65,24 @@ export type OwnResolversWatch = {
 
 const ASK_WITHIN_MS = 2000;
 
-/** When many checks fail at once, one answer serves them all for so long. */
+/** How long one answer serves all checks, in milliseconds, because many may fail at once. */
 const KEEP_MS = 3000;
 
 /**
- * Reads the resolvers that the system is set up with, as `address` or `address:port`. They are read anew each time:
- * they may have changed since the start.
+ * Returns the resolvers that the system is configured with, as `address` or `address:port`. They are read each time,
+ * because they may have changed since the start.
  */
 export function readSystemServers(): string[] {
   return new Resolver().getServers();
 }
 
-/** For so long the search domains are taken to be the same ones, in milliseconds. */
+/** How long the search domains are reused, in milliseconds. */
 const DOMAINS_FRESH_MS = 10_000;
 
 /**
- * Makes the function that says below which domains the system completes names; none where its configuration has no such
- * file. Where that cannot be read at the moment, they are the former ones. It is read at once, as it is for each
- * resolver: for a thread of the pool, which lookups that hang fill up, checks would wait.
+ * Creates the function that returns the domains with which the system completes names; none if its configuration has no
+ * such file. If the file is temporarily unreadable, it returns the previous ones. It reads synchronously, as is done
+ * for each resolver: hanging lookups can fill the thread pool, and checks would wait for it.
  */
 export function createSearchDomains(path = '/etc/resolv.conf', freshMs = DOMAINS_FRESH_MS): () => readonly string[] {
   let kept: readonly string[] = [];
@@ -98,7 +98,7 @@ export function createSearchDomains(path = '/etc/resolv.conf', freshMs = DOMAINS
   };
 }
 
-/** Null where the file cannot be read at the moment, for want of descriptors for example. */
+/** Reads the configuration; null if it is temporarily unreadable, for lack of descriptors for example. */
 function readConfiguration(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -111,9 +111,9 @@ function readConfiguration(path: string): string | null {
 const PRIVATE_DOMAINS = ['localhost', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
 
 /**
- * Whether the machine's resolvers may know a name of which the public does not. A name of one label, one below a domain
- * of private networks or of these `searchDomains`, and the reverse name of an address that is not public. The name is
- * in its ASCII form.
+ * Reports whether the machine's resolvers may resolve a name that the public cannot. That is a name of one label, one
+ * below a domain of private networks or of these `searchDomains`, and the reverse name of a non-public address. The
+ * name is in ASCII form.
  */
 export function isPrivateName(name: string, searchDomains: readonly string[]): boolean {
   const bare = withoutFinalDot(name).toLowerCase();
@@ -133,7 +133,7 @@ const ADDRESS_LABELS = {
   },
 };
 
-/** The address that a reverse name stands for, of a zone the first one; null for any other name. */
+/** Returns the address of a reverse name, or the first one of a reverse zone; null for any other name. */
 function addressOf(name: string): string | null {
   for (const [zone, { label, most, write }] of Object.entries(ADDRESS_LABELS)) {
     if (!name.endsWith(`.${zone}`)) continue;
@@ -152,12 +152,12 @@ function withoutFinalDot(name: string): string {
   return name.replace(/\.$/, '');
 }
 
-/** What is shown in the place of addresses that are not public; no expected record can be equal to it. */
+/** Replaces addresses that are not public; no expected record can equal it. */
 const HIDDEN_ADDRESS = 'a private address';
 
 /**
- * An observation with words in the place of addresses that are not public, but for what a server of the target answers.
- * Where that answers such addresses itself, opinions with hidden ones cannot be compared with it, and are left out.
+ * Returns the observation with addresses that are not public hidden, except in answers of the target's own server. If
+ * that server returns such addresses, opinions with hidden ones cannot be compared with it, and are left out.
  */
 export function hideInObservation(observation: DnsObservation): DnsObservation {
   if (observation.outcome !== 'queried') return observation;
@@ -189,9 +189,9 @@ function isAddressType(type: string): boolean {
   return type === 'A' || type === 'AAAA';
 }
 
-/** The resolvers that this machine is set up with, as all checks share the view of them. */
+/** This machine's resolvers, and the shared result of testing them. */
 export class OwnResolvers {
-  /** Their addresses as the system's configuration has them now. */
+  /** Their addresses in the system's current configuration. */
   readonly servers: () => readonly string[];
   readonly #resolvers: ResolverPool;
   #known: { atMs: number; works: Promise<boolean> } | null = null;
@@ -201,11 +201,11 @@ export class OwnResolvers {
     this.#resolvers = resolvers;
   }
 
-  /** Begins to watch them for one check that has `deadlineMs` milliseconds. */
+  /** Starts watching them for one check that has `deadlineMs` milliseconds. */
   watch(deadlineMs: number): OwnResolversWatch {
     const endsAtMs = performance.now() + deadlineMs;
     let works: Promise<boolean> | null = null;
-    // At the deadline it would be too late to ask, so a check that takes long has it asked halfway.
+    // At the deadline a query would come too late, so a long check sends it halfway.
     const halfway = setTimeout(() => {
       works = this.#work();
     }, deadlineMs / 2);

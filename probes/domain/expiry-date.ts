@@ -7,8 +7,8 @@ const ZONE = '(?:\\s*\\(?(?<zone>z|(?:utc|gmt)?[+-]\\d{1,2}(?::?\\d{2})?|[a-z]{2
 const TIME = `(?:[t\\s,]+\\(?${CLOCK}${ZONE})?`;
 
 /**
- * The forms of dates in registries' answers, most telling first: what one matches no later one is asked about. Days
- * come before months unless a month stands in letters.
+ * Forms of dates in registries' answers, most specific first: the first match counts. Days come before months unless
+ * the month is in letters.
  */
 const FORMS = [
   // 2026-08-13T04:00:00Z, 2026.09.16 14:00:00, 2026/05/31, 2026. 07. 05., 2026-08-22 (YYYY-MM-DD)
@@ -28,8 +28,7 @@ const FORMS = [
 ].map((form) => new RegExp(`^${form}(?![\\d:])`, 'i'));
 
 /**
- * Hours east of UTC of the zone names that registries write; a name that is not here, or means several zones, counts as
- * UTC.
+ * UTC offsets, in hours, of zone names that registries write; one that is missing here, or ambiguous, counts as UTC.
  */
 const ZONE_HOURS: Readonly<Record<string, number>> = {
   brt: -3,
@@ -55,8 +54,8 @@ const ZONE_HOURS: Readonly<Record<string, number>> = {
 const OFFSET = /^(?:utc|gmt)?(?<sign>[+-])(?<hours>\d{1,2}?):?(?<minutes>\d{2})?$/i;
 
 /**
- * The moment, in Unix seconds, that a registry's date stands for. UTC where it names no zone, the start of the day
- * where it has no time; null for what is no date.
+ * Parses a registry's date into Unix seconds. Without a zone it is in UTC, without a time at the start of the day; null
+ * for text that is not a date.
  */
 export function parseExpiryDate(text: string): number | null {
   const trimmed = text.trim();
@@ -70,7 +69,7 @@ export function parseExpiryDate(text: string): number | null {
 function momentOf(parts: Parts): number | null {
   const { year, month, day } = dateOf(parts);
   const midnight = new Date(Date.UTC(year, month - 1, day));
-  // Date.UTC makes 3 March of 31 February.
+  // `Date.UTC` turns 31 February into 3 March.
   if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return null;
   const hour = hourOf(parts);
   const minute = Number(parts['minute'] ?? 0);
@@ -83,7 +82,7 @@ function dateOf(parts: Parts): { year: number; month: number; day: number } {
   const [year, day] = [Number(parts['year']), Number(parts['day'])];
   const month =
     parts['month'] === undefined ? Number(parts['monthNumber']) : MONTHS.indexOf(parts['month'].toLowerCase()) + 1;
-  // A month beyond December betrays the American order.
+  // A month beyond December reveals the American order.
   return month > 12 ? { year, month: day, day: month } : { year, month, day };
 }
 

@@ -3,13 +3,13 @@ import type { Registration } from '../../core/checks/domain/facts.ts';
 import { cleanText, parseJson } from '../../core/foreign-text.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 
-/** Longer names of registrars are cut, in characters. */
+/** Maximum length of a registrar's name, in characters; longer ones are cut. */
 export const MAX_REGISTRAR = 120;
 
-/** More entries of a list, and properties of a card, are not read: no registry has as many. */
+/** Maximum entries read of a list, and properties of a card: no registry has as many. */
 const MAX_ENTRIES = 100;
 
-/** The entries of a list that have the expected form. Whatever else it holds takes no time. */
+/** Returns the list entries that have the expected form, and skips the others cheaply. */
 const entriesOf = <Entry extends z.ZodType>(entry: Entry) =>
   z
     .array(z.unknown())
@@ -17,7 +17,7 @@ const entriesOf = <Entry extends z.ZodType>(entry: Entry) =>
     .catch([])
     .transform((list = []) => list.slice(0, MAX_ENTRIES).flatMap((each) => entry.safeParse(each).data ?? []));
 
-// Servers stray from RFC 9083 in whatever is not looked at here, so that nothing else is asked of them.
+// Servers deviate from RFC 9083 in fields that are not read here, so only these are validated.
 const domainObject = z.object({
   objectClassName: z.string().optional(),
   ldhName: z.string().optional(),
@@ -27,7 +27,7 @@ const domainObject = z.object({
   ),
 });
 
-/** Reads the JSON of an RDAP domain object (RFC 9083); null where it is none, or one of another domain. */
+/** Parses the JSON of an RDAP domain object (RFC 9083); null if it is not one, or is of another domain. */
 export function readRdapDomain(text: string, name: string): Registration | null {
   const read = domainObject.safeParse(parseJson(text));
   if (!read.success) return null;
@@ -42,7 +42,7 @@ export function readRdapDomain(text: string, name: string): Registration | null 
   };
 }
 
-/** A jCard's full name (RFC 7095), of `["vcard", [["fn", {}, "text", "Example Registrar"], ...]]`. */
+/** The full name in a jCard (RFC 7095), of `["vcard", [["fn", {}, "text", "Example Registrar"], ...]]`. */
 const fullName = z.tuple([z.literal('fn'), z.unknown(), z.unknown(), z.string()]).rest(z.unknown());
 const card = z.tuple([z.unknown(), z.array(z.unknown())]).rest(z.unknown());
 

@@ -9,15 +9,15 @@ import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
 import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQueue } from './registry-queue.ts';
 
-/** What RDAP lookups are made with. */
+/** Dependencies of RDAP lookups. */
 export type RdapTools = { http: HttpClient; runInRegistryQueue: RunInRegistryQueue; now: () => number };
 
-/** One question to one RDAP service; `base` ends in a slash. */
+/** One query to one RDAP service; `base` ends in a slash. */
 export type RdapQuestion = RegistryTurn & { name: string; base: string };
 
 /**
- * What RDAP came to; `refused` tells a registry that wants to be left alone from one that cannot be understood, which
- * may be asked otherwise.
+ * Outcome of RDAP; `refused` marks a registry that requests a pause, unlike one with an unreadable answer, where WHOIS
+ * may be tried.
  */
 export type RdapOutcome = DomainLookup & { refused?: true };
 
@@ -31,16 +31,14 @@ const HEADERS = {
   'Accept-Encoding': OFFERED_ENCODINGS,
 };
 
-/**
- * Statuses with which a registry asks for a pause, and how long it is where the answer does not say, in milliseconds.
- */
+/** Statuses with which a registry requests a pause, and its default duration in milliseconds. */
 const PAUSES: ReadonlyMap<number, number> = new Map([
   [429, HOUR_MS],
   [503, 600_000],
 ]);
 const LONGEST_PAUSE_MS = DAY_MS;
 
-/** Asks an RDAP service for a domain (RFC 9082), over a few redirects, each through the queue of its server. */
+/** Queries an RDAP service for a domain (RFC 9082), following a few redirects, each through the queue of its server. */
 export async function askRdap({ name, base, ...turn }: RdapQuestion, tools: RdapTools): Promise<RdapOutcome> {
   let url = new URL(`domain/${name}`, base);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -84,7 +82,7 @@ function answered(outcome: RdapOutcome): RegistryAnswer<Step> {
 }
 
 function outcomeOf({ status, headers, body }: HttpAnswer, name: string): RdapOutcome {
-  // A web server that is no RDAP service any more says 404 to everything, in a page for people.
+  // A web server that is no longer an RDAP service responds with 404 to everything, in a page for people.
   if (status === 404 && !headers['content-type']?.includes('html')) return { outcome: 'not_found' };
   if (status !== 200) return failed(`The registry's RDAP service responded with HTTP ${status}`);
   const registration = readRdapDomain(body.toString('utf8'), name);
@@ -102,7 +100,7 @@ function failed(reason: string): RdapOutcome {
   return { outcome: 'failed', reason, retryAtMs: null };
 }
 
-/** The address of the RDAP service of each top-level domain that has one; it ends in a slash. */
+/** Base URL of the RDAP service of each top-level domain that has one; it ends in a slash. */
 type RdapServices = Readonly<Record<string, string>>;
 
 const bootstrap = z.object({
@@ -110,15 +108,15 @@ const bootstrap = z.object({
 });
 
 /**
- * Reads IANA's registry of RDAP services (RFC 9224): https where there is a choice. Null for a text that is no such
- * registry, or an empty one.
+ * Parses IANA's registry of RDAP services (RFC 9224), preferring https. Null for a text that is not such a registry, or
+ * an empty one.
  */
 export function parseBootstrap(text: string): RdapServices | null {
   const read = bootstrap.safeParse(parseJson(text));
   return read.success ? servicesOf(read.data) : null;
 }
 
-/** The registry as it was when this program was made. */
+/** Returns the registry as of this release. */
 export function readSnapshot(): RdapServices {
   return servicesOf(bootstrap.parse(snapshot));
 }

@@ -3,69 +3,72 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DomainFacts, FailedLookup } from '../../core/checks/domain/facts.ts';
 
 /**
- * What a request to a registry brought, and when the registry may be asked again (Unix milliseconds). Null = it named
+ * Result of a request to a registry, and when the registry accepts the next one (Unix milliseconds); null if it named
  * no time.
  */
 export type RegistryAnswer<Result> = { result: Result; askAgainAtMs: number | null };
 
 /**
- * The outcome of a queued request to a registry: its answer, or when to retry (Unix milliseconds) where the registry
- * asked for a pause. Null = others were before it.
+ * Outcome of a queued request to a registry: its answer, or when to retry (Unix milliseconds) if the registry requested
+ * a pause. Null if other requests were ahead.
  */
 export type RegistryOutcome<Result> =
   | { outcome: 'answered'; result: Result }
   | { outcome: 'busy'; retryAtMs: number | null };
 
-/** Who waits for a request to a registry, and until when (Unix milliseconds). Accounts may join while it waits. */
+/**
+ * Accounts that wait for a request to a registry, and their deadline (Unix milliseconds). Accounts may join while it
+ * waits.
+ */
 export type RegistryTurn = { deadlineAtMs: number; accounts: ReadonlySet<string> };
 
-/** A request to a registry; `ask` is given the milliseconds that are left. */
+/** A request to a registry; `ask` receives the remaining milliseconds. */
 export type RegistryRequest<Result> = RegistryTurn & {
   ask: (deadlineMs: number) => Promise<RegistryAnswer<Result>>;
-  /** The result where another request has brought it meanwhile, so that none is made; null = none has. */
+  /** Returns the result if another request has found it meanwhile, so that none is made; null otherwise. */
   recall?: () => Result | null;
 };
 
-/** Asks a server when its queue is free. */
+/** Runs a request to a server when its queue is free. */
 export type RunInRegistryQueue = <Result>(
   server: string,
   request: RegistryRequest<Result>,
 ) => Promise<RegistryOutcome<Result>>;
 
-/** The reason where a request was not made: the registry asked for a pause, or others were before it. */
+/** The reason of a request that was not made: the registry requested a pause, or other requests were ahead. */
 const NO_TURN = 'The registry was not queried: queries to it are limited, and this one had no turn in time';
 
-/** What a lookup came to whose request was not made. Others who ask for the same may do so a pause later. */
+/** Returns the failure of a lookup whose request was not made. Other accounts may request the same after a pause. */
 export function failNoTurn({ retryAtMs }: { retryAtMs: number | null }, nowMs: number): FailedLookup {
   const failure = { outcome: 'failed', reason: NO_TURN, retryAtMs: retryAtMs ?? nowMs + PAUSE_MS } as const;
   return retryAtMs === null ? { ...failure, hadNoTurn: true } : failure;
 }
 
-/** Between two requests to one registry, in milliseconds. */
+/** Minimum interval between two requests to one registry, in milliseconds. */
 const PAUSE_MS = 1000;
 
-/** How often a process polls for its turn at a registry, in milliseconds. */
+/** Interval at which a process polls for its turn at a registry, in milliseconds. */
 const POLL_MS = 100;
 
 /**
- * How much later a process polls for an account that had a turn lately, in milliseconds: others may be first in other
- * processes.
+ * Additional delay before a process polls for an account that had a turn recently, in milliseconds: other accounts in
+ * other processes may go first.
  */
 const YIELD_MS = 300;
 
 /**
- * How long a registry stays taken after the deadline, in milliseconds: for the queries around it, and for clocks that
- * differ.
+ * How long a claim on a registry outlasts the deadline, in milliseconds: for the queries around it, and for differing
+ * clocks.
  */
 const MARGIN_MS = 2000;
 
-/** Requests of an account that wait for one registry: more would have no turn in the time of a lookup. */
+/** Maximum requests of an account that wait for one registry: more would have no turn within a lookup. */
 const MAX_WAITING = 8;
 
 /**
- * Makes what keeps lookups gentle. One request at a time at each registry over all processes, a pause after each, and
- * none before the moment that the registry itself has named. In a process the accounts that wait take turns, and one
- * poll is made for all of them.
+ * Creates the queue that limits requests to registries. Over all processes it makes one request at a time at each
+ * registry, a pause after each, and none before the time that the registry itself named. Within a process the waiting
+ * accounts take turns, and one poll serves all of them.
  */
 export function createRegistryQueue(tools: { store: DomainStore; now: () => number }): RunInRegistryQueue {
   const queues = new Map<string, ServerQueue>();
@@ -76,11 +79,14 @@ export function createRegistryQueue(tools: { store: DomainStore; now: () => numb
   };
 }
 
-/** A request that waits for its turn; what its methods settle is the caller's promise. */
+/** A request that waits for its turn; its methods settle the caller's promise. */
 type Waiting = RegistryTurn & {
-  /** Settles it by what is known meanwhile; false = nothing is. */
+  /** Settles the promise if the result is known by now; returns false otherwise. */
   isRecalled: () => boolean;
-  /** Makes the request, until then at most; what settles it comes back, and when the registry may be asked again. */
+  /**
+   * Makes the request, until `untilMs` at most; returns the function that settles the promise, and when the registry
+   * accepts the next request.
+   */
   make: (untilMs: number) => Promise<{ settle: () => void; askAgainAtMs: number | null }>;
   end: (retryAtMs: number | null) => void;
   fail: (error: unknown) => void;
@@ -88,11 +94,11 @@ type Waiting = RegistryTurn & {
 
 type ServerQueueParts = { server: string; store: DomainStore; now: () => number; onIdle: () => void };
 
-/** Those of this process who wait for one server. */
+/** The requests of this process that wait for one server. */
 class ServerQueue {
   readonly #parts: ServerQueueParts;
   #waiting: Waiting[] = [];
-  /** The number of the last request that was made for each account, since anybody has been waiting. */
+  /** Number of the last request made for each account, since the queue was last idle. */
   readonly #lastServed = new Map<string, number>();
   #served = 0;
   #isServing = false;
@@ -106,7 +112,7 @@ class ServerQueue {
     const { promise, resolve, reject } = Promise.withResolvers<RegistryOutcome<Result>>();
     const { now } = this.#parts;
     const { deadlineAtMs, ask, recall = () => null } = request;
-    // Its connections and what it reads are its account's.
+    // Connections and bodies of the request count for its account.
     const inItsContext = AsyncLocalStorage.snapshot();
     const waiting: Waiting = {
       ...request,
@@ -139,7 +145,7 @@ class ServerQueue {
     );
   }
 
-  /** Those whose turn has begun are no longer among the waiting. */
+  /** Ends requests that still wait; those whose turn has begun have left the list. */
   #end(ended: readonly Waiting[], retryAtMs: number | null): void {
     for (const waiting of ended) if (this.#remove(waiting)) waiting.end(retryAtMs);
   }
@@ -161,10 +167,10 @@ class ServerQueue {
     this.#parts.onIdle();
   }
 
-  /** Takes a turn where the server is free, and waits a little where it is not. */
+  /** Takes a turn if the server is free, and otherwise waits a little. */
   async #tryTurn({ lastServed }: { lastServed: number }): Promise<void> {
     const { server, store, now } = this.#parts;
-    // The next step of a lookup that is alone goes on at once.
+    // If only one lookup waits, its next step continues at once.
     if (lastServed > 0 && this.#waiting.length > 1) await sleep(YIELD_MS);
     const untilMs = Math.max(now(), ...this.#waiting.map(({ deadlineAtMs }) => deadlineAtMs)) + MARGIN_MS;
     const freeAtMs = await store.acquireRegistry(server, { nowMs: now(), untilMs });
@@ -174,7 +180,7 @@ class ServerQueue {
       if (this.#waiting.length > 0) await sleep(Math.max(POLL_MS, Math.min(freeAtMs - now() + 1, PAUSE_MS)));
       return;
     }
-    // Others may have come or gone meanwhile.
+    // Requests may have joined or left meanwhile.
     const chosen = this.#next();
     if (chosen === null) {
       await store.releaseRegistry(server, { untilMs, freeAtMs: now() });
@@ -183,7 +189,7 @@ class ServerQueue {
     this.#served += 1;
     this.#lastServed.set(chosen.account, this.#served);
     this.#remove(chosen.waiting);
-    // Who came meanwhile may have longer than the server is taken for.
+    // A request that joined meanwhile may have a later deadline than the claim on the server.
     const { settle, askAgainAtMs } = await chosen.waiting.make(untilMs - MARGIN_MS);
     try {
       await store.releaseRegistry(server, { untilMs, freeAtMs: Math.max(now() + PAUSE_MS, askAgainAtMs ?? 0) });
@@ -192,12 +198,14 @@ class ServerQueue {
     }
   }
 
-  /** Settles those whose result is known by now. */
+  /** Settles the requests whose result is known by now. */
   #settleKnown(): void {
     this.#waiting = this.#waiting.filter((waiting) => !waiting.isRecalled());
   }
 
-  /** Whose turn it is: of the accounts that wait, the one that has been without for longest; null = none waits. */
+  /**
+   * Returns the next request: of the waiting accounts, the one that has had no turn for longest; null if none waits.
+   */
   #next(): { waiting: Waiting; account: string; lastServed: number } | null {
     this.#settleKnown();
     const claims = this.#waiting.flatMap((waiting) =>
@@ -210,24 +218,24 @@ class ServerQueue {
   }
 }
 
-/** What lookups keep, shared by all processes and lasting over restarts. Times are Unix milliseconds. */
+/** Storage of lookups, shared by all processes and persistent. Times are Unix milliseconds. */
 export type DomainStore = {
-  /** What is known of a domain; null = nothing. */
+  /** Registration data of a domain; null if there is none. */
   read(name: string): Promise<DomainFacts | null>;
-  /** Takes on the lookup of a domain that is due, until `untilMs`; false when another has it, or had it just now. */
+  /** Claims the due lookup of a domain until `untilMs`; false if another process has it, or has just had it. */
   claim(name: string, when: { nowMs: number; untilMs: number }): Promise<boolean>;
-  /** Keeps what is known after a lookup, which ends its claim. */
+  /** Stores the facts after a lookup, which ends its claim. */
   write(facts: DomainFacts): Promise<void>;
   /**
-   * The RDAP service of a top-level domain by the refreshed registry: null = it has none; undefined = the registry was
-   * never refreshed.
+   * Returns the RDAP service of a top-level domain from the refreshed registry: null if it has none; undefined if the
+   * registry was never refreshed.
    */
   findRdapService(tld: string): Promise<string | null | undefined>;
   /**
-   * Claims the one place at a server until `untilMs`: null = claimed. Otherwise when the server may be asked again as
-   * far as it has said; the present holder may leave sooner or later.
+   * Claims the single slot at a server until `untilMs`: null if claimed. Otherwise returns when the server is free as
+   * far as is known; the present holder may release it sooner or later.
    */
   acquireRegistry(server: string, when: { nowMs: number; untilMs: number }): Promise<number | null>;
-  /** Gives the turn back; nobody is let in before `freeAtMs`. */
+  /** Releases the slot; no request is let in before `freeAtMs`. */
   releaseRegistry(server: string, when: { untilMs: number; freeAtMs: number }): Promise<void>;
 };

@@ -5,16 +5,20 @@ import { parseExpiryDate } from './expiry-date.ts';
 import { MAX_REGISTRAR } from './rdap-answer.ts';
 
 /**
- * One `key: value` of a WHOIS answer; the key in lower case with single blanks for all dots, dashes and underscores.
+ * One `key: value` of a WHOIS answer; the key in lower case, its dots, dashes and underscores replaced by single
+ * blanks.
  */
 type WhoisField = { key: string; value: string };
 
-/** Longer lines are cut, in characters: none of them is a field, and a line of blanks must not keep a pattern busy. */
+/**
+ * Maximum length of a line, in characters; longer ones are cut. None is a field, and a line of blanks must not keep a
+ * pattern busy.
+ */
 const MAX_LINE = 500;
 
 const COMMENT = /^(?:[%#;]|>>>|--)/;
-// `key: value`, `key......: value`, `** key: value`, `[key]   value`. Where one part may end with blanks the next
-// begins with none: the blanks of a line that is no field could be divided between them in thousands of ways.
+// `key: value`, `key......: value`, `** key: value`, `[key] value`. If one part may end with blanks, the next begins
+// with none: otherwise the blanks of a line that is no field could be divided between them in thousands of ways.
 const COLON = /^(?:\*\*\s*)?(?<key>[^\s:[\]][^:[\]]{0,49}?)[\s.]*:(?!\/\/)\s*(?<value>.*)$/;
 const BRACKETS = /^(?:[a-z]\.\s*)?\[(?<key>[^\]]{1,50})\]\s*(?<value>.*)$/;
 // Record expires on 2026-12-31 (YYYY-MM-DD)
@@ -23,8 +27,8 @@ const PROSE = /^(?<key>(?:record|domain)? ?(?:expires|expired|will expire) on)\s
 type Line = { text: string; indent: number };
 
 /**
- * The fields of a WHOIS answer in order, comments left out. A key that stands alone has the indented line below it for
- * its value.
+ * Returns the fields of a WHOIS answer in order, without comments. A key without a value takes the indented line below
+ * it.
  */
 function readWhoisFields(text: string): WhoisField[] {
   const lines = text
@@ -58,8 +62,8 @@ function normaliseKey(key: string): string {
 export type WhoisServer = { host: string; port: number };
 
 /**
- * What a WHOIS answer says: `referral` is the registrar's server, null where none is named. `limited`: the server wants
- * fewer questions. `unreadable`: none of all this.
+ * Contents of a WHOIS answer: `referral` is the registrar's server, null if none is named. `limited`: the server wants
+ * fewer queries. `unreadable`: none of these.
  */
 export type WhoisReading =
   | ({ outcome: 'registered'; referral: WhoisServer | null } & Registration)
@@ -72,7 +76,7 @@ const DOMAIN_KEYS = new Set([
   'domain name',
   'domainname',
   'domain name (ascii)',
-  // Of .ee, in the section of the domain; a name of somebody else is not the one that was asked for.
+  // For .ee, in the section of the domain; a contact's name does not match the queried one.
   'name',
   'ascii domain',
   'nom de domaine',
@@ -91,8 +95,8 @@ const REFERRAL_KEYS = ['registrar whois server', 'whois server', 'referralserver
 const ROOT_REFERRAL_KEYS = ['refer', 'whois'];
 
 /**
- * What registries call the expiry, best first: the registry's own date counts more than the registrar's, which may lie
- * before a renewal.
+ * Names of the expiry at registries, best first: the registry's own date counts more than the registrar's, which may
+ * predate a renewal.
  */
 const EXPIRY_KEYS = [
   'registry expiry date',
@@ -133,7 +137,7 @@ const EXPIRY_KEYS = [
 
 const FREE = /^(?:free|available|no object found|not found|unregistered|unassigned|not registered)\b/i;
 
-/** Words for what a server has not found. */
+/** Nouns for things that a server did not find. */
 const ENTRIES = '(?:data|entries|entry|information|objects?|records?|domains?)';
 
 const NOT_FOUND = new RegExp(
@@ -155,7 +159,7 @@ const NOT_FOUND = new RegExp(
   'i',
 );
 
-/** Words for what a server limits. */
+/** Nouns for things that a server limits. */
 const QUESTIONS = '(?:connections|queries|requests)';
 
 const LIMITED = new RegExp(
@@ -176,20 +180,19 @@ const LIMITED = new RegExp(
 );
 
 /**
- * An answer this short is about nothing but the question; longer ones carry terms of use, which speak of limits too. In
- * lines.
+ * Maximum lines of an answer that is about the query alone; longer ones contain terms of use, which mention limits too.
  */
 const SHORT = 8;
 /**
- * Where a server says that it found nothing, and how many fields stand beside that. In an answer with more, such words
- * are of something else.
+ * Number of lines within which a server states that it found nothing, and maximum fields beside that. In an answer with
+ * more fields, such words mean something else.
  */
 const FOUND_NOTHING_WITHIN = 40;
 const FIELDS_BESIDE_NOTHING = 5;
 
 /**
- * Reads the answer of a registry or registrar about a domain in its ASCII form. In doubt it is not read as `not_found`:
- * that takes monitors down.
+ * Interprets the answer of a registry or registrar about a domain in ASCII form. When in doubt it does not return
+ * `not_found`, because that takes monitors down.
  */
 export function readWhoisAnswer(text: string, name: string): WhoisReading {
   const fields = readWhoisFields(text);
@@ -198,7 +201,7 @@ export function readWhoisAnswer(text: string, name: string): WhoisReading {
   const hasNothing =
     fields.length <= FIELDS_BESIDE_NOTHING && NOT_FOUND.test(lines.slice(0, FOUND_NOTHING_WITHIN).join('\n'));
   const expiresAt = findExpiry(fields);
-  // Some repeat the name before they say that they have nothing of it.
+  // Some servers repeat the name before they state that they have no entry for it.
   if (
     fields.some(({ key, value }) => DOMAIN_KEYS.has(key) && isName(value, name)) &&
     (expiresAt !== null || !hasNothing)
@@ -216,12 +219,12 @@ export function readWhoisAnswer(text: string, name: string): WhoisReading {
   return { outcome: isLimited ? 'limited' : 'unreadable' };
 }
 
-/** The registry's server that the root's answer (IANA's) refers to; null where it names none. */
+/** Returns the registry's server to which the root's answer (IANA's) refers; null if it names none. */
 export function readRootReferral(text: string): WhoisServer | null {
   return findReferral(readWhoisFields(text), ROOT_REFERRAL_KEYS);
 }
 
-/** Whether an answer is IANA's own, which is about a top-level domain, whatever the name below it. */
+/** Reports whether an answer is IANA's own, which is about a top-level domain, whatever the name below it. */
 export function isRootsOwn(text: string): boolean {
   return /^% This query returned \d+ objects?\b/m.test(text);
 }

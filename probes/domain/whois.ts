@@ -6,8 +6,8 @@ import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQ
 import { isRootsOwn, readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
- * What WHOIS lookups are made with. `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead where
- * `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30).
+ * Dependencies of WHOIS lookups. `root` refers to the registry of a top-level domain, and `tcpToRoot` may reach
+ * addresses that `tcp` may not: the operator chose the root, but strangers choose the servers it refers to (D-30).
  */
 export type WhoisTools = {
   root: WhoisServer;
@@ -17,32 +17,32 @@ export type WhoisTools = {
   now: () => number;
 };
 
-/** One question to WHOIS, and who waits for it. */
+/** One WHOIS query, and the accounts that wait for it. */
 type Question = RegistryTurn & { name: string };
 
 export type AskWhois = (question: Question) => Promise<DomainLookup>;
 
-/** The registry of a top-level domain as the root told it, null = there is none, and how long that holds. */
+/** The registry of a top-level domain according to the root, null if there is none, and until when that is valid. */
 type Referral = { server: WhoisServer | null; untilMs: number };
 
 type Answer = { outcome: 'answered'; text: string; reading: WhoisReading } | FailedLookup;
 
 const MAX_ANSWER_BYTES = 128 * 1024;
 
-/** A referral of the root holds this long, in milliseconds. */
+/** Lifetime of a root referral, in milliseconds. */
 const REFERRAL_LASTS_MS = DAY_MS;
 
 /**
- * The root is not asked again for so long about a top-level domain without a registry, in milliseconds. So many are
- * remembered: anybody can make one up.
+ * How long the root is not queried again about a top-level domain without a registry, in milliseconds. The number
+ * remembered is limited, because anyone can invent one.
  */
 const UNKNOWN_LASTS_MS = HOUR_MS;
 const MAX_UNKNOWN = 5000;
 
-/** A server that says it was asked too often is left alone this long, in milliseconds: none says for how long. */
+/** Pause for a server that reports too many queries, in milliseconds: none names a duration. */
 const PAUSE_MS = HOUR_MS;
 
-/** How servers want to be asked that take a bare name for a search, or answer it in another language. */
+/** Queries for servers that treat a bare name as a search, or answer it in another language. */
 const QUERIES: Readonly<Record<string, (name: string) => string>> = {
   'whois.verisign-grs.com': (name) => `domain ${name}`,
   'whois.denic.de': (name) => `-T dn,ace ${name}`,
@@ -50,8 +50,8 @@ const QUERIES: Readonly<Record<string, (name: string) => string>> = {
 };
 
 /**
- * Makes the WHOIS lookup (RFC 3912). The root tells the registry's server, and where the registry's answer has no
- * expiry one referral to the registrar's server is followed.
+ * Creates the WHOIS lookup (RFC 3912). The root names the registry's server, and if the registry's answer has no
+ * expiry, one referral to the registrar's server is followed.
  */
 export function createWhois(tools: WhoisTools): AskWhois {
   const registries = new Map<string, Referral>();
@@ -78,7 +78,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     if (answer.outcome === 'failed') return answer;
     const server = readRootReferral(answer.text);
     if (server !== null || isRootsOwn(answer.text)) remember(tld, server);
-    // A root without a referral may be the registry itself, where an installation names its own.
+    // A root without a referral may be the registry itself, if an installation configures its own.
     return server ?? conclude(answer.reading, noRegistry);
   };
 
@@ -114,7 +114,7 @@ function conclude(reading: WhoisReading, otherwise: string): DomainLookup {
     : { outcome: 'failed', reason: otherwise, retryAtMs: null };
 }
 
-/** Asks in the server's turn, unless `recall` has what was to be asked by then. */
+/** Queries a server in its queue, unless `recall` has the result by then. */
 async function ask<Known = never>(
   server: WhoisServer,
   { name, ...turn }: Question & { recall?: () => Known | null },
@@ -165,7 +165,7 @@ function failed(reason: string): Answer {
   return { outcome: 'failed', reason, retryAtMs: null };
 }
 
-/** RFC 3912 names no character set: UTF-8 where it is that, else Latin-1. */
+/** Decodes UTF-8 if it is valid, else Latin-1, because RFC 3912 names no character set. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -5,12 +5,12 @@ import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 
 /**
- * A header as it is sent. A secret one is for the target's own host and its subdomains, and its port, only (D-21,
- * D-69); so is one of ours that says whose request it is.
+ * A header to send. A secret one is only for the target's own host and its subdomains, and its port (D-21, D-69); so is
+ * a header of Spotcheck that identifies the request.
  */
 type RequestHeader = { name: string; value: string; isSecret: boolean; isOurs?: true };
 
-/** One request on the way to the final answer. Headers are keyed by lower-case name, so that each is sent once. */
+/** One request on the way to the final response. Headers are keyed by lower-case name, so that each is sent once. */
 export type Hop = {
   url: URL;
   method: string;
@@ -27,14 +27,14 @@ const DEFAULTS: ReadonlyMap<string, RequestHeader> = new Map(
   DEFAULT_HEADERS.map((header) => [header.name.toLowerCase(), header]),
 );
 
-// How long the body is and where it ends is for the client to say: a wrong length would leave both sides waiting.
+// The client sets the length and framing of the body: wrong values would leave both sides waiting.
 const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding']);
-// Credentials by their very name, also where a customer wrote them among the plain headers.
+// Credentials by their names, even if a customer put them among the plain headers.
 const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
 /**
- * The first request of a check; null when its target is no http or https URL. A user and password in the URL become
- * basic credentials; what is set later here wins: plain headers, secret headers, `auth`.
+ * Builds the first request of a check; null if its target is not an http or https URL. A user and password in the URL
+ * become basic credentials; later settings override earlier ones: plain headers, secret headers, `auth`.
  */
 export function buildFirstHop({ target, method, checkSpec, secrets, traceparent }: CheckTarget): Hop | null {
   const url = URL.parse(target);
@@ -64,12 +64,12 @@ export function buildFirstHop({ target, method, checkSpec, secrets, traceparent 
   };
 }
 
-/** True when a hop carries something that may not be shown to strangers. */
+/** Reports whether a hop carries anything that strangers must not receive. */
 export function carriesSecrets({ headers, body }: Hop): boolean {
   return body?.isSecret === true || [...headers.values()].some((header) => header.isSecret);
 }
 
-/** True for the two schemes that a hop may have. */
+/** Reports whether a URL has one of the two schemes of hops. */
 function isHttp({ protocol }: URL): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
@@ -93,36 +93,36 @@ function basicCredentials(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** A header value as the UTF-8 bytes that go out, each held as one Latin-1 character, which is what node writes. */
+/** Returns a header value as the UTF-8 bytes to send, each as one Latin-1 character, which is what Node writes. */
 function asBytes(value: string): string {
   return Buffer.from(value).toString('latin1');
 }
 
-/** D-21: no check follows more than this many redirects. */
+/** Maximum redirects that a check follows (D-21). */
 export const MAX_REDIRECTS = 10;
 
 const KEEPS_METHOD = new Set([307, 308]);
-// Of a body that is not sent again, its description is not either.
+// A body that is not sent again needs no description.
 const BODY_HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-location']);
 
 /**
- * Where an answer points; null when it is the final answer. So it is when it is no redirect, has no Location, or has
- * one that is no http or https URL.
+ * Returns the target of a redirect; null if the response is final. That is one that is no redirect, has no Location, or
+ * has one that is not an http or https URL.
  */
 export function redirectTarget(
   { status, location }: { status: number; location: string | undefined },
   from: URL,
 ): URL | null {
   if (!REDIRECTS.has(status) || location === undefined) return null;
-  // Node reads header bytes as Latin-1; names beyond ASCII come as UTF-8 in practice.
+  // Node reads header bytes as Latin-1; names beyond ASCII are sent as UTF-8 in practice.
   const to = URL.parse(Buffer.from(location, 'latin1').toString(), from.href);
   return to !== null && isHttp(to) ? to : null;
 }
 
 /**
- * Makes the request that follows a redirect of `status` to `to` (D-21): 303 asks with GET, as do 301 and 302 after a
- * POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69) and our
- * `traceparent`, and what is lost on one hop stays lost.
+ * Builds the request that follows a redirect of `status` to `to` (D-21): GET after 303, and after 301 and 302 in
+ * response to a POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69) and
+ * the `traceparent`, and later hops do not regain them.
  */
 export function followRedirect({ hop, status, to }: { hop: Hop; status: number; to: URL }, first: URL): Hop {
   const next = asGet(hop, status)
@@ -150,7 +150,7 @@ function without(
   return new Map([...headers].filter(([name, header]) => !leavesOut(name, header)));
 }
 
-/** True for the same port, and for https' own after http's own: that is how sites move their visitors to TLS. */
+/** Reports whether the port is the same, or https's default after http's: sites move their visitors to TLS that way. */
 function isAtPort(to: URL, first: URL): boolean {
   return (
     portOf(to) === portOf(first) ||

@@ -7,47 +7,47 @@ import type { FixedCause } from '../../core/checks/verdict.ts';
 export type EchoRound = { address: string; count: number; deadlineMs: number; signal?: AbortSignal };
 
 /**
- * What became of a round. The round trips of the requests that were answered, in milliseconds; or no request could be
- * sent there; or none from here.
+ * Outcome of a round: the round trips of the answered requests, in milliseconds, or the reason why none could be sent
+ * to that target, or from this machine.
  */
 export type EchoOutcome =
   | { outcome: 'measured'; sent: number; roundTripsMs: readonly number[] }
   | { outcome: 'failed'; cause: FixedCause; reason: string }
   | { outcome: 'unavailable'; reason: string };
 
-/** What echo requests can be sent with. */
+/** Means of sending echo requests. */
 export type EchoMeansKind = 'datagram socket' | 'raw socket' | 'ping program';
 
-/** A way to send echo requests over one family of addresses, for all monitors together. */
+/** Sends echo requests over one family of addresses, for all monitors together. */
 export type EchoMeans = {
   kind: EchoMeansKind;
-  /** Rejects only where our own machine lacks something, which is no vote (D-20). */
+  /** Rejects only if this machine lacks resources, which is no vote (D-20). */
   measure: (round: EchoRound) => Promise<EchoOutcome>;
-  /** Lets go of what is open; rounds under way get no more replies. */
+  /** Closes its resources; running rounds get no more replies. */
   close: () => Promise<void>;
 };
 
 /**
- * The pause between two requests of a round, in milliseconds. There are five a second at the most, and the last has
- * half the deadline left for its reply.
+ * Returns the pause between two requests of a round, in milliseconds. There are at most five requests a second, and the
+ * last has half the deadline left for its reply.
  */
 export function gapMs({ count, deadlineMs }: Pick<EchoRound, 'count' | 'deadlineMs'>): number {
   return Math.min(200, deadlineMs / 2 / count);
 }
 
-/** The versions of IP, as `net.isIP` numbers them. */
+/** Versions of IP, as `net.isIP` numbers them. */
 export type Family = 4 | 6;
 
-/** One echo request, and the key that its reply will bear. */
+/** One echo request, and the key of its reply. */
 type EchoRequest = { packet: Buffer; key: string };
 
-/** Type, code, checksum, identifier and sequence (RFC 792, RFC 4443), then data that comes back unchanged. */
+/** Type, code, checksum, identifier and sequence (RFC 792, RFC 4443), then data that is returned unchanged. */
 const OFFSETS = { type: 0, code: 1, checksum: 2, identifier: 4, sequence: 6, token: 8 } as const;
 
-/** What makes a reply ours on a host where other programs ping too, and what a third party cannot guess. */
+/** Length of the token that identifies a reply among those of other programs, and that a third party cannot guess. */
 export const TOKEN_BYTES = 16;
 
-/** 56 bytes of data, as ping sends: some firewalls drop what looks unlike it. */
+/** 56 bytes of data, as ping sends: some firewalls drop packets that look different. */
 const PACKET_BYTES = 64;
 
 const REQUEST_TYPE = { 4: 8, 6: 128 } as const satisfies Record<Family, number>;
@@ -71,19 +71,19 @@ export function buildEchoRequest(
 }
 
 /**
- * The key of an echo reply as it came from a socket, with its IPv4 header or without. Null for whatever else, a broken
- * checksum included. The identifier is no part of it: the kernel sets its own on datagram sockets.
+ * Returns the key of an echo reply from a socket, with or without its IPv4 header. Null for any other packet, or one
+ * with a broken checksum. The key excludes the identifier, which the kernel sets itself on datagram sockets.
  */
 export function readEchoReply(family: Family, message: Buffer): string | null {
   const packet = family === 4 ? withoutIpv4Header(message) : message;
   if (packet.length < OFFSETS.token + TOKEN_BYTES) return null;
   if (packet[OFFSETS.type] !== REPLY_TYPE[family] || packet[OFFSETS.code] !== 0) return null;
-  // Raw IPv4 sockets are served before the kernel looks at the checksum; over IPv6 it has looked.
+  // Raw IPv4 sockets receive packets before the kernel verifies the checksum; over IPv6 it is verified.
   if (family === 4 && internetChecksum(packet) !== 0) return null;
   return keyOf(packet);
 }
 
-/** The checksum of RFC 1071: 0 over bytes that contain their own right one. */
+/** Computes the checksum of RFC 1071, which is 0 over bytes that contain their own correct one. */
 export function internetChecksum(bytes: Uint8Array): number {
   let sum = 0;
   for (let at = 0; at < bytes.length; at += 2) sum += ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
@@ -96,8 +96,8 @@ function keyOf(packet: Buffer): string {
 }
 
 /**
- * A raw IPv4 socket hands on the whole packet, which begins with its version and header length in words; an echo reply
- * begins with 0.
+ * Strips the IPv4 header. A raw IPv4 socket delivers the whole packet, which begins with its version and header length
+ * in words; an echo reply begins with 0.
  */
 function withoutIpv4Header(message: Buffer): Buffer {
   const first = message[0] ?? 0;

@@ -13,8 +13,8 @@ import {
 } from './echo-packet.ts';
 
 /**
- * One request, with the calls that report on it. They say that it went out, and then, once, its round trip in
- * milliseconds, or that it could not be sent.
+ * One request and its callbacks. `onSent` is called when it was sent, and then, once, `onReply` with its round trip in
+ * milliseconds, or `onError` if it could not be sent.
  */
 type AwaitedEcho = {
   address: string;
@@ -26,28 +26,28 @@ type AwaitedEcho = {
 type Awaited = AwaitedEcho & { packet: Buffer; sentAtMs: number };
 
 /**
- * ICMP has no ports. Node asks for one all the same, Linux wants none or the protocol's number in its place on a raw
- * IPv6 socket, and ignores it elsewhere.
+ * ICMP has no ports, but Node requires one. On a raw IPv6 socket Linux expects 0 or the protocol's number, and
+ * elsewhere ignores it.
  */
 const PORT = { 4: 1, 6: 58 } as const satisfies Record<Family, number>;
 
 /**
- * libuv reads this many packets from a socket in one turn of the event loop. More requests than that in a turn would
- * pile up replies: those of near targets overflow the socket's buffer, which holds a few hundred, and all look slower
+ * Maximum requests per turn of the event loop, in which libuv reads as many packets from a socket. More would pile up
+ * replies: those of nearby targets would overflow the socket's buffer of a few hundred, and all would appear slower
  * than they were.
  */
 const SENDS_A_TURN = 32;
 
 /**
- * Sends the echo requests of all monitors over one ICMP socket, and tells their replies apart. One counts when it comes
- * from the address that was asked and brings back sequence and token, once, and while it is awaited.
+ * Sends the echo requests of all monitors over one ICMP socket, and tells their replies apart. A reply counts once,
+ * while it is awaited, and only from the pinged address with the same sequence and token.
  */
 export class EchoSocket {
   readonly #socket: Socket;
   readonly #family: Family;
   readonly #identifier = randomInt(0x1_0000);
   readonly #awaited = new Map<string, Awaited>();
-  /** Keys of requests that are for a later turn. */
+  /** Keys of requests for a later turn. */
   readonly #outgoing: string[] = [];
   #sentThisTurn = 0;
   #sequence = 0;
@@ -57,13 +57,13 @@ export class EchoSocket {
     this.#socket = socket;
     this.#family = family;
     socket.on('message', (message, { address }) => this.#receive(message, address));
-    // Reported for a packet of an earlier request, without saying which: that request goes unanswered.
+    // The error is that of an earlier request's packet and does not identify it: that request goes unanswered.
     socket.on('error', () => undefined);
   }
 
   /**
-   * Sends one request, at once or a few turns of the event loop later. Calling what it returns ends the wait: a reply
-   * that comes later is dropped.
+   * Sends one request, at once or a few turns of the event loop later. The returned function ends the wait: a later
+   * reply is dropped.
    */
   send(echo: AwaitedEcho): () => void {
     this.#sequence += 1;
@@ -116,15 +116,13 @@ export class EchoSocket {
   }
 }
 
-/** Link-local addresses come with their interface. */
+/** Strips the zone: link-local addresses include their interface. */
 function withoutZone(address: string): string {
   const zone = address.indexOf('%');
   return zone === -1 ? address : address.slice(0, zone);
 }
 
-/**
- * Measures one round over a socket: request after request at a fixed gap, done with the last reply or at the deadline.
- */
+/** Measures one round over a socket: request after request at a fixed gap, until the last reply or the deadline. */
 export function measureOverSocket(socket: EchoSocket, round: EchoRound): Promise<EchoOutcome> {
   return new Promise((resolve, reject) => {
     new SocketRound({ socket, round, resolve, reject }).start();
@@ -182,7 +180,7 @@ class SocketRound {
     if (this.#roundTripsMs.length === this.#round.count) this.#finish();
   }
 
-  /** Once the target has answered, a request that cannot be sent is one that is lost. */
+  /** Handles a request that cannot be sent, which counts as lost once the target has answered another. */
   #lose(error: Error): void {
     if (this.#roundTripsMs.length > 0) return;
     this.#stop();
@@ -193,7 +191,7 @@ class SocketRound {
 
   #finish(): void {
     this.#stop();
-    // A busy machine may reach the deadline before all requests are out; what went out is what was measured.
+    // A busy machine may reach the deadline before all requests are sent; only those that were sent count.
     this.#resolve(
       this.#sent === 0 ? BUSY : { outcome: 'measured', sent: this.#sent, roundTripsMs: this.#roundTripsMs },
     );
@@ -208,7 +206,7 @@ class SocketRound {
 
 const BUSY: EchoOutcome = { outcome: 'unavailable', reason: 'The probing machine was too busy to send echo requests' };
 
-/** What a kernel's refusal to send says that is particular to echo requests. */
+/** Kernel errors on sending that are specific to echo requests. */
 const REFUSALS: Readonly<Record<string, EchoOutcome>> = {
   EPERM: { outcome: 'unavailable', reason: 'A firewall on the probing machine blocks echo requests' },
   EACCES: {

@@ -2,14 +2,14 @@ import dgram, { type Socket } from 'node:dgram';
 import { getSystemErrorName } from 'node:util';
 import type { Family } from './echo-packet.ts';
 
-/** An ICMP socket that node reads and writes, or why there is none: what the kernel said of each kind. */
+/** An ICMP socket that Node reads and writes, or the reason for its absence: the kernel's error for each kind. */
 export type OpenedSocket = { kind: SocketKind; socket: Socket } | { kind: null; reason: string };
 export type SocketKind = 'datagram socket' | 'raw socket';
 
 /**
- * Opens an ICMP socket of a family. A datagram socket comes first: the kernel hands it its own replies only, and grants
- * it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW. With `ttl`, what it sends takes at
- * most so many hops.
+ * Opens an ICMP socket of a family. A datagram socket is tried first: the kernel delivers only its own replies to it,
+ * and grants it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW. `ttl` limits the hops of
+ * its packets.
  */
 export async function openKernelSocket(family: Family, ttl?: number): Promise<OpenedSocket> {
   const calls = await loadSystemCalls();
@@ -31,19 +31,19 @@ type SystemCalls = {
   setsockopt: (fd: number, option: { level: number; name: number; value: Buffer }) => number;
   dup3: (from: number, to: number, flags: number) => number;
   close: (fd: number) => number;
-  /** What the last call failed with. */
+  /** Error number of the last call. */
   errno: () => number;
 };
 
-// Linux, on every processor that Node is built for.
+// Values for Linux, on every processor that Node is built for.
 const DOMAIN = { 4: 2, 6: 10 } as const satisfies Record<Family, number>;
 const PROTOCOL = { 4: 1, 6: 58 } as const satisfies Record<Family, number>;
 const TYPE = { 'datagram socket': 2, 'raw socket': 3 } as const satisfies Record<SocketKind, number>;
 const CLOSE_ON_EXEC = 0o2000000;
 const FLAGS = CLOSE_ON_EXEC | 0o4000;
 
-// ICMP_FILTER (linux/icmp.h) and ICMP6_FILTER (linux/icmpv6.h): a bit for each type that is kept from the socket. All
-// but echo replies are, or each request that the host itself is sent, and each neighbour discovery, would wake the
+// ICMP_FILTER (linux/icmp.h) and ICMP6_FILTER (linux/icmpv6.h): a bit for each type that the socket does not receive.
+// That is all but echo replies: otherwise each request to this host, and each neighbor discovery, would wake the
 // process.
 const FILTER = {
   4: { level: 255, name: 1, value: typesExcept(0, 32) },
@@ -54,12 +54,15 @@ const FILTER = {
 const HOPS = { 4: { level: 0, name: 2 }, 6: { level: 41, name: 16 } } as const satisfies Record<Family, object>;
 
 /**
- * Asked for, so that replies survive a moment in which the process is busy. The kernel grants `net.core.rmem_max` at
- * the most, as Linux ships it some 500 replies.
+ * Size of the receive buffer, in bytes, so that replies survive a moment in which the process is busy. The kernel
+ * grants at most `net.core.rmem_max`, by Linux' default some 500 replies.
  */
 const RECEIVE_BYTES = 4 * 1024 * 1024;
 
-/** The binding is built for many platforms, but not for all; without it there is still the ping program. */
+/**
+ * Loads the system calls. The binding is built for many platforms, but not for all; without it there is still the ping
+ * program.
+ */
 async function loadSystemCalls(): Promise<SystemCalls | string> {
   if (process.platform !== 'linux')
     return `sockets for echo requests are opened on Linux only, this is ${process.platform}`;
@@ -93,16 +96,15 @@ function open(calls: SystemCalls, { family, kind, ttl }: Wanted): Socket {
 }
 
 /**
- * Hands an ICMP socket to node's event loop. Node adopts descriptors of UDP sockets, and a raw socket is none to it,
- * although it is sent to and read from by the very same calls. So node adopts a plain UDP socket, and before the event
- * loop has looked at that descriptor (adopting is synchronous, watching begins with the loop's next turn) the ICMP
- * socket takes its place.
+ * Passes an ICMP socket to Node's event loop. Node adopts descriptors of UDP sockets only, although a raw socket uses
+ * the very same calls to send and receive. So Node adopts a plain UDP socket, and the ICMP socket replaces its
+ * descriptor before the event loop has polled it (adopting is synchronous, polling begins with the loop's next turn).
  */
 function adopt(calls: SystemCalls, fd: number, family: Family): Socket {
   const takenFd = checked(calls, calls.socket(DOMAIN[family], TYPE['datagram socket'] | FLAGS, 0));
   const socket = dgram.createSocket({
     type: family === 4 ? 'udp4' : 'udp6',
-    // Only addresses are sent to; the usual lookup would put each off to a later turn of the event loop.
+    // Only addresses are sent to; the usual lookup would postpone each to a later turn of the event loop.
     lookup: (address, _options, callback) => callback(null, address, family),
   });
   socket.bind({ fd: takenFd, exclusive: true });
@@ -128,12 +130,12 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
 }
 
-/** A number as the system's calls take it. */
+/** Returns a number in the form of system calls. */
 function asInteger(number: number): Buffer {
   return Buffer.from(new Int32Array([number]).buffer);
 }
 
-/** A bit for each type, in the kernel's words of 32 bits, all set but one. */
+/** Returns a bit for each type, in the kernel's 32-bit words, all set but one. */
 function typesExcept(type: number, count: number): Buffer {
   const words = new Uint32Array(count / 32).fill(0xffff_ffff);
   words[type >> 5] = ~(1 << (type & 31));

@@ -5,8 +5,8 @@ const REPLY = /\b(?:icmp_)?seq=(?<sequence>\d+)\b.*\btime[=<](?<ms>[\d.]+) ms/;
 const TRANSMITTED = /^(?<sent>\d+) packets transmitted/m;
 
 /**
- * Reads what the ping of iputils or BusyBox printed; null where it says nowhere how many requests it sent, because it
- * could not. A request that was answered twice counts once.
+ * Parses the output of ping from iputils or BusyBox; null if it lacks the number of requests sent, because ping failed.
+ * A request with two replies counts once.
  */
 export function readPingOutput(text: string): EchoOutcome | null {
   const sent = Number(TRANSMITTED.exec(text)?.groups?.sent ?? 0);
@@ -19,16 +19,16 @@ export function readPingOutput(text: string): EchoOutcome | null {
   return { outcome: 'measured', sent, roundTripsMs: [...roundTrips.values()] };
 }
 
-/** Programs that run at a time; rounds beyond that wait. */
+/** Maximum programs that run at a time; further rounds wait. */
 const PROGRAMS_AT_ONCE = 32;
 
-/** Milliseconds between two requests: the least that older versions grant users other than root. */
+/** Pause between two requests, in milliseconds: the minimum that older versions allow users other than root. */
 const GAP_MS = 200;
 
-// Its words are read, so they must be English, and it is the system's own.
+// The output is parsed, so it must be English, and the program is the system's own.
 const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
 
-/** How long an interrupted program may take to say what it saw, in milliseconds. */
+/** How long an interrupted program may take to print its results, in milliseconds. */
 const GRACE_MS = 1000;
 
 const LOOPBACK = { 4: '127.0.0.1', 6: '::1' } as const satisfies Record<Family, string>;
@@ -44,8 +44,8 @@ const NOT_RUN: EchoOutcome = {
 };
 
 /**
- * The system's `ping` as a means, where it can measure loopback; null where it is missing or may not send. `command` is
- * the program, by path or as found in PATH.
+ * Opens the system's `ping`, if it can measure loopback; null if it is missing or may not send. `command` is the
+ * program, by path or as found in PATH.
  */
 export async function openPingProgram(family: Family, command = 'ping'): Promise<EchoMeans | null> {
   const ping = new PingProgram(command);
@@ -70,7 +70,7 @@ class PingProgram {
     await this.#enter();
     try {
       const deadlineMs = round.deadlineMs - (performance.now() - startedAtMs);
-      // A target must not look slow because the queue in front of it was long.
+      // A target must not appear slow because of a long queue here.
       return deadlineMs < round.deadlineMs / 2 ? OVERLOADED : await run(this.#command, { ...round, deadlineMs });
     } finally {
       this.#leave();
@@ -90,12 +90,9 @@ class PingProgram {
   }
 }
 
-/**
- * Options that iputils and BusyBox share. A ping that is interrupted at the deadline tells what it has counted so far.
- */
+/** Runs ping with options that iputils and BusyBox share. Interrupted at the deadline, it prints its counts so far. */
 function run(command: string, { address, count, deadlineMs }: EchoRound): Promise<EchoOutcome> {
-  // Where the gap is wider than the deadline allows for, fewer requests: each is to have half the deadline for its
-  // reply.
+  // Fewer requests are sent if the gap is too wide for the deadline: each has half the deadline for its reply.
   const affordable = 1 + Math.floor(deadlineMs / 2 / GAP_MS);
   const args = ['-n', '-c', String(Math.min(count, affordable)), '-i', String(GAP_MS / 1000), address];
   return new Promise((resolve) => {
@@ -105,8 +102,8 @@ function run(command: string, { address, count, deadlineMs }: EchoRound): Promis
       { env: ENVIRONMENT, timeout: Math.ceil(deadlineMs) + GRACE_MS, killSignal: 'SIGKILL' },
       (_error, stdout) => {
         clearTimeout(deadline);
-        // Whether it failed does not follow from its exit status (1 is "no reply" to one ping, any failure to another),
-        // but by the missing count.
+        // The exit status does not show whether ping failed (1 means "no reply" to one ping, any failure to another); a
+        // missing count does.
         resolve(readPingOutput(stdout) ?? NOT_RUN);
       },
     );

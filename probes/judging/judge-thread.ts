@@ -8,10 +8,12 @@ import { giveWay, runWithin, threadMs } from '../../threads/bounded-run.ts';
 import type { ThreadAnswer } from '../../threads/compute-thread.ts';
 import { createPatternSearch } from '../pattern-search.ts';
 
-/** What is to be judged, without what judging does not need. */
+/** An observation to judge, without the parts that judging does not need. */
 export type JudgingTask = { target: CheckTarget; observation: Observation };
 
-/** Compiled patterns grow with the texts that they see; beyond this much memory all of them are made anew, in bytes. */
+/**
+ * Limit of the heap, in bytes, beyond which all compiled patterns are discarded: they grow with the texts they search.
+ */
 const MAX_HEAP = 96 * 1024 * 1024;
 
 giveWay();

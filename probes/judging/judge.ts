@@ -9,50 +9,50 @@ import { createPatternSearch } from '../pattern-search.ts';
 import type { JudgingTask } from './judge-thread.ts';
 
 /**
- * What was observed, and whose it is: computing time is shared out among accounts. `check` tells one monitor, in its
- * present version, from all others; null for a preview.
+ * An observation and its account, because accounts share computing time. `check` identifies one monitor in its present
+ * version; null for a preview.
  */
 export type ObservedCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
 
-/** What is judged on the event loop takes no longer than this at the worst, in milliseconds. */
+/** Maximum duration of judging on the event loop, in milliseconds. */
 const ON_THE_LOOP_MS = 1;
 
 /**
- * After a check over budget its monitor is not judged again for the first of these, in milliseconds. Each time that is
- * twice as long, up to the second.
+ * Rests of a monitor after a check over budget, in milliseconds. Each is twice as long as the previous one, up to the
+ * second value.
  */
 const FIRST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
 
 /**
- * A monitor rests this long for each other slow monitor, in milliseconds. So all of them together take at most a tenth
- * of the thread's time.
+ * Rest of a monitor for each other slow monitor, in milliseconds. All of them together thus take at most a tenth of the
+ * thread's time.
  */
 const REST_FOR_EACH_MS = 500;
 
-/** What an observation holds besides a body: the head of an answer is the most of it, at one byte a character. */
+/**
+ * Maximum size of an observation without a body, in bytes: most of it is the head of a response, at one byte a
+ * character.
+ */
 const MAX_BYTES_BESIDE_BODY = 64 * 1024;
 
-/** Monitors that are remembered to take long. */
+/** Maximum slow monitors that are remembered. */
 const MAX_SLOW = 10_000;
 
-/**
- * What is known of a monitor that takes long. How often it was over budget of late, and until when it is not judged for
- * that.
- */
+/** State of a slow monitor: how often it was over budget recently, and until when it is therefore not judged. */
 type Slow = { times: number; untilMs: number; judgement: Judgement };
 
 /**
- * Judges what the checks of a process have observed. What takes next to nothing is judged at once, everything else in a
- * thread, which the first that needs it starts.
+ * Judges the observations of a process's checks. Cheap ones are judged at once, all others in a thread, which starts on
+ * first use.
  */
 export class Judge {
   readonly #search = createPatternSearch();
   readonly #thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));
-  /** Monitors that take long, those judged longest ago first. */
+  /** Slow monitors, those judged longest ago first. */
   readonly #slow = new Map<string, Slow>();
 
-  /** Judges an observation with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
+  /** Judges an observation with at most 50 ms of computing (D-300). Rejects only for a fault of this process. */
   async judge({ target, observation, account, check }: ObservedCheck): Promise<Judged> {
     if (measureJudging(target, observation) <= ON_THE_LOOP_MS * WORK_PER_MS) {
       const judging = beginJudging({ target, observation, search: this.#search });
@@ -71,7 +71,7 @@ export class Judge {
     return computed.result;
   }
 
-  /** Ends the thread; what it is at is not judged. */
+  /** Ends the thread; an observation that it is judging remains unjudged. */
   async close(): Promise<void> {
     await this.#thread.close();
   }
@@ -85,7 +85,10 @@ export class Judge {
     forgetOldest(this.#slow, MAX_SLOW);
   }
 
-  /** A single overrun may be chance. A monitor that overruns repeatedly also waits for every other slow one. */
+  /**
+   * Returns the rest after an overrun. A single overrun may be chance; a monitor that overruns repeatedly also waits
+   * for every other slow one.
+   */
   #restMs(times: number): number {
     const others = times > 1 ? this.#slow.size : 0;
     return Math.max(others * REST_FOR_EACH_MS, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1)));
@@ -96,7 +99,7 @@ function unjudged(judgement: Judgement): Judged {
   return { judgement, conditions: [], isOverBudget: true };
 }
 
-/** Secrets and what was sent stay here. */
+/** Returns the task for the thread, without secrets and the sent request. */
 function taskOf(target: CheckTarget, observation: Observation): JudgingTask {
   const { request: _request, ...checkSpec } = target.checkSpec;
   return {
@@ -105,7 +108,7 @@ function taskOf(target: CheckTarget, observation: Observation): JudgingTask {
   };
 }
 
-/** What an observation holds at the most while it waits: V8 may keep each character of a body in two bytes. */
+/** Returns the maximum size of a waiting observation: V8 may store each character of a body in two bytes. */
 function mostBytesOf(observation: Observation): number {
   const hasBody = observation.type === 'http' && observation.outcome === 'answered';
   return MAX_BYTES_BESIDE_BODY + (hasBody ? 2 * (observation.body?.length ?? 0) : 0);

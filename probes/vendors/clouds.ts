@@ -6,14 +6,14 @@ import { DAY_MS } from '../../core/time.ts';
 import { decodeText, listOf, readJson, plainName, plainTitle, stateWord } from './document-text.ts';
 
 /**
- * Azure writes it in front of a title or as its last part; "resolved in North Europe, continues in West Europe" is not
- * over.
+ * Azure writes it at the start of a title or as its last part; "resolved in North Europe, continues in West Europe" is
+ * not over.
  */
 const AZURE_RESOLVED = /^\s*[[(]?\s*resolved\b\s*[\])]|[-–—:]\s*resolved\s*$/i;
 
 /**
- * Azure's feed of what is going on, which names neither a severity nor components: anything in it degrades the whole,
- * nothing takes it down.
+ * Parses Azure's feed of current events, which names neither a severity nor components: any event degrades the whole,
+ * none takes it down.
  */
 export function parseAzureFeed(body: Buffer): Parsed<VendorSnapshot> {
   const read = parseRss(body);
@@ -28,10 +28,10 @@ export function parseAzureFeed(body: Buffer): Parsed<VendorSnapshot> {
   });
 }
 
-/** One entry of a feed; null where its date cannot be read. Unix milliseconds. */
+/** One entry of a feed; the date is null if it cannot be parsed. Unix milliseconds. */
 type RssItem = { title: string; publishedAtMs: number | null };
 
-/** An element that is empty, or has attributes or markup inside, is no text for us. */
+/** An element that is empty, or has attributes or markup inside, counts as empty text. */
 const elementText = z.unknown().transform((value) => (typeof value === 'string' ? value : ''));
 
 const feed = z.object({
@@ -47,12 +47,12 @@ const feed = z.object({
 });
 
 /**
- * An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none. No items at all is a good
- * feed.
+ * Parses an RSS 2.0 feed: its channel must have a title, which error and login pages lack. A feed without items is
+ * valid.
  */
 function parseRss(body: Buffer): Parsed<{ items: RssItem[] }> {
   const xml = decodeText(body);
-  // No feed declares entities of its own: one that does is an attack by expansion.
+  // No feed declares its own entities: one that does is an expansion attack.
   if (/<!DOCTYPE/i.test(xml)) return refused('it is not an RSS feed');
   const parser = new XMLParser({ parseTagValue: false, isArray: (name) => name === 'item' });
   let value: unknown;
@@ -74,12 +74,12 @@ function readDate(date: string): number | null {
 }
 
 /**
- * A feed keeps old entries, also of events whose end the vendor never entered: after a week without a word an event is
- * over. In milliseconds.
+ * Age without updates after which an event counts as over, in milliseconds. A feed keeps old entries, even of events
+ * whose end the vendor never entered.
  */
 const FORGOTTEN_MS = 7 * DAY_MS;
 
-/** AWS' feed of one service in one region, whose newest entry says how it is. */
+/** Parses AWS' feed of one service in one region, whose newest entry gives its state. */
 export function parseAwsFeed(
   body: Buffer,
   { nowMs, component = '' }: { nowMs: number; component?: string },
@@ -105,8 +105,8 @@ const text = z
   .transform((value) => value ?? '');
 
 /**
- * Numbers of AWS' come as numbers here and as texts there. Its numeric states are not read at all: they are used in
- * more than one sense.
+ * AWS writes numbers as numbers here and as text there. Its numeric states are not read at all, because their meaning
+ * varies.
  */
 const seconds = z.coerce.number();
 
@@ -125,8 +125,7 @@ type AwsEvent = z.output<typeof event>;
 const SERVICE_AND_REGION = /^(?<service>.+)-(?<region>(?:us-gov|[a-z]{2})-[a-z]+-\d)$/;
 
 /**
- * AWS' public list of current events, of which those count that have no end behind them and do not call themselves
- * resolved.
+ * Parses AWS' public list of current events. An event counts if its end has not passed and it is not called resolved.
  */
 export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
   const read = readJson(body, listOf(event));
@@ -135,7 +134,7 @@ export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Pars
   const components = open.flatMap(componentsOf);
   return accepted({
     name: null,
-    // What is well is not listed, so that one part more stands for all of it.
+    // Healthy components are not listed, so one additional component represents them.
     overall:
       components.length === 0 ? 'operational' : overallOf(['operational', ...components.map((one) => one.state)]),
     components,
@@ -145,7 +144,7 @@ export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Pars
 }
 
 function isUnderWay(one: AwsEvent, nowMs: number): boolean {
-  // An end that the vendor has not entered yet may be left out, null, empty or 0.
+  // A missing end may be absent, null, empty or 0.
   const endMs = (one.end_time ?? 0) * 1000;
   const hasEnded = endMs > 0 && endMs <= nowMs;
   return !hasEnded && !isResolved(one.summary) && !isResolved(newestEntry(one)?.summary ?? '');
@@ -167,7 +166,9 @@ function componentsOf(one: AwsEvent) {
   });
 }
 
-/** `ec2-us-east-1` is `ec2:us-east-1`; an event of several services that names none hits its whole region. */
+/**
+ * Converts `ec2-us-east-1` to `ec2:us-east-1`; an event of several services that names none affects its whole region.
+ */
 function componentId(key: string, namesNoOther: boolean): string {
   const { service = key, region = 'global' } = SERVICE_AND_REGION.exec(key)?.groups ?? {};
   return `${service === 'multipleservices' && namesNoOther ? '*' : service}:${region}`;
@@ -180,19 +181,19 @@ function titleOf(one: AwsEvent): string {
 const AWS_RESOLVED = /^\s*\[resolved\]|operating normally/i;
 const OUTAGE = /\b(?:service disruption|outage|unavailab\w*|disrupted)\b/i;
 
-/** True for the title of an event that is over. */
+/** Reports whether a title is that of an event that is over. */
 function isResolved(title: string): boolean {
   return AWS_RESOLVED.test(title);
 }
 
-/** How bad an open event is, by the words of its title. */
+/** Returns the severity of an open event, by the words of its title. */
 function stateOfText(title: string): VendorState {
   return OUTAGE.test(title) ? 'major' : 'degraded';
 }
 
 const productList = z.object({ products: listOf(z.object({ id: z.string(), title: z.string() })) });
 
-/** Google Cloud's products by themselves: what there is, whether or not something is wrong with it. */
+/** Parses Google Cloud's list of products, whether or not they have problems. */
 export function parseGoogleProducts(body: Buffer): Parsed<VendorSnapshot> {
   const read = readJson(body, productList);
   if (!read.ok) return read;
@@ -209,7 +210,7 @@ export function parseGoogleProducts(body: Buffer): Parsed<VendorSnapshot> {
   });
 }
 
-/** What an incident does to its products; pure information does nothing. */
+/** Effect of an incident on its products; mere information has none. */
 const impact = stateWord({
   AVAILABLE: 'operational',
   AVAILABLE_INFORMATION: 'operational',
@@ -223,13 +224,13 @@ const incident = z.object({
   end: z.iso.datetime({ offset: true }).nullish(),
   status_impact: impact,
   affected_products: listOf(z.object({ id: z.string(), title: z.string() })).default([]),
-  // An update may tell of recovery before the incident is closed.
+  // An update may report recovery before the incident is closed.
   most_recent_update: z.object({ status: z.string().optional() }).nullish(),
 });
 
 /**
- * Google Cloud's incidents, past and present: open are those without an end behind them whose newest update does not
- * call the service available.
+ * Parses Google Cloud's incidents, past and present. An incident is open if its end has not passed and its newest
+ * update does not call the service available.
  */
 export function parseGoogleIncidents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
   const read = readJson(body, listOf(incident));
@@ -244,7 +245,7 @@ export function parseGoogleIncidents(body: Buffer, { nowMs }: { nowMs: number })
   );
   return accepted({
     name: null,
-    // What is well is not listed, so that one part more stands for all of it.
+    // Healthy products are not listed, so one additional component represents them.
     overall:
       harmful.length === 0
         ? 'operational'

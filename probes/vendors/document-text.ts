@@ -2,10 +2,13 @@ import { z } from 'zod';
 import type { VendorState } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, cleanText, refused, type Parsed } from '../../core/foreign-text.ts';
 
-/** No vendor nests more than a dozen; what is nested deeper takes hundreds of bytes of memory for each of its own. */
+/**
+ * Maximum nesting. No vendor nests more than a dozen deep, and each deeper level takes hundreds of bytes of memory for
+ * each byte of its own.
+ */
 const MAX_DEPTH = 1000;
 
-/** The JSON of a document in the shape that its schema asks for, or a sentence that says where it does not fit. */
+/** Parses the JSON of a document by a schema; the error is a sentence that names where it does not fit. */
 export function readJson<Schema extends z.ZodType>(body: Buffer, schema: Schema): Parsed<z.output<Schema>> {
   let value: unknown;
   const text = decodeText(body);
@@ -22,8 +25,8 @@ export function readJson<Schema extends z.ZodType>(body: Buffer, schema: Schema)
 }
 
 /**
- * A list of items that all fit. The first one that does not ends the reading: a schema of zod's own would describe each
- * of them, and a stranger's page of 32 KiB would take a tenth of a second.
+ * Parses a list whose items must all fit. It stops at the first one that does not: a plain zod schema would describe
+ * each of them, and a stranger's page of 32 KiB would take a tenth of a second.
  */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.array(z.unknown()).transform((list, context): z.output<Item>[] => {
@@ -44,7 +47,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ['"
   (sign) => sign.charCodeAt(0),
 );
 
-/** True for a text that opens more lists and objects in one another than this, whether it is JSON or not. */
+/** Reports whether a text nests lists and objects deeper than `most`, whether it is JSON or not. */
 function isNestedDeeper(text: string, most: number): boolean {
   let depth = 0;
   let isQuoted = false;
@@ -59,8 +62,8 @@ function isNestedDeeper(text: string, most: number): boolean {
 }
 
 /**
- * Reads a page's own word for a state into the common one. A word that is not in the table does not fit: what it means
- * is not for us to guess.
+ * Maps a page's own word for a state to the common one. A word that is not in the table does not fit, because its
+ * meaning cannot be guessed.
  */
 export function stateWord(states: Readonly<Record<string, VendorState>>) {
   return z.string().transform((word, context): VendorState => {
@@ -83,12 +86,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '#39': "'",
 };
 
-/** A component's or a page's name or id, fit to be stored and shown. */
+/** Cleans the name or id of a component or page for storage and display. */
 export function plainName(text: string): string {
   return cleanText(text, MAX_NAME);
 }
 
-/** The title of an incident: its first line without markup. */
+/** Returns the title of an incident: its first line without markup. */
 export function plainTitle(text: string): string {
   const withoutTags = text
     .slice(0, 4 * MAX_TITLE)
@@ -104,8 +107,8 @@ export function plainTitle(text: string): string {
 }
 
 /**
- * The text of a document. A byte-order mark decides, whatever the headers say: AWS sends UTF-16, big-endian, with one;
- * everything else is UTF-8. The mark is no part of the text.
+ * Decodes a document. A byte-order mark decides, whatever the headers say: AWS sends UTF-16, big-endian, with one;
+ * everything else is UTF-8. The mark is not part of the text.
  */
 export function decodeText(body: Buffer): string {
   return new TextDecoder(encodingOf(body)).decode(body);

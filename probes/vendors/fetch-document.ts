@@ -4,40 +4,40 @@ import { createHttpClient, readRetryAfter, type HttpAnswer } from '../../net/htt
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/request.ts';
 
-/** What the server said of the content that we have, for asking whether it has changed (RFC 9110, 13). */
+/** The server's validators of the stored content, for conditional requests (RFC 9110, 13). */
 export type Validators = { etag: string | null; lastModified: string | null };
 
-/** What came of asking for a document; `retryAfterMs` is there where the server said when to come back. */
+/** Result of requesting a document; `retryAfterMs` is present if the server named a wait. */
 export type FetchedDocument =
   | ({ outcome: 'changed'; body: Buffer } & Validators)
   | { outcome: 'unchanged' }
   | { outcome: 'failed'; failure: VendorFailure; retryAfterMs?: number };
 
-/** Asks for a document. It rejects only where our own machine lacks something. */
+/** Requests a document. It rejects only if this machine lacks resources. */
 export type FetchDocument = (
   document: Pick<VendorDocument, 'url' | 'isInCatalog'>,
   known: Validators,
 ) => Promise<FetchedDocument>;
 
-/** For one document, redirects included, in milliseconds. */
+/** Timeout for one document, including redirects, in milliseconds. */
 const DEADLINE_MS = 7000;
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
-/** Validators are stored and sent back: a longer one is taken for none. In characters. */
+/** Maximum length of a validator, in characters: validators are stored and sent back, and a longer one is ignored. */
 const MAX_VALIDATOR = 500;
 const MAX_REDIRECTS = 5;
-/** A server can send us away for so long at the most, in milliseconds. */
+/** Maximum wait that a server can request, in milliseconds. */
 const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /**
- * The server's own trouble, or its refusal to talk to us now: such an answer does not say whether there is a status
+ * Statuses of a server's own problems, or of its refusal to respond now: they do not show whether there is a status
  * page.
  */
 const SAYS_NOTHING = new Set([401, 403, 407, 408, 425, 429]);
 const SENDS_AWAY = new Set([429, 503]);
 
 /**
- * Makes the function that asks for documents, through the guard unless private networks are allowed (D-30). Those of
- * the catalog have a share of memory to themselves; any other counts as its account's.
+ * Creates the function that requests documents, through the guard unless private networks are allowed (D-30). Those of
+ * the catalog have their own share of memory; any other counts as its account's.
  */
 export function createDocumentFetch(environment: { allowPrivateNetwork: boolean }): FetchDocument {
   const sendToCatalog = createHttpClient({ ...environment, purpose: 'vendors' });

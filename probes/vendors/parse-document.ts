@@ -18,11 +18,11 @@ const PARSERS = {
   'azure-feed': parseAzureFeed,
 } as const satisfies Record<VendorFormat, ParseDocument>;
 
-/** No vendor has more; what a stranger's page could make us store is bounded by these. */
+/** Limits of the parts that a stranger's page can make Spotcheck store; no vendor has more. */
 const MAX_COMPONENTS = 2000;
 const MAX_EVENTS = 50;
 
-/** What a document says in the common form, or why it is not of the form that it should have. */
+/** Parses a document into the common form, or explains why it does not have its expected form. */
 export function parseVendorDocument(
   body: Buffer,
   { format, component, maxStoredBytes }: VendorDocument,
@@ -42,7 +42,7 @@ export function parseVendorDocument(
   return accepted(cutToSize(snapshot, maxStoredBytes));
 }
 
-/** A snapshot without the last of its components and events, as many as are too much. */
+/** Cuts a snapshot to size by dropping its last components and events. */
 function cutToSize(snapshot: VendorSnapshot, mostBytes: number): VendorSnapshot {
   if (sizeOf(snapshot) <= mostBytes) return snapshot;
   const events = cutList(snapshot.events, mostBytes / 4);
@@ -56,7 +56,7 @@ function cutToSize(snapshot: VendorSnapshot, mostBytes: number): VendorSnapshot 
 function cutList<Item>(items: readonly Item[], mostBytes: number): Item[] {
   let left = mostBytes;
   return items.filter((item) => {
-    // The comma between two of them.
+    // One byte for the comma between two items.
     left -= sizeOf(item) + 1;
     return left >= 0;
   });

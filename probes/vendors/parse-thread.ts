@@ -6,12 +6,12 @@ import { giveWay, runWithin, threadMs } from '../../threads/bounded-run.ts';
 import type { ThreadAnswer } from '../../threads/compute-thread.ts';
 import { parseVendorDocument } from './parse-document.ts';
 
-/** What is to be read. */
+/** A document to parse. */
 export type ParsingTask = { body: Uint8Array; document: VendorDocument; nowMs: number };
 
 /**
- * The processor time of reading one document, in milliseconds: for all who watch the page, and until it is asked for
- * anew. Pages of 5 MiB take a tenth of it.
+ * Maximum processor time of parsing one document, in milliseconds: once for all monitors of the page, until it is
+ * fetched again. Pages of 5 MiB take a tenth of it.
  */
 const BUDGET_MS = 1000;
 

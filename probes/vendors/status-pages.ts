@@ -9,7 +9,7 @@ const componentState = stateWord({
   degraded_performance: 'degraded',
   partial_outage: 'partial',
   major_outage: 'major',
-  // incident.io's own word for it.
+  // incident.io's own word.
   full_outage: 'major',
 });
 
@@ -22,11 +22,11 @@ const indicator = stateWord({
 });
 
 const OVER = new Set(['resolved', 'completed', 'postmortem']);
-/** Maintenance that is only announced changes nothing yet. */
+/** Maintenance that is only announced has no effect yet. */
 const UNDER_WAY = new Set(['in_progress', 'verifying']);
 
 const reference = z.object({ id: z.string() });
-/** incident.io writes null where Statuspage writes an empty list. */
+/** A list, which incident.io writes as null where Statuspage writes an empty list. */
 const maybeList = <Item extends z.ZodType>(item: Item) =>
   listOf(item)
     .nullish()
@@ -41,7 +41,7 @@ const summary = z.object({
   scheduled_maintenances: maybeList(event),
 });
 
-/** `/api/v2/summary.json` of an Atlassian Statuspage, and of an incident.io page, which speaks the same. */
+/** Parses `/api/v2/summary.json` of an Atlassian Statuspage, or of an incident.io page, which has the same form. */
 export function parseStatuspageSummary(body: Buffer): Parsed<VendorSnapshot> {
   const read = readJson(body, summary);
   if (!read.ok) return read;
@@ -59,7 +59,10 @@ export function parseStatuspageSummary(body: Buffer): Parsed<VendorSnapshot> {
   });
 }
 
-/** Statuspage says `major` of a "Partial System Outage" too: its words tell the two apart. */
+/**
+ * Returns the overall state. Statuspage uses `major` for a "Partial System Outage" too: the description distinguishes
+ * the two.
+ */
 function overallState({ indicator: state, description = '' }: z.output<typeof summary>['status']): VendorState {
   return state === 'major' && /partial/i.test(description) ? 'partial' : state;
 }
@@ -77,10 +80,10 @@ const instatusState = stateWord({
 const component = z.object({ id: z.string(), name: z.string(), status: instatusState });
 const withChildren = component.extend({ children: listOf(component).nullish() });
 const list = listOf(withChildren);
-/** Some pages answer with the bare list, others with an object around it. */
+/** Some pages return the bare list, others an object that contains it. */
 const components = z.union([z.object({ components: list }).transform((value) => value.components), list]);
 
-/** `/v2/components.json` of an Instatus page, parents and their children alike. */
+/** Parses `/v2/components.json` of an Instatus page, parents and their children alike. */
 export function parseInstatusComponents(body: Buffer): Parsed<VendorSnapshot> {
   const read = readJson(body, components);
   if (!read.ok) return read;
@@ -94,7 +97,7 @@ export function parseInstatusComponents(body: Buffer): Parsed<VendorSnapshot> {
   });
 }
 
-/** A page is `UP`, or in newer words as bad as all, or some, of its parts. */
+/** State of a page: `UP` or, in newer words, the state of all or some of its parts. */
 const pageState = stateWord({
   UP: 'operational',
   UNDERMAINTENANCE: 'maintenance',
@@ -115,12 +118,15 @@ const MAINTENANCE_UNDER_WAY = new Set(['INPROGRESS', 'VERIFYING']);
 
 const instatusSummary = z.object({
   page: z.object({ name: z.string(), status: pageState }),
-  // Both are left out when there are none.
+  // Both are absent if there are none.
   activeIncidents: maybeList(z.object({ name: z.string(), impact: instatusState.optional() })),
   activeMaintenances: maybeList(z.object({ name: z.string(), status: z.string() })),
 });
 
-/** `/summary.json` of an Instatus page: the whole and what is going on; its components are a document of their own. */
+/**
+ * Parses `/summary.json` of an Instatus page: its overall state and current events; its components are in a separate
+ * document.
+ */
 export function parseInstatusSummary(body: Buffer): Parsed<VendorSnapshot> {
   const read = readJson(body, instatusSummary);
   if (!read.ok) return read;
@@ -139,8 +145,8 @@ export function parseInstatusSummary(body: Buffer): Parsed<VendorSnapshot> {
 }
 
 /**
- * `HASISSUES` says that something is wrong, and not how much. It is as bad as its incidents, short of a major outage,
- * for an outage of some parts is none of all.
+ * Returns the overall state. `HASISSUES` means that something is wrong, but not how severe it is. It is as bad as the
+ * page's incidents, but not a major outage, because an outage of some parts is not one of all.
  */
 function overallOfPage(page: VendorState, impacts: readonly VendorState[]): VendorState {
   if (page !== 'degraded') return page;
