@@ -7,8 +7,8 @@ import type { FixedCause } from '../../core/checks/verdict.ts';
 export type EchoRound = { address: string; count: number; deadlineMs: number; signal?: AbortSignal };
 
 /**
- * Outcome of a round: the round trips of the answered requests, in milliseconds, or the reason why none could be sent
- * to that target, or from this machine.
+ * Outcome of a round: the round trips of the answered requests, in milliseconds, or why none could be sent there, or
+ * from this machine.
  */
 export type EchoOutcome =
   | { outcome: 'measured'; sent: number; roundTripsMs: readonly number[] }
