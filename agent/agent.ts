@@ -17,7 +17,7 @@ import { Outbox, type OutboxEvent } from './outbox.ts';
 import type { PullOutcome, ServiceClient } from './service-client.ts';
 import { createWorkReader, type Assignment, type KeyPair, type SavedWork, type WorkFile } from './work.ts';
 
-/** The probe of this machine, and what it can measure. */
+/** The probe of this machine, and its capabilities. */
 export type MachineProbe = { probe: Probe; capabilities: AgentCapability[]; close: () => Promise<void> };
 
 export type AgentParts = {
@@ -27,7 +27,7 @@ export type AgentParts = {
   journal: Journal;
   waiting: readonly Entry[];
   machine: MachineProbe;
-  /** Null = bad results are never suspect (D-48). */
+  /** Null if bad results are never suspect (D-48). */
   selfCheck: SelfCheck | null;
   client: ServiceClient;
   log: Logger;
@@ -41,12 +41,12 @@ export type AgentParts = {
   };
 };
 
-/** The longest probe takes 10 s, in milliseconds. */
+/** Maximum wait for running probes, in milliseconds: the longest takes 10 s. */
 const PROBES_END_WITHIN_MS = 12_000;
 const LAST_FLUSH_WITHIN_MS = 5000;
 
 const SUMMARY_EVERY_MS = 60_000;
-/** Connects the agent's parts: checks in, runs its checks, and hands on the results. */
+/** Connects the agent's parts: checks in, runs its checks, and sends the results. */
 export class Agent {
   readonly #parts: AgentParts;
   readonly #tally = createTally();
@@ -118,7 +118,7 @@ export class Agent {
     });
   }
 
-  /** Resolves when the service refuses the token before it has ever taken it. */
+  /** Resolves when the service refuses the token before it has ever accepted it. */
   get refused(): Promise<void> {
     return this.#refused.promise;
   }
@@ -148,11 +148,11 @@ export class Agent {
 
   async #run(assignment: Assignment, plannedAtMs: number): Promise<void> {
     const { monitorId, sourceKey } = assignment;
-    // All monitors are one customer's: here each has a share of its own.
+    // All monitors are one customer's, so each is its own account here.
     const traceAt = (startedAtMs: number) => traceOf({ monitorId, sourceId: sourceKey, dueAtMs: startedAtMs }, sha256);
     const checked = await this.#checker.check(monitorId, { ...assignment, badVote: null, traceAt });
     const measurement = { monitorId, ...checked };
-    // Its monitor is gone by now, or another one.
+    // The monitor was removed or edited meanwhile.
     if (!this.#clock.isCurrent(assignment)) return;
     const { startedAtMs, judgement } = measurement;
     const { verdict, cause } = judgement;
@@ -213,7 +213,7 @@ export class Agent {
     for (const monitorId of this.#newest.keys()) if (!current.has(monitorId)) this.#newest.delete(monitorId);
   }
 
-  /** The service knows this agent. */
+  /** Handles a check-in that the service accepted. */
   #welcome(agentId: string | undefined, serverTimeMs: number | null): void {
     this.#connection.welcomed({
       agentId,
@@ -225,7 +225,7 @@ export class Agent {
     if (this.#reachability.succeeded('pull')) this.#outbox.retryNow();
   }
 
-  /** Nothing is measured for a service that does not want it; what was measured before waits in the buffer. */
+  /** Stops measuring for a service that refuses the agent; earlier results wait in the buffer. */
   async #refuse(): Promise<void> {
     this.#outbox.hold(true);
     this.#clock.assign([]);
@@ -266,7 +266,7 @@ export class Agent {
     }
   }
 
-  /** Declined results of monitors that were just removed are normal; a wrong clock is not. */
+  /** Logs declined results. They are normal for monitors that were just removed, but a wrong clock is not. */
   #logDeclined({ dropped = 0, droppedBecause }: IngestAnswer): void {
     if (dropped === 0) return;
     this.#tally.declined(dropped);
@@ -294,12 +294,12 @@ export class Agent {
   }
 }
 
-/** SHA-256 in hex. */
+/** Returns the SHA-256 in hex. */
 function sha256(text: string): string {
   return hash('sha256', text);
 }
 
-/** A result for the log, without what a target sent. */
+/** Returns a result for the log, without the target's response. */
 function withoutAnswer(line: string): string {
   return JSON.stringify(JSON.parse(line, (key, value) => (key === 'answer' ? undefined : value)));
 }

@@ -7,19 +7,22 @@ type CheckInOptions = {
   pull: ServiceClient['pull'];
   request: PullRequest;
   pullSeconds: number;
-  /** The tag of the work that is known already; null where there is none. */
+  /** The tag of the current work; null if there is none. */
   etag: string | null;
   now: () => number;
   random: () => number;
   wake: Wake;
   /**
-   * What came of a check-in; the next one waits until it is dealt with. False where work could not be taken over: then
-   * it is asked for again.
+   * Handles the outcome of a check-in; the next one waits for that. Returns false if the work could not be applied:
+   * then it is requested again.
    */
   onOutcome: (outcome: PullOutcome) => Promise<boolean>;
 };
 
-/** An agent whose token is refused goes on asking: it may have been a proxy, or a database that was put back. */
+/**
+ * Interval of check-ins after a refused token, in milliseconds: the refusal may have been a proxy's, or a database's
+ * that was being restored.
+ */
 const UNAUTHORIZED_MS = 60_000;
 
 const HASTENED_MS = 1000;
@@ -32,7 +35,7 @@ export class CheckIn {
   #failures = 0;
   #isWaitRequested = false;
   #isStopped = false;
-  /** Until its outcome is dealt with: of two at once the older one could win. */
+  /** True until the outcome is handled: with two at a time the older one could win. */
   #isUnderWay = false;
   #isHastened = false;
 
@@ -46,24 +49,21 @@ export class CheckIn {
     this.#next.at(this.#options.now());
   }
 
-  /**
-   * The service is known to answer again: a check-in that waits for that does not wait any longer, unless the service
-   * asked for that.
-   */
+  /** Checks in at once after failures, because the service responds again, unless it requested a wait. */
   retryNow(): void {
     if (this.#failures > 0 && !this.#isWaitRequested) this.#next.at(this.#options.now());
   }
 
   /**
-   * The service has refused the token elsewhere, or results of work that is no more: the next check-in comes in a
-   * second, and tells. While one is under way, it comes a second after that.
+   * Checks in after a second, because the service has refused the token in another request, or results of removed work.
+   * If a check-in is running, the next one follows a second after it.
    */
   hasten(): void {
     if (this.#isUnderWay) this.#isHastened = true;
     else this.#next.at(this.#options.now() + HASTENED_MS);
   }
 
-  /** Ends the check-ins; one that is under way changes nothing any more. */
+  /** Ends the check-ins; a running one has no further effect. */
   stop(): void {
     this.#isStopped = true;
     this.#next.cancel();
@@ -98,7 +98,7 @@ export class CheckIn {
   }
 }
 
-/** The service's answer to a check-in: it knows this agent. */
+/** The service's answer to an accepted check-in. */
 type Welcome = {
   agentId: string | undefined;
   monitors: number;
@@ -107,11 +107,11 @@ type Welcome = {
 };
 
 /**
- * A way of ten seconds to the service and back is slow, in milliseconds; clocks that differ by more are not both right.
+ * Clock difference that counts as wrong, in milliseconds; ten seconds each way to the service and back would be slow.
  */
 const CLOCKS_APART_MS = 20_000;
 
-/** Whether the service knows an agent, which has not checked in yet; reported as it changes. */
+/** Tracks and logs whether the service accepts the agent, which has not checked in yet. */
 export class ConnectionStatus {
   readonly #log: Logger;
   readonly #now: () => number;
@@ -132,14 +132,14 @@ export class ConnectionStatus {
     if (serverTimeMs !== null) this.#compareClocks(serverTimeMs);
   }
 
-  /** False where the service has never known this agent. */
+  /** Records a refusal; returns false if the service has never accepted this agent. */
   refused(): boolean {
     if (this.#wasKnown) this.#log.error({}, 'token.refused');
     this.#isRefused = true;
     return this.#wasKnown;
   }
 
-  /** With a clock that is ahead results are declined, with one that is behind they are stale. */
+  /** Compares the clocks: results of a clock that is ahead are declined, those of one that is behind are stale. */
   #compareClocks(serverTimeMs: number): void {
     const aheadMs = this.#now() - serverTimeMs;
     const wasWrong = this.#isClockWrong;
@@ -148,19 +148,19 @@ export class ConnectionStatus {
   }
 }
 
-/** What the agent asks of the service. */
+/** Requests of the agent to the service. */
 type Request = 'pull' | 'ingest';
 
 type ReachabilityOptions = {
   now: () => number;
   onAway: (reason: string) => void;
-  /** Called with how long it was away, in milliseconds. */
+  /** Called with the duration of the outage, in milliseconds. */
   onBack: (awayMs: number) => void;
 };
 
 /**
- * Whether the service does what it is asked, each change reported once. It is away from the first request that fails
- * until those that failed succeed.
+ * Tracks whether the service handles requests, and reports each change once. It is away from the first failed request
+ * until each kind that failed succeeds.
  */
 export class Reachability {
   readonly #options: ReachabilityOptions;
@@ -171,7 +171,7 @@ export class Reachability {
     this.#options = options;
   }
 
-  /** True where this request had failed the last time. */
+  /** Records a success; returns true if this request had failed the last time. */
   succeeded(request: Request): boolean {
     const hadFailed = this.#failing.delete(request);
     if (hadFailed && this.#failing.size === 0) this.#options.onBack(this.#options.now() - this.#sinceMs);

@@ -3,9 +3,9 @@ import { planStart } from '../core/checks/slots.ts';
 import type { Assignment } from './work.ts';
 
 type ClockOptions = {
-  /** Measures once and hands the result on; never rejects. `plannedAtMs` is the moment it was to begin. */
+  /** Measures once and passes the result on; never rejects. `plannedAtMs` is the planned start. */
   run: (assignment: Assignment, plannedAtMs: number) => Promise<void>;
-  /** Probes under way at a time; those beyond wait in order. */
+  /** Maximum simultaneous probes; others wait in order. */
   concurrency: number;
   now: () => number;
   wake: Wake;
@@ -13,28 +13,28 @@ type ClockOptions = {
 
 type Entry = {
   assignment: Assignment;
-  /** Where its ticks lie within the interval; it also stands for the monitor where moments are spread. */
+  /** Offset of its ticks within the interval, which also represents the monitor when start times are spread. */
   offsetMs: number;
   dueAtMs: number;
-  /** A probe outside the ticks: the first check, a recheck, a tick made up for; null for none. */
+  /** Time of a probe outside the ticks: the first check, a recheck or a delayed tick; null if there is none. */
   nextCheckAtMs: number | null;
   isBusy: boolean;
 };
 
-/** A tick that is nearer than this needs no check before it. */
+/** A new monitor needs no first check if its next tick is nearer than this, in milliseconds. */
 const NEAR_TICK_MS = 2000;
 
-/** First checks of many monitors follow one another at this distance, so that a start is no storm. */
+/** Interval between first checks of many monitors, in milliseconds, so that a start causes no burst. */
 const FIRST_CHECKS_APART_MS = 20;
 
 /**
- * Timers run on while the wall clock is set, and stand still while the machine sleeps. The clock is read again after
- * this at the latest.
+ * Maximum time until the clock is read again, in milliseconds: timers ignore changes of the wall clock, and pause while
+ * the machine sleeps.
  */
 const LONGEST_SLEEP_MS = 5000;
 
 /**
- * Starts the probes of all assignments, each at its own ticks, with one timer for whatever comes next. Times are Unix
+ * Starts the probes of all assignments, each at its own ticks, with one timer for the next event. Times are Unix
  * milliseconds.
  */
 export class Clock {
@@ -50,7 +50,7 @@ export class Clock {
     this.#options = options;
   }
 
-  /** Takes over the complete list: what is new or changed is checked at once, what is gone stops. */
+  /** Applies the complete list: new or changed assignments are checked at once, missing ones stop. */
   assign(assignments: readonly Assignment[]): void {
     const nowMs = this.#options.now();
     const wanted = new Set(assignments.map(({ monitorId }) => monitorId));
@@ -70,7 +70,10 @@ export class Clock {
     this.#runDue();
   }
 
-  /** One probe more at a moment, where that is ahead, before the monitor's next tick and beside no probe of it. */
+  /**
+   * Adds a probe at `atMs`. That must be in the future and before the monitor's next tick, with no other probe of it
+   * running or planned.
+   */
   recheck(monitorId: string, atMs: number): void {
     const entry = this.#entries.get(monitorId);
     if (entry === undefined || entry.isBusy || entry.nextCheckAtMs !== null) return;
@@ -79,12 +82,12 @@ export class Clock {
     this.#runDue();
   }
 
-  /** True while this very assignment is in force. */
+  /** Reports whether exactly this assignment is in force. */
   isCurrent(assignment: Assignment): boolean {
     return this.#entries.get(assignment.monitorId)?.assignment === assignment;
   }
 
-  /** Starts nothing more; resolves when the running probes have ended. */
+  /** Starts no further probe; resolves when the running ones have ended. */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelWake();
@@ -126,7 +129,7 @@ export class Clock {
       this.#launchNext();
     }
     if (this.#isStopped && this.#running === 0) this.#idle.resolve();
-    // A check of changed work waits for the probe of the old.
+    // A check of changed work waits for the probe of the old work.
     if (entry.nextCheckAtMs !== null) this.#runDue();
   }
 
@@ -142,8 +145,8 @@ export class Clock {
 }
 
 /**
- * The moment at which a probe of an entry was to begin, where it has come, taken from the entry. Null where there is
- * none, or a probe of it runs.
+ * Returns the planned start of a due probe, and removes it from the entry. Null if none is due, or a probe of the entry
+ * runs.
  */
 function takeDue(entry: Entry, nowMs: number): number | null {
   const tickMs = takeTick(entry, nowMs);
@@ -154,9 +157,9 @@ function takeDue(entry: Entry, nowMs: number): number | null {
 }
 
 /**
- * Plans a tick that came much too late, because the machine slept or its clock was set forward. It runs at a moment of
- * its own before the next one, or is dropped when the next is nearer: missed ticks never run all at once. After a clock
- * was set back ticks are planned anew.
+ * Returns the time of a due tick, and plans one that is much too late because the machine slept or its clock was set
+ * forward. That one runs at its own time before the next tick, or is dropped if the next is nearer: missed ticks never
+ * run all at once. After the clock was set back, ticks are planned anew.
  */
 function takeTick(entry: Entry, nowMs: number): number | null {
   const { offsetMs, dueAtMs } = entry;
@@ -170,13 +173,13 @@ function takeTick(entry: Entry, nowMs: number): number | null {
   return null;
 }
 
-/** Calls back once after the given milliseconds, unless what it returns is called before. */
+/** Calls back once after the given milliseconds, unless the returned function is called first. */
 export type Wake = (afterMs: number, call: () => void) => () => void;
 
-/** One pending call at the most: asked for twice, it comes at the earlier moment. Moments are Unix milliseconds. */
+/** At most one pending call, at the earliest of the requested times, in Unix milliseconds. */
 export type WakeUp = { at: (atMs: number) => void; cancel: () => void };
 
-/** Makes a wake-up for one duty. */
+/** Creates a wake-up for one task. */
 export function createWakeUp({ now, wake }: { now: () => number; wake: Wake }, call: () => void): WakeUp {
   let pending: { atMs: number; cancel: () => void } | null = null;
   return {

@@ -1,7 +1,7 @@
 import { open, readdir, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A result that waits for the service: its line of JSON, and the segment that it stands in once it is on disk. */
+/** A result that waits for the service: its line of JSON, and its segment once it is on disk. */
 export type Entry = {
   line: string;
   monitorId: string;
@@ -17,30 +17,33 @@ type Segment = { path: string; file: FileHandle | null; lines: number; waiting: 
 export type JournalOptions = {
   folder: string;
   now: () => number;
-  /** Called when the disk begins to fail, null when it works again; meanwhile results are in memory only. */
+  /**
+   * Called with an error when the disk begins to fail, and with null when it works again; meanwhile results are only in
+   * memory.
+   */
   onDisk: (error: unknown) => void;
 };
 
-/** Lines of a segment: what is sent and then repeated after a crash is at most about this. */
+/** Lines of a segment, which is about the most that is sent again after a crash. */
 const SEGMENT_LINES = 500;
 
 /**
- * Results that have waited this long, in milliseconds, are the only copy for a while. From then on they are forced to
- * the disk, no more often than that and with each full segment.
+ * Age from which waiting results are forced to the disk, in milliseconds, because they are the only copy for a while.
+ * Syncs are no closer together than this, except with each full segment.
  */
 const SYNC_EVERY_MS = 5000;
 
 const NAME = /^results-(\d{12})\.jsonl$/;
 
 /**
- * What waits for the service, kept where a killed agent's successor finds it: segments of JSON lines, only ever
- * appended to. A kill loses what was not appended yet; a power cut at most the last 5 s of what has been waiting.
+ * Results that wait for the service, stored where a killed agent's successor finds them: segments of JSON lines, only
+ * ever appended to. A kill loses results that were not appended yet; a power cut at most the last 5 s of waiting ones.
  */
 export class Journal {
   readonly #options: JournalOptions;
   #next: number;
   #current: Segment | null = null;
-  /** Everything that touches the disk, one after another. */
+  /** All disk operations, one after another. */
   #work: Promise<void> = Promise.resolve();
   #syncedAtMs = 0;
   #syncLater: NodeJS.Timeout | null = null;
@@ -52,8 +55,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of a folder and reads what waits in it, in the order in which it was appended. Lines that a crash
-   * tore are left out, and counted.
+   * Opens the journal of a folder and reads its waiting results, in the order of appending. Lines that a crash
+   * truncated are skipped and counted.
    */
   static async open(options: JournalOptions): Promise<{ journal: Journal; waiting: Entry[]; torn: number }> {
     const numbers = (await readdir(options.folder)).flatMap((name) => NAME.exec(name)?.[1] ?? []).toSorted();
@@ -79,8 +82,7 @@ export class Journal {
   }
 
   /**
-   * Appends what still waits and stands in no segment yet. A disk that fails is reported and tried again with the next
-   * call.
+   * Appends waiting results that are in no segment yet. A failing disk is reported and tried again with the next call.
    */
   append(entries: readonly Entry[]): Promise<void> {
     return this.#enqueue(async () => {
@@ -99,7 +101,7 @@ export class Journal {
         this.#reportDisk(null);
         await this.#removeWhereEmpty(segment);
       } catch (error) {
-        // What it left may end in half a line: nothing is appended after that.
+        // The failed write may have left half a line, so nothing is appended after it.
         const broken = this.#current;
         await this.#closeCurrent();
         this.#reportDisk(error);
@@ -108,7 +110,7 @@ export class Journal {
     });
   }
 
-  /** Takes note that results wait no longer; segments without any are removed. */
+  /** Marks results as no longer waiting, and removes segments without any. */
   settle(entries: readonly Entry[]): Promise<void> {
     const changed = new Set<Segment>();
     for (const entry of entries) {
@@ -123,7 +125,7 @@ export class Journal {
     });
   }
 
-  /** Forces to the disk what waits and lets go of it. */
+  /** Forces waiting results to the disk and closes the file. */
   close(): Promise<void> {
     return this.#enqueue(() => this.#closeCurrent());
   }
@@ -151,7 +153,7 @@ export class Journal {
   async #syncWhereDue(segment: Segment): Promise<void> {
     const nowMs = this.#options.now();
     if (nowMs - segment.openedAtMs < SYNC_EVERY_MS || nowMs - this.#syncedAtMs < SYNC_EVERY_MS) {
-      // Nothing else may come for long.
+      // No further result may arrive for long.
       this.#syncLater ??= setTimeout(() => {
         void this.#enqueue(() => this.#sync().catch((error: unknown) => this.#reportDisk(error)));
       }, SYNC_EVERY_MS).unref();
@@ -173,7 +175,10 @@ export class Journal {
     await rm(segment.path, { force: true }).catch((error: unknown) => this.#reportDisk(error));
   }
 
-  /** The next sync meets another segment: what waits in this one is forced to the disk here. */
+  /**
+   * Closes the segment. The next sync applies to another one, so results that wait in this one are forced to the disk
+   * here.
+   */
   async #closeCurrent(): Promise<void> {
     const segment = this.#current;
     this.#current = null;
@@ -182,7 +187,7 @@ export class Journal {
     await segment.file.close().catch((error: unknown) => this.#reportDisk(error));
   }
 
-  /** Once when it begins and once when it is over. */
+  /** Reports a disk failure once when it begins and once when it is over. */
   #reportDisk(error: unknown): void {
     const isFailing = error !== null;
     if (isFailing !== this.#isFailing) this.#options.onDisk(error);
@@ -194,7 +199,7 @@ function pathOf(folder: string, number: string): string {
   return join(folder, `results-${number}.jsonl`);
 }
 
-/** Null for a line that is no whole result. */
+/** Parses a line; null if it is not a complete result. */
 function entryOf(line: string, segment: Segment): Entry | null {
   try {
     const value: unknown = JSON.parse(line);

@@ -9,7 +9,7 @@ import type { createLogger as createLoggerType } from '../config/logger.ts';
 import type { startProbe as startProbeType } from './exporter/listener.ts';
 import type { startAgent as startAgentType } from './program.ts';
 
-/** What `--help` says. */
+/** The text of `--help`. */
 const USAGE = `Usage: npm run agent [-- --help | --version]        (node agent/main.ts)
 
 The private agent of Spotcheck: runs checks from this machine and reports the results to the service.
@@ -43,25 +43,25 @@ Exit status:
   70  internal error of the agent; restart it
 `;
 
-/** Exit statuses; docs/agents.md says what each means for a supervisor. */
+/** Exit statuses; docs/agents.md describes their meaning for a supervisor. */
 const STOPPED = 0;
 const REFUSED = 1;
 const WRONG_USAGE = 2;
 const FAULT = 70;
 
 /**
- * A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent
- * us already.
+ * Interval within which a second signal is an echo of the first, in milliseconds: npm passes on a signal that the
+ * terminal also sent here.
  */
 const ECHO_MS = 500;
 
-/** A small young generation, code that favours size, few helping threads: an agent has little to do at a time. */
+/** A small young generation, code optimized for size, few helper threads: an agent has little to do at a time. */
 const LEAN_FLAGS = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1'];
 
-/** Two heaps for all threads that look up names, instead of eight for each core; only glibc knows it. */
+/** Two heaps for all threads that look up names, instead of eight for each core; for glibc only. */
 const LEAN_VARIABLES = { MALLOC_ARENA_MAX: '2' };
 
-/** Counts the starts of one process over its replacements of itself. */
+/** Counts the starts of one process across its replacements of itself. */
 const ATTEMPT = 'SPOTCHECK_AGENT_ATTEMPT';
 const MAX_ATTEMPTS = 3;
 
@@ -81,7 +81,7 @@ async function main(args: readonly string[]): Promise<number> {
   await makeFolder(folder);
   const cache = join(folder, 'compiled');
   if (process.env[ATTEMPT] === undefined) startAnew(cache);
-  // What /probe takes is loaded only where it is answered.
+  // Code for /probe is loaded only if it is served.
   const [{ createLogger }, { startAgent }, probing] = await Promise.all([
     import('../config/logger.ts'),
     import('./program.ts'),
@@ -98,7 +98,7 @@ type Loaded = {
   version: string;
   createLogger: typeof createLoggerType;
   startAgent: typeof startAgentType;
-  /** Null where `/probe` is not answered. */
+  /** Null if `/probe` is not served. */
   startProbe: typeof startProbeType | null;
 };
 
@@ -123,7 +123,7 @@ async function run(loaded: Loaded): Promise<number> {
   });
   const stopRequest = awaitStopRequest();
   if (isInClear(serviceUrl)) log.warn({}, 'service.not_encrypted');
-  // A mistake in its file, or a port in use, is known before the agent checks in.
+  // A mistake in its file, or a port in use, is reported before the agent checks in.
   const stopProbe = probe === null ? null : await startProbe?.({ ...probe, allowPrivateNetwork, concurrency, log });
   const agent = await startAgent({
     serviceUrl,
@@ -148,9 +148,9 @@ async function run(loaded: Loaded): Promise<number> {
 }
 
 /**
- * A process that has compiled TypeScript keeps 25 MB of compiler for good. So the first start compiles into a cache,
- * and then the program replaces itself, under the same process id, by one that only reads the cache. Where that cannot
- * be done the agent runs as it is.
+ * Replaces the program once its code is compiled: a process that has compiled TypeScript keeps 25 MB of compiler. So
+ * the first start compiles into a cache, and then the program replaces itself, under the same process id, by one that
+ * only reads the cache. If that is impossible, the agent runs as it is.
  */
 function startAnew(cache: string): void {
   const attempt = Number(process.env[ATTEMPT] ?? 1);
@@ -161,7 +161,7 @@ function startAnew(cache: string): void {
   process.execve(process.execPath, [process.execPath, ...flags, ...process.argv.slice(1)], env);
 }
 
-/** The compiler's name among what Node has loaded of its own; the list has no type. */
+/** Reports whether Node has loaded its TypeScript compiler; the list has no type. */
 function hasCompiled(): boolean {
   const loaded: unknown = Reflect.get(process, 'moduleLoadList');
   return Array.isArray(loaded) && loaded.some((name) => String(name).includes('amaro'));
@@ -183,13 +183,13 @@ function awaitStopRequest(): Promise<NodeJS.Signals> {
   return promise;
 }
 
-/** True where the token would cross a network without TLS. */
+/** Reports whether the token would cross a network without TLS. */
 function isInClear(serviceUrl: string): boolean {
   const { protocol, hostname } = new URL(serviceUrl);
   return protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(hostname);
 }
 
-/** A disk that is full or broken may be better by the next start. */
+/** Reports whether a disk is full or broken, which may be fixed by the next start. */
 function isDiskFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT', 'EIO'].includes(String(error.code));
 }
@@ -202,14 +202,14 @@ try {
 }
 
 /**
- * The folder of the agent that has this token; a function of the two, so that agents of one data directory never share
- * anything.
+ * Returns the folder of the agent that has this token; it depends on both, so that agents of one data directory share
+ * nothing.
  */
 function folderOf(dataDir: string, token: string): string {
   return join(dataDir, 'agents', createHash('sha256').update(token).digest('hex').slice(0, 16));
 }
 
-/** Makes the folder, for its owner only. */
+/** Creates the folder, for its owner only. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);

@@ -13,7 +13,7 @@ import type { Checked } from '../probes/checker.ts';
 /** A check of a monitor, as it counts. */
 type Measurement = { monitorId: string } & Omit<Checked, 'conditions'>;
 
-/** A measurement as the service takes it in. A no vote is reported as such, with its reason. */
+/** Converts a measurement into the service's form. No vote is reported as such, with its reason. */
 export function resultOf({ monitorId, startedAtMs, observation, judgement, answer }: Measurement): AgentResult {
   const { verdict, cause, reason } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
@@ -32,7 +32,7 @@ export function resultOf({ monitorId, startedAtMs, observation, judgement, answe
   };
 }
 
-/** What was measured besides; null where that is nothing. */
+/** Returns further measured values; null if there are none. */
 function detailOf(observation: Observation | null, nowMs: number): AgentResultDetail | null {
   switch (observation?.type) {
     case 'http':
@@ -59,7 +59,7 @@ function detailOf(observation: Observation | null, nowMs: number): AgentResultDe
   }
 }
 
-/** The status has a field of its own in a result. */
+/** Converts the evidence; the status has a separate field in a result. */
 function answerOf({ headers, body, bodyWithheld }: AnswerEvidence): AgentAnswer {
   return { headers, ...(body !== null && { body }), ...(bodyWithheld !== undefined && { bodyWithheld }) };
 }
@@ -68,18 +68,18 @@ function validityOf(notAfter: number, nowMs: number): AgentResultDetail {
   return { notAfter, daysRemaining: Math.floor((notAfter * 1000 - nowMs) / DAY_MS) };
 }
 
-/** Steps that did not happen are left out. */
+/** Returns the timings without steps that did not happen. */
 function timingOf(timings: Timings): Record<string, number> {
   const taken = Object.entries(timings).filter((entry): entry is [string, number] => entry[1] !== null);
   return Object.fromEntries(taken.map(([name, ms]) => [name, readable(ms)]));
 }
 
-/** Tenths of a millisecond: more than that is noise. */
+/** Rounds to tenths of a millisecond: further digits are noise. */
 function readable(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-/** What happened since the last summary, for the one line that tells of it. */
+/** Events since the last summary, for its log line. */
 type Summary = {
   checks: number;
   up: number;
@@ -92,22 +92,22 @@ type Summary = {
   lateness_p99_ms: number;
 };
 
-/** Counts what the agent does. */
+/** Counts the agent's events. */
 type Tally = {
   checked: (verdict: Vote, latenessMs: number) => void;
   sent: (results: number) => void;
-  /** Results that had to go because too many waited, or too long. */
+  /** Results that were dropped because too many waited, or for too long. */
   dropped: (results: number) => void;
-  /** Results that the service does not take in. */
+  /** Results that the service does not accept. */
   declined: (results: number) => void;
-  /** The counts so far, which begin anew. Lateness is the start of a probe minus the moment it was planned for. */
+  /** Returns the counts so far and resets them. Lateness is the actual start of a probe minus the planned one. */
   take: () => Summary;
 };
 
-/** Beyond this many checks a minute those counted first are enough to tell of lateness. */
+/** Maximum samples of lateness: beyond this many checks a minute the first ones are representative. */
 const MAX_SAMPLES = 5000;
 
-/** Makes the counts of one agent. */
+/** Creates the counts of one agent. */
 export function createTally(): Tally {
   let verdicts = { up: 0, degraded: 0, down: 0, none: 0 };
   let counts = { checks: 0, sent: 0, dropped: 0, declined: 0 };

@@ -13,16 +13,16 @@ export type OutboxOptions = {
   maxAgeMs: number;
   /** Sends the JSON of `{results}`. */
   send: (body: string) => Promise<IngestOutcome>;
-  /** Unix milliseconds, which results are dated in. */
+  /** Unix milliseconds, for the times of results. */
   now: () => number;
-  /** Milliseconds of a clock that is never set, which waits are counted in. */
+  /** Milliseconds of a monotonic clock, for waits. */
   monotonic: () => number;
   random: () => number;
   wake: Wake;
   onEvent: (event: OutboxEvent) => void;
 };
 
-/** What happens to results, for logs and counts; `recheck` passes on the service's hints (D-47). */
+/** Events of results, for logs and counts; `recheck` passes on the service's hints (D-47). */
 export type OutboxEvent =
   | { kind: 'accepted'; answer: IngestAnswer }
   | { kind: 'refused'; line: string; reason: string }
@@ -33,50 +33,47 @@ export type OutboxEvent =
   | { kind: 'recheck'; monitorId: string; atMs: number };
 
 /**
- * A change leaves so soon after it came, and no closer after the batch before, within the requests that an agent may
- * make. What is none waits so long for company.
+ * Delays of sending, in milliseconds. A change is sent after the first, and no sooner after the previous batch than the
+ * second, within the agent's rate limit. Any other result waits for others as long as the third.
  */
 const URGENT_DELAY_MS = 30;
 const URGENT_GAP_MS = 300;
 const DELAY_MS = 3000;
 
-/** Results that were not sent by then are written to disk. */
+/** Delay after which unsent results are written to disk, in milliseconds. */
 const JOURNAL_DELAY_MS = 500;
 
-/** How often a proxy refuses a result, with another one accepted each time before the next, until it is dropped. */
+/** Refusals of a result by a proxy, with another result accepted between each, until it is dropped. */
 const MAX_REFUSALS = 3;
 
-/** The largest batch that the service accepts is 1 MiB. */
+/** The service accepts batches of at most 1 MiB. */
 const MAX_BODY_BYTES = 1024 * 1024 - 1024;
 
-/**
- * Everything measured goes through here: in order, in batches, kept until the service has it, within bounds of number
- * and age.
- */
+/** Sends all results: in order, in batches, kept until the service has them, within limits of number and age. */
 export class Outbox {
   readonly #options: OutboxOptions;
   #entries: Entry[];
-  /** Halved for as long as the service refuses batches, so that the one result that it refuses is found. */
+  /** Halved while the service refuses batches, to isolate the one result that it refuses. */
   #batchSize = MAX_INGEST_RESULTS;
   #failures = 0;
-  /** When the oldest of what waits is to leave; infinite where nothing waits. */
+  /** When the oldest waiting result is to be sent; infinite if none waits. */
   #leavesAtMs = Number.POSITIVE_INFINITY;
   /** Earliest time of the next request, after a failure. */
   #notBeforeMs = 0;
   #isWaitRequested = false;
-  /** When the last batch left, and how many results waited then. */
+  /** When the last batch was sent, and how many results waited then. */
   #sentAtMs = 0;
   #waitedAtSend = 0;
   readonly #sending = new SharedCalls(() => this.#sendAll());
   #isHeld = false;
   #isClosing = false;
-  /** How often a proxy refused results that were alone; whether another was accepted since, or is next (D-675). */
+  /** How often a proxy refused results that were sent alone; whether another was accepted since, or is next (D-675). */
   readonly #refusedByProxy = new Map<Entry, number>();
   #hasPassedProxy = false;
   #isOtherNext = false;
   /**
-   * From a failure, or a start with results of an earlier run, until all that waited then is sent. The numbers are
-   * known once the service takes results.
+   * Set from a failure, or a start with results of an earlier run, until all results waiting then are sent. The numbers
+   * are known once the service accepts results.
    */
   #replay: { total: number; left: number } | 'waiting' | null;
   readonly #sendSoon;
@@ -97,7 +94,7 @@ export class Outbox {
     return this.#entries.length;
   }
 
-  /** Takes in a result. One that may be a change leaves at once. */
+  /** Adds a result. One that may be a change is sent at once. */
   add(result: AgentResult, { isUrgent }: { isUrgent: boolean }): void {
     const nowMs = this.#options.monotonic();
     this.#entries.push({
@@ -114,14 +111,14 @@ export class Outbox {
     this.#sendSoon.at(this.#leavesAtMs);
   }
 
-  /** While held, nothing is sent: the service does not know this agent. */
+  /** While held, sends nothing, because the service does not accept this agent. */
   hold(isHeld: boolean): void {
     if (isHeld === this.#isHeld) return;
     this.#isHeld = isHeld;
     if (!isHeld) this.#leaveNow();
   }
 
-  /** The service is known to answer again: what waits does not wait any longer, unless the service asked for that. */
+  /** Sends waiting results at once, because the service responds again, unless it requested a wait. */
   retryNow(): void {
     if (this.#isWaitRequested || this.#failures === 0) return;
     this.#notBeforeMs = 0;
@@ -129,7 +126,8 @@ export class Outbox {
   }
 
   /**
-   * Sends what waits for as long as the service takes it, `boundMs` milliseconds at most, and writes down what is left.
+   * Sends waiting results while the service accepts them, for at most `boundMs` milliseconds, and writes the rest to
+   * disk.
    */
   async close(boundMs: number): Promise<void> {
     const flush = async () => {
@@ -166,7 +164,7 @@ export class Outbox {
       const batch = this.#nextBatch();
       this.#leavesAtMs = batch.length < this.#entries.length ? 0 : Number.POSITIVE_INFINITY;
       this.#sentAtMs = this.#options.monotonic();
-      // Batches of a few results could be more requests than an agent may make.
+      // Batches of a few results could exceed the agent's rate limit.
       if (this.#batchSize < MAX_INGEST_RESULTS && !this.#isClosing) this.#notBeforeMs = this.#sentAtMs + URGENT_GAP_MS;
       this.#waitedAtSend = this.#entries.length;
       const outcome = await this.#options.send(`{"results":[${batch.map(({ line }) => line).join(',')}]}`);
@@ -185,7 +183,9 @@ export class Outbox {
     return batch;
   }
 
-  /** What is sent next: to find out whether a proxy refuses all, results of monitors of which it refused none. */
+  /**
+   * Returns the results to send next: to test whether a proxy refuses everything, those of monitors without a refusal.
+   */
   #entriesInTurn(): readonly Entry[] {
     if (!this.#isOtherNext) return this.#entries;
     const refused = new Set([...this.#refusedByProxy.keys()].map(({ monitorId }) => monitorId));
@@ -221,8 +221,9 @@ export class Outbox {
   }
 
   /**
-   * Drops a result that is refused when it is alone. A proxy knows nothing of results: what it refuses is kept. Whether
-   * it refuses all shows by another result: what is refused again and again while others are accepted is dropped.
+   * Drops a result that the service refuses alone. A proxy does not judge results, so one that it refuses is kept.
+   * Another result then shows whether it refuses everything: one that is refused repeatedly while others are accepted
+   * is dropped.
    */
   #refuse([entry]: readonly Entry[], { reason, isFromService }: { reason: string; isFromService: boolean }): void {
     if (entry === undefined) return;
@@ -268,7 +269,10 @@ export class Outbox {
     onEvent({ kind: 'failed', reason });
   }
 
-  /** The hint counts from the start of the failing probe, which is the last bad one of its monitor in the batch. */
+  /**
+   * Passes on a hint. It counts from the start of the failing probe, which is the last bad one of its monitor in the
+   * batch.
+   */
   #passOn({ monitorId, afterMs }: IngestAnswer['recheck'][number], batch: readonly Entry[]): void {
     const failing = batch.findLast((entry) => entry.monitorId === monitorId && entry.isBad);
     if (failing !== undefined) this.#options.onEvent({ kind: 'recheck', monitorId, atMs: failing.atMs + afterMs });
@@ -276,7 +280,7 @@ export class Outbox {
 
   #remove(batch: readonly Entry[]): void {
     const sent = new Set(batch);
-    // All but always they are the first ones: only a bound that was met meanwhile took some away.
+    // They are usually the first ones, unless a limit removed some meanwhile.
     this.#entries = this.#entries.filter((entry) => !sent.has(entry));
     for (const entry of batch) this.#refusedByProxy.delete(entry);
     void this.#options.journal.settle(batch);

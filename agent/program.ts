@@ -10,14 +10,14 @@ import { Journal } from './journal.ts';
 import { openServiceClient } from './service-client.ts';
 import { createWorkFile, loadKeyPair } from './work.ts';
 
-/** Thrown where another agent that runs has the folder. */
+/** Thrown if another running agent uses the folder. */
 class FolderInUse extends Error {
   override name = 'FolderInUse';
 }
 
 /**
- * Makes this process the one user of a folder and returns the release. Throws `FolderInUse` while another one lives;
- * what a killed one left is taken over.
+ * Takes the lock of a folder for this process and returns its release. Throws `FolderInUse` while another user lives; a
+ * dead process's lock is taken over.
  */
 async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const refusal = (pid: number) =>
@@ -34,21 +34,21 @@ export type AgentOptions = {
   /** The agent's own; it exists. */
   folder: string;
   allowPrivateNetwork: boolean;
-  /** Empty = no self-check (D-48). */
+  /** Empty if there is no self-check (D-48). */
   selfCheckHosts: readonly HostPort[];
   settings: AgentParts['settings'];
   log: Logger;
 };
 
-/** The agent while it runs. */
+/** A running agent. */
 export type RunningAgent = {
-  /** Resolves when the service refuses the token before it has ever taken it. */
+  /** Resolves when the service refuses the token before it has ever accepted it. */
   refused: Promise<void>;
-  /** Ends everything in order; bounded. */
+  /** Ends everything in order, within bounded time. */
   stop: () => Promise<void>;
 };
 
-/** Starts the agent on its folder. Throws `FolderInUse` where another one has it. */
+/** Starts the agent on its folder. Throws `FolderInUse` if another one uses it. */
 export async function startAgent({
   serviceUrl,
   agentToken,
@@ -119,8 +119,8 @@ function selfCheckOf(hosts: readonly HostPort[], log: Logger): SelfCheck | null 
 const FAMILIES = 2;
 
 /**
- * Opens the probe and finds out what it can do here: echo requests are not granted to every program, everything else
- * is.
+ * Opens the probe and determines its capabilities here: echo requests are not permitted to every program, everything
+ * else is.
  */
 async function openMachineProbe({
   allowPrivateNetwork,

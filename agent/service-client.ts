@@ -5,15 +5,15 @@ import { cleanText } from '../core/foreign-text.ts';
 import { createHttpClient, readRetryAfter, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 
 /**
- * The service did not do what it was asked to. `reason` is for people; `requestedWaitMs` is what it asked to wait, null
- * where it did not.
+ * A request that the service did not handle. `reason` is for people; `requestedWaitMs` is the wait that it requested,
+ * null if it did not.
  */
 type Failed = { outcome: 'failed'; reason: string; requestedWaitMs: number | null };
 
-/** 401: the token is wrong, revoked, or its agent deleted. */
+/** 401: the token is wrong or revoked, or its agent was deleted. */
 type Unauthorized = { outcome: 'unauthorized' };
 
-/** `serverTimeMs` is the service's clock in Unix milliseconds, whole seconds; null where it does not tell. */
+/** `serverTimeMs` is the service's clock in Unix milliseconds, in whole seconds; null if it sends none. */
 export type PullOutcome =
   | { outcome: 'work'; answer: PullAnswer; etag: string | null; serverTimeMs: number | null }
   | { outcome: 'unchanged'; serverTimeMs: number | null }
@@ -21,8 +21,8 @@ export type PullOutcome =
   | Failed;
 
 /**
- * `refused`: something in this batch is wrong, or it is too large. It will be no better another time where
- * `isFromService`; where not, a proxy in front of the service said so.
+ * `refused`: the batch is invalid or too large. With `isFromService` a retry cannot help; otherwise a proxy in front of
+ * the service refused it.
  */
 export type IngestOutcome =
   | { outcome: 'accepted'; answer: IngestAnswer }
@@ -30,7 +30,7 @@ export type IngestOutcome =
   | Unauthorized
   | Failed;
 
-/** The service as the agent sees it. */
+/** The service's API for agents. */
 export type ServiceClient = {
   pull: (request: PullRequest, etag: string | null) => Promise<PullOutcome>;
   /** `body` is the JSON of `{results}`. */
@@ -42,13 +42,13 @@ type ServiceClientOptions = { serviceUrl: string; token: string; version: string
 
 const DEADLINE_MS = 10_000;
 
-/** A thousand monitors with long lists of assertions. */
+/** Maximum size of a response: a thousand monitors with long lists of assertions. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Enough of an error's text to see what is meant. */
+/** Enough of an error's text to understand it. */
 const MAX_REASON_CHARACTERS = 300;
 
-/** Opens the way to the service. Certificates are verified, and the token never follows a redirect. */
+/** Opens the client of the service. Certificates are verified, and the token never follows a redirect. */
 export function openServiceClient({ serviceUrl, token, version, now }: ServiceClientOptions): ServiceClient {
   const send = createHttpClient({ allowPrivateNetwork: true, purpose: 'agent' });
   const isSecure = serviceUrl.toLowerCase().startsWith('https:');
@@ -101,7 +101,7 @@ const NOT_SPOTCHECK = 'The response is not from Spotcheck: another server respon
 
 type Answered = Extract<HttpExchange, { outcome: 'answered' }>;
 
-/** The answer, or in a sentence why there is none. */
+/** Returns the response, or a sentence that says why there is none. */
 async function sendSafely(send: HttpClient, request: Parameters<HttpClient>[0]): Promise<Answered | string> {
   try {
     const exchange = await send(request);
@@ -120,7 +120,7 @@ function unsuccessful(answer: Answered, nowMs: number): Unauthorized | Failed {
   };
 }
 
-/** Every error of the service has the form of D-03. */
+/** Interprets a refusal: every error of the service has the form of D-03. */
 function refusalOf(answer: Answered): IngestOutcome {
   const said = readJson(answer);
   const isFromService = (['error', 'request_id'] as const).every(
@@ -149,7 +149,7 @@ function isPullAnswer(said: unknown): said is PullAnswer {
   return hasField(said, 'work') && Array.isArray(said.work) && said.work.every(isWorkItem);
 }
 
-/** What the clock and the probes rely on. */
+/** Validates the fields on which the clock and the probes rely. */
 function isWorkItem(item: unknown): boolean {
   const texts = ['monitorId', 'sourceKey', 'type', 'target'] as const;
   const isNamed = texts.every((name) => hasField(item, name) && typeof item[name] === 'string');
@@ -161,10 +161,10 @@ function isWorkItem(item: unknown): boolean {
   );
 }
 
-/** A timer that is set for more milliseconds than this ends at once. */
+/** A timer that is set for more milliseconds than this fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** JSON can hold larger numbers than a timer can wait for, and with 1e999 the infinite one. */
+/** Reports whether a timer can wait so long: JSON allows larger numbers, and 1e999 is even infinite. */
 function isDuration(value: unknown): boolean {
   return typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS;
 }
@@ -174,7 +174,7 @@ function timeOf({ headers }: Answered): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** What the results and the clock rely on. */
+/** Validates the fields on which the results and the clock rely. */
 function isIngestAnswer(said: unknown): said is IngestAnswer {
   if (!hasField(said, 'accepted') || typeof said.accepted !== 'number') return false;
   const hints = hasField(said, 'recheck') ? (said.recheck ?? []) : [];
@@ -185,7 +185,7 @@ function hasField<Name extends string>(value: unknown, name: Name): value is Rec
   return typeof value === 'object' && value !== null && name in value;
 }
 
-/** Undefined where the body is no JSON. */
+/** Undefined if the body is not JSON. */
 function readJson({ body }: Answered): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
@@ -194,17 +194,17 @@ function readJson({ body }: Answered): unknown {
   }
 }
 
-/** The wait before trying again lies between this and the longest, in milliseconds. */
+/** Bounds of the wait before a retry, in milliseconds. */
 const SHORTEST_MS = 1000;
 const LONGEST_MS = 60_000;
 
-/** The most that a server's Retry-After can ask for, in milliseconds: an agent that waits longer is not coming back. */
+/** Maximum wait that a server's Retry-After can request, in milliseconds: an agent that waits longer appears dead. */
 const LONGEST_REQUESTED_WAIT_MS = 10 * 60_000;
 
 /**
- * How long to wait after this many failures in a row (from 1), in milliseconds. Anywhere between a second and a bound
- * that doubles from two seconds to a minute, so that a fleet that lost its server does not come back as a herd.
- * `requestedWaitMs` is what the server asked for, null where it did not: never less than that.
+ * Returns the wait after this many consecutive failures (from 1), in milliseconds. It is random between a second and a
+ * bound that doubles from two seconds to a minute, so that a fleet that lost its server does not return as a herd. It
+ * is at least `requestedWaitMs`, the server's requested wait, null if there is none.
  */
 export function backoffMs({
   failures,

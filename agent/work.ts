@@ -6,30 +6,30 @@ import { checkTargetOf } from '../core/agents/work-item.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
-/** The work as the service gave it, secrets sealed, and the tag that it had. */
+/** The work as received from the service, with sealed secrets, and its tag. */
 export type SavedWork = { answer: PullAnswer; etag: string | null };
 
-/** The agent's work on disk: one that starts while the service is away goes on with it. */
+/** The agent's work on disk, with which an agent continues that starts while the service is away. */
 export type WorkFile = {
-  /** Null where there is none, or none that the service confirmed within a day. */
+  /** Null if there is none, or none that the service confirmed within a day. */
   load: () => Promise<SavedWork | null>;
   save: (work: SavedWork) => Promise<void>;
-  /** The service said that the work is still the same. */
+  /** Records that the service confirmed the work as unchanged. */
   confirm: () => Promise<void>;
   remove: () => Promise<void>;
 };
 
-/** Longer than that without the service, results would be too old to be taken in anyway, in milliseconds. */
+/** Lifetime of unconfirmed work, in milliseconds: its results would be too old to be accepted anyway. */
 const HOLDS_MS = DAY_MS;
 
-/** A confirmation is written no more often than that, in milliseconds. */
+/** Minimum interval between two writes of a confirmation, in milliseconds. */
 const CONFIRM_EVERY_MS = HOUR_MS;
 
-/** Makes the work file of an agent's folder. */
+/** Creates the work file of an agent's folder. */
 export function createWorkFile(folder: string, now: () => number): WorkFile {
   const path = join(folder, 'work.json');
   let confirmedAtMs = 0;
-  /** What could not be written: until it is, the file holds work that the service no longer confirms. */
+  /** Work that could not be written: until it is, the file holds work that the service no longer confirms. */
   let unsaved: SavedWork | null = null;
   const save = async (work: SavedWork): Promise<void> => {
     confirmedAtMs = now();
@@ -59,7 +59,7 @@ export function createWorkFile(folder: string, now: () => number): WorkFile {
 }
 
 /**
- * Writes a file that only its owner may read. A crash at any moment leaves the old content or the new one, never a part
+ * Writes a file that only its owner may read. A crash at any time leaves the old content or the new one, never a part
  * of it.
  */
 async function writeWhole(path: string, text: string): Promise<void> {
@@ -74,18 +74,18 @@ async function writeWhole(path: string, text: string): Promise<void> {
   await rename(draft, path);
 }
 
-/** The agent's X25519 keys: the public one, base64, is what the service seals secrets to. */
+/** The agent's X25519 keys: the service seals secrets to the public one, in base64. */
 export type KeyPair = {
   publicKey: string;
   /**
-   * Opens a libsodium sealed box (base64) with `WorkSecrets` in it; null for one that is not for this key, or holds
-   * something else.
+   * Opens a libsodium sealed box (base64) that contains `WorkSecrets`; null if it is for another key, or has other
+   * contents.
    */
   open: (sealed: string) => Promise<WorkSecrets | null>;
 };
 
 /**
- * Loads the keys from the agent's folder; the first start makes them. A damaged file is an error: with new keys the
+ * Loads the keys from the agent's folder; the first start generates them. A damaged file is an error: with new keys the
  * agent would need a new token.
  */
 export async function loadKeyPair(folder: string): Promise<KeyPair> {
@@ -103,8 +103,8 @@ export async function loadKeyPair(folder: string): Promise<KeyPair> {
 type Keys = { publicKey: string; privateKey: string };
 
 /**
- * Makes the same key pair as `crypto_box_keypair`: 32 random bytes and their product with the curve's base point. Only
- * where there is a box to open is libsodium loaded.
+ * Generates a key pair like `crypto_box_keypair`: 32 random bytes and their product with the curve's base point.
+ * libsodium is loaded only to open a box.
  */
 function makeKeys(): Keys {
   const { x = '', d = '' } = generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });
@@ -114,7 +114,7 @@ function makeKeys(): Keys {
 function readKeys(text: string, path: string): Keys {
   const keys: Partial<Keys> = readJson(text);
   if (isKey(keys.publicKey) && isKey(keys.privateKey)) {
-    // Throws where the two do not belong together.
+    // Throws if the two do not match.
     createPrivateKey({
       format: 'jwk',
       key: { kty: 'OKP', crv: 'X25519', x: fromBase64(keys.publicKey), d: fromBase64(keys.privateKey) },
@@ -128,7 +128,7 @@ function keyPairOf({ publicKey, privateKey }: Keys): KeyPair {
   return {
     publicKey,
     async open(sealed) {
-      // 14 MB that an agent without secrets does without.
+      // libsodium takes 14 MB, which an agent without secrets saves.
       const { default: sodium } = await import('libsodium-wrappers');
       await sodium.ready;
       try {
@@ -167,7 +167,7 @@ function readJson(text: string): Partial<Keys> {
   }
 }
 
-/** Turns the service's items into assignments, secrets opened. Secrets are in memory only. */
+/** Converts the service's items into assignments with opened secrets, which stay in memory only. */
 type WorkReader = (items: readonly WorkItem[]) => Promise<Assignment[]>;
 
 const UNOPENED: OpenedSecrets = {
@@ -176,7 +176,7 @@ const UNOPENED: OpenedSecrets = {
 };
 const NO_SECRETS: OpenedSecrets = { outcome: 'opened', secrets: {} };
 
-/** Makes the reader of an agent with its keys. A box that was opened once is not opened again. */
+/** Creates the reader of an agent with its keys. A box that was opened once is not opened again. */
 export function createWorkReader(keys: KeyPair): WorkReader {
   let known = new Map<string, OpenedSecrets>();
 
@@ -204,8 +204,8 @@ export function createWorkReader(keys: KeyPair): WorkReader {
 }
 
 /**
- * One monitor as this agent is to check it. Of `target` and `inability` one is null: an item that cannot be checked
- * here says why, in a sentence.
+ * One monitor as this agent is to check it. Either `target` or `inability` is null: an item that cannot be checked here
+ * has the reason, as a sentence.
  */
 export type Assignment = {
   monitorId: string;
@@ -213,11 +213,11 @@ export type Assignment = {
   intervalSeconds: number;
   target: CheckTarget | null;
   inability: string | null;
-  /** The same as long as the item and its secrets are: an item that is sealed anew is no other one. */
+  /** Unchanged while the item and its secrets are: sealing them anew does not change it. */
   identity: string;
 };
 
-/** The secrets of an item: opened, none there, or why they cannot be had. */
+/** Secrets of an item: opened (perhaps none), or why they are unavailable. */
 type OpenedSecrets = { outcome: 'opened'; secrets: WorkSecrets } | { outcome: 'withheld'; inability: string };
 
 const WITHHELD = {
@@ -225,14 +225,14 @@ const WITHHELD = {
   other_key: "The monitor's secrets are encrypted for a different key than this agent's: rotate the agent's token",
 } satisfies Record<NonNullable<WorkItem['secretsWithheld']>, string>;
 
-/** Why the service kept the secrets of an item back; null where it did not. */
+/** Returns why the service withheld the secrets of an item; null if it did not. */
 function withheldBecause({ secretsWithheld }: WorkItem): string | null {
   return secretsWithheld === undefined
     ? null
     : (WITHHELD[secretsWithheld] ?? "The service withholds the monitor's secrets");
 }
 
-/** Makes the assignment of an item with what became of its secrets. */
+/** Creates the assignment of an item with its opened or withheld secrets. */
 export function assign(item: WorkItem, opened: OpenedSecrets): Assignment {
   const { sealedSecrets: _sealed, ...plain } = item;
   const { monitorId, sourceKey, intervalSeconds } = item;

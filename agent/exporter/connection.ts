@@ -4,7 +4,7 @@ import { isRefusedAddress } from '../../net/address-guard.ts';
 import { ProbeFailure, type ProbeRun } from './run.ts';
 import type { Secured } from './tls-settings.ts';
 
-/** Opens a connection to an address, secured where `secured` says how. Throws a `ProbeFailure`. */
+/** Opens a connection to an address, with TLS if `secured` is not null. Throws a `ProbeFailure`. */
 export async function openConnection(
   run: ProbeRun,
   { address, port, secured }: { address: string; port: number; secured: Secured | null },
@@ -16,7 +16,7 @@ export async function openConnection(
   return socket;
 }
 
-/** Secures a connection that is open. Throws a `ProbeFailure`. */
+/** Starts TLS on an open connection. Throws a `ProbeFailure`. */
 export async function secureConnection(run: ProbeRun, socket: Socket, secured: Secured): Promise<TLSSocket> {
   const secure = tls.connect({ ...secured, socket });
   await opened(run, secure, 'secureConnect');
@@ -32,12 +32,12 @@ function opened(run: ProbeRun, socket: Socket, event: 'connect' | 'secureConnect
   });
 }
 
-/** What the system says of a connection. */
+/** Converts a socket's error into a failure. */
 export function failureFrom(error: Error): ProbeFailure {
   return error instanceof ProbeFailure ? error : new ProbeFailure(error.message || error.name);
 }
 
-/** A line may be this long, as for Go's scanner; more than that is held back at the other side. */
+/** Maximum length of a line, in bytes, as in Go's scanner; backpressure holds further data at the other side. */
 const MAX_LINE_BYTES = 64 * 1024;
 
 /** Reads a connection by lines and by bytes. */
@@ -57,7 +57,7 @@ export class ConnectionReader {
     socket.once('close', () => this.#end(null));
   }
 
-  /** The next line without its end, or the rest; null after the last. Throws a `ProbeFailure`. */
+  /** Returns the next line without its end, or the rest; null after the last. Throws a `ProbeFailure`. */
   async line(): Promise<string | null> {
     for (;;) {
       const end = this.#held.indexOf(10);
@@ -69,7 +69,7 @@ export class ConnectionReader {
     }
   }
 
-  /** The next bytes, fewer only at the end. Throws a `ProbeFailure`. */
+  /** Returns the next bytes, fewer only at the end. Throws a `ProbeFailure`. */
   async bytes(length: number): Promise<Buffer> {
     while (this.#held.length < length) {
       if (this.#failure !== null) throw this.#failure;
@@ -79,7 +79,7 @@ export class ConnectionReader {
     return this.#cut(Math.min(length, this.#held.length), 0);
   }
 
-  /** Leaves the socket to another reader. */
+  /** Releases the socket to another reader. */
   release(): void {
     this.#socket.off('data', this.#receive);
   }

@@ -1,10 +1,10 @@
 import { SocketAddress } from 'node:net';
 import { RECORD_TYPES } from './dns-settings.ts';
 
-/** A record: its type, and the line that blackbox_exporter matches patterns with (RFC 1035, presentation format). */
+/** A record: its type, and the line that blackbox_exporter matches patterns against (RFC 1035, presentation format). */
 export type DnsRecord = { type: number; line: string; serial: number | null };
 
-/** What was answered, by section. */
+/** Contents of a response, by section. */
 export type DnsMessage = {
   id: number;
   rcode: number;
@@ -13,7 +13,7 @@ export type DnsMessage = {
   additionals: DnsRecord[];
 };
 
-/** Thrown where bytes are no message of DNS. */
+/** Thrown for bytes that are not a DNS message. */
 export class InvalidMessage extends Error {
   override name = 'InvalidMessage';
 }
@@ -38,7 +38,7 @@ export function writeQuery(
   return Buffer.concat([header, ...name, end]);
 }
 
-/** Reads an answer whole. Throws `InvalidMessage`; takes time in proportion to the message. */
+/** Parses a whole response. Throws `InvalidMessage`; takes time proportional to the message. */
 export function readMessage(bytes: Buffer): DnsMessage {
   try {
     return new MessageReader(bytes).read();
@@ -57,9 +57,9 @@ const CLASS_NAMES = new Map([
 ]);
 
 const OPT = 41;
-/** More pointers than a name has labels are a loop. */
+/** Maximum pointers in a name, the maximum number of its labels: more are a loop. */
 const MAX_POINTERS = 127;
-/** Bytes of names in one message: each of many records may point at the longest name. */
+/** Maximum bytes of names in one message: each of many records may point at the longest name. */
 const MAX_NAME_BYTES = 1024 * 1024;
 
 class MessageReader {
@@ -111,7 +111,7 @@ class MessageReader {
     return this.#bytes.readUInt32BE(end - 20);
   }
 
-  /** What a record says, in presentation format; that of other types as bytes (RFC 3597). */
+  /** Reads a record's content in presentation format; other types as bytes (RFC 3597). */
   #content(type: string, end: number): string {
     switch (type) {
       case 'A':
@@ -166,7 +166,7 @@ class MessageReader {
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
 
-  /** A name with its dot at the end; what is compressed is followed. */
+  /** Reads a name, with its final dot, and follows compression pointers. */
   #name(): string {
     let after: number | null = null;
     let name = '';

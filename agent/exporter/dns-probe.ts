@@ -11,7 +11,7 @@ import { securedBy } from './tls-settings.ts';
 const PORT = 53;
 const SECURE_PORT = 853;
 
-/** Queries a server, and holds the answer against the rules of the module. Throws a `ProbeFailure`. */
+/** Queries a server, and validates the response by the rules of the module. Throws a `ProbeFailure`. */
 export async function probeDns(run: ProbeRun, settings: DnsSettings): Promise<void> {
   const { gauges } = run;
   gauges.declareSteps('probe_dns_duration_seconds', ['resolve', 'connect', 'request']);
@@ -36,7 +36,7 @@ export async function probeDns(run: ProbeRun, settings: DnsSettings): Promise<vo
   validate(run, { section: 'additional', records: message.additionals, rules: settings.additional });
 }
 
-/** Host and port, or a host alone; an IPv6 address with brackets or, alone, without. */
+/** Parses a host and port, or a host alone; an IPv6 address in brackets or, alone, without. */
 function serverOf(text: string, port: number): HostPort | null {
   return parseHostPort(text) ?? parseHostPort(isIP(text) === 6 ? `[${text}]:${port}` : `${text}:${port}`);
 }
@@ -110,7 +110,7 @@ function read(bytes: Buffer): DnsMessage {
   }
 }
 
-/** Holds the records of a section against its rules, in the order and with the exceptions of blackbox_exporter. */
+/** Validates the records of a section by its rules, in the order and with the exceptions of blackbox_exporter. */
 function validate(
   run: ProbeRun,
   { section, records, rules }: { section: string; records: readonly DnsRecord[]; rules: RecordRules },
@@ -129,7 +129,7 @@ function validate(
         throw new ProbeFailure(`A record of ${section} does not match ${pattern.source}`);
     for (const pattern of failIfNoneMatches) if (run.matches(pattern, line)) anyMatches = true;
   }
-  // So it is there: with this rule the probe succeeds only where all of the records match.
+  // This follows blackbox_exporter: with this rule the probe succeeds only if all of the records match.
   if (failIfAllMatch.length > 0 && !allMatch) throw new ProbeFailure(`Not all records of ${section} match`);
   if (failIfNoneMatches.length > 0 && !anyMatches) throw new ProbeFailure(`No record of ${section} matches`);
 }

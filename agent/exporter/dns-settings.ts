@@ -1,7 +1,7 @@
 import { readAddressChoice, type AddressChoice, type Fields, type Pattern } from './fields.ts';
 import { readTlsSettings, type ReadFile, type TlsSettings } from './tls-settings.ts';
 
-/** What the records of one section must or must not match. */
+/** Patterns that the records of one section must or must not match. */
 export type RecordRules = {
   failIfMatches: readonly Pattern[];
   failIfAllMatch: readonly Pattern[];
@@ -10,7 +10,7 @@ export type RecordRules = {
 };
 
 export type DnsSettings = AddressChoice & {
-  /** Without the dot at the end. */
+  /** Without the final dot. */
   queryName: string;
   queryType: number;
   queryClass: number;
@@ -24,10 +24,10 @@ export type DnsSettings = AddressChoice & {
   additional: RecordRules;
 };
 
-/** The codes of answers by number (RFC 1035, RFC 2136). */
+/** Response codes by number (RFC 1035, RFC 2136). */
 const RCODES = `NOERROR FORMERR SERVFAIL NXDOMAIN NOTIMP REFUSED YXDOMAIN YXRRSET NXRRSET NOTAUTH NOTZONE`.split(' ');
 
-/** Types of records that can be queried (IANA, DNS parameters). */
+/** Record types that can be queried (IANA, DNS parameters). */
 export const RECORD_TYPES: Readonly<Record<string, number>> = {
   A: 1,
   NS: 2,
@@ -64,7 +64,7 @@ export const RECORD_TYPES: Readonly<Record<string, number>> = {
 
 const CLASSES: Readonly<Record<string, number>> = { IN: 1, CH: 3, CHAOS: 3, HS: 4, HESIOD: 4, ANY: 255 };
 
-/** Labels of 1 to 63 bytes, 253 together; `.` is the root. */
+/** Labels of 1 to 63 bytes, at most 253 together; `.` is the root. */
 const NAME = /^(?:\.|(?:[^.]{1,63}\.)*[^.]{1,63}\.?)$/;
 const MAX_NAME_BYTES = 254;
 

@@ -8,33 +8,33 @@ import type { IcmpSettings, Module } from './modules.ts';
 import { ProbeFailure, ProbeRun, secondsSince } from './run.ts';
 import { probeTcp } from './tcp-probe.ts';
 
-/** What is asked for: a module, a target, and for how long in milliseconds. */
+/** A requested probe: a module, a target, and the timeout in milliseconds. */
 export type ProbeOrder = {
   module: Module;
   target: string;
-  /** Host header or server name, beside the target; null = its own. */
+  /** Host header or server name for the target; null for the target's own. */
   hostname: string | null;
   timeoutMs: number;
   signal: AbortSignal;
 };
 
-/** What came of a probe. `log` has no secrets. */
+/** Result of a probe. `log` contains no secrets. */
 export type ProbeOutcome = { isSuccess: boolean; metrics: string; log: readonly string[] };
 
 type IcmpProbe = ReturnType<typeof openIcmpProbe>;
 
-/** Runs probes by modules of blackbox_exporter, beside the checks of the agent and guarded as they are. */
+/** Runs probes by modules of blackbox_exporter, in addition to the agent's checks and with the same guard. */
 export class Exporter {
   readonly #guard: Guard;
   readonly #judge = new Judge();
-  /** By the hops that requests may take. */
+  /** By the maximum hops of requests. */
   readonly #icmp = new Map<number, IcmpProbe>();
 
   constructor(guard: Guard) {
     this.#guard = guard;
   }
 
-  /** Probes once. Rejects only where the fault is ours. */
+  /** Probes once. Rejects only for a fault of this process. */
   async probe({ module, target, hostname, timeoutMs, signal }: ProbeOrder): Promise<ProbeOutcome> {
     const startedAtMs = performance.now();
     const run = new ProbeRun({ target, hostname, guard: this.#guard, signal, timeoutMs });
@@ -45,7 +45,7 @@ export class Exporter {
     return { isSuccess, metrics: run.gauges.write(), log: run.logged() };
   }
 
-  /** Lets go of sockets and threads. */
+  /** Releases sockets and threads. */
   async close(): Promise<void> {
     await Promise.all([this.#judge.close(), ...[...this.#icmp.values()].map((icmp) => icmp.close())]);
   }
@@ -98,7 +98,7 @@ export class Exporter {
   }
 }
 
-/** One echo request. */
+/** Returns the target of one echo request. */
 function echoTo(target: string, timeoutMs: number) {
   const none = { method: null, expectedStatus: null, bodyMatch: null, followRedirects: false };
   return checkTargetOf({ type: 'icmp', target, timeoutMs, ...none, checkSpec: { ping: { count: 1 } } }, {});

@@ -3,7 +3,7 @@ import { parsePattern } from '../../core/checks/pattern.ts';
 import { quote } from '../../core/foreign-text.ts';
 import { isRecord } from '../../core/input.ts';
 
-/** A regular expression of a module, in RE2 syntax, as it was written and compiled. */
+/** A regular expression of a module, in RE2 syntax: its source, and compiled. */
 export type Pattern = { source: string; regex: RE2JS };
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -20,8 +20,8 @@ const SIZE = /^(?<number>\d+)(?<unit>B|[KMGT]i?B)?$/;
 const SIZE_UNITS = 'KMGT';
 
 /**
- * The keys of one mapping of a configuration file, each read once. What is wrong is collected as sentences that begin
- * with the path of the key, and the value read is then the fallback.
+ * The keys of one mapping of a configuration file, each read once. Problems are collected as sentences that begin with
+ * the path of the key, and the fallback replaces the value.
  */
 export class Fields {
   readonly path: string;
@@ -45,7 +45,7 @@ export class Fields {
     return [...this.#values.keys()];
   }
 
-  /** As it was written. */
+  /** Returns the value as written. */
   value(name: string): unknown {
     return this.#take(name);
   }
@@ -74,7 +74,7 @@ export class Fields {
   flag(name: string, fallback: boolean): boolean {
     const value = this.#take(name);
     if (value === null) return fallback;
-    // YAML 1.1 has these words for it, and Go's reader takes them where a truth value belongs.
+    // YAML 1.1 has these words for booleans, and Go's parser accepts them.
     const flag = typeof value === 'string' ? FLAGS.get(value.toLowerCase()) : value;
     if (typeof flag !== 'boolean') this.problem(name, 'must be true or false');
     return flag === true;
@@ -88,7 +88,7 @@ export class Fields {
     return null;
   }
 
-  /** Milliseconds of a duration as Go writes it: 5s, 1m30s, 500ms. */
+  /** Reads a duration as Go writes it (5s, 1m30s, 500ms), in milliseconds. */
   duration(name: string): number | null {
     const text = this.text(name);
     if (text === null) return null;
@@ -100,7 +100,7 @@ export class Fields {
     return parts.reduce((sum, [, number, unit = '']) => sum + Number(number) * (UNITS[unit] ?? 0), 0);
   }
 
-  /** Bytes: 1024, 10MB; each unit is 1,024 of the one before. */
+  /** Reads a number of bytes: 1024, 10MB; each unit is 1,024 of the previous one. */
   bytes(name: string): number | null {
     const text = this.text(name);
     if (text === null) return null;
@@ -110,7 +110,7 @@ export class Fields {
     return number === undefined ? null : Number(number) * 1024 ** power;
   }
 
-  /** The items of a list, each with its path; empty where there is none. */
+  /** Returns the items of a list, each with its path; empty if there is none. */
   list(name: string): { value: unknown; path: string }[] {
     const value = this.#take(name);
     if (value === null) return [];
@@ -123,7 +123,7 @@ export class Fields {
     return this.list(name).map(({ value }) => String(value));
   }
 
-  /** Whole numbers, of which YAML may have made texts. */
+  /** Reads whole numbers, which YAML may have parsed as texts. */
   numbers(name: string): number[] {
     const numbers = this.list(name).map(({ value }) => Number(value));
     if (!numbers.every((number) => Number.isInteger(number))) this.problem(name, 'must be a list of whole numbers');
@@ -149,7 +149,7 @@ export class Fields {
       .filter((pattern) => pattern !== null);
   }
 
-  /** Refuses keys that blackbox_exporter knows and the agent does not support. */
+  /** Refuses options of blackbox_exporter that the agent does not support. */
   refuse(...names: readonly string[]): void {
     for (const name of names)
       if (this.has(name)) {
@@ -158,7 +158,7 @@ export class Fields {
       } else this.#read.add(name);
   }
 
-  /** Refuses what was not read: a typing error would otherwise pass for a setting. */
+  /** Refuses keys that were not read: a typing error would otherwise pass for a setting. */
   end(): void {
     for (const name of this.#values.keys())
       if (!this.#read.has(name)) this.problem(name, 'is not an option of modules');
@@ -177,10 +177,10 @@ export class Fields {
   }
 }
 
-/** Which of a name's addresses is probed: the first of the preferred family, else, with `fallback`, another. */
+/** Choice among a name's addresses: the first of the preferred family or, with `fallback`, another. */
 export type AddressChoice = { preferred: 4 | 6; fallback: boolean };
 
-/** Reads the options of all probers on addresses. */
+/** Reads the address options that all probers share. */
 export function readAddressChoice(fields: Fields): AddressChoice {
   fields.refuse('source_ip_address');
   return {

@@ -16,40 +16,40 @@ export type HopRequest = {
   method: string;
   headers: Readonly<Record<string, string>>;
   body: string | null;
-  /** Null = plain. */
+  /** Null for plain HTTP. */
   secured: Secured | null;
-  /** How the body is read, if it is; a redirect's is not. */
+  /** How to read the body, if it is read; a redirect's is not. */
   reading: BodyReading;
 };
 
 export type BodyReading = {
-  /** Bytes that are kept of it, after decompression. */
+  /** Bytes of it to keep, after decompression. */
   keep: number;
-  /** What undoes the compression that the module expects; null = nothing. */
+  /** The compression that the module expects; null for none. */
   compression: string | null;
-  /** More bytes than this fail; 0 = no limit. */
+  /** Maximum bytes before the probe fails; 0 for no limit. */
   most: number;
 };
 
-/** The head of an answer; its body comes by `body`, or is left by `leave`. */
+/** The head of a response; `body` reads its body, `leave` discards it. */
 export type HopAnswer = {
   status: number;
   headers: IncomingHttpHeaders;
   version: string;
-  /** Null = the answer came without TLS. */
+  /** Null if the response came without TLS. */
   tls: TlsFacts | null;
   body: () => Promise<ReadBody>;
   leave: () => void;
   timings: () => Timings;
 };
 
-/** A body as far as it came; `problem` says why it did not come whole, null where it did. */
+/** A body as far as it was received; `problem` says why it is incomplete, null if it is not. */
 export type ReadBody = { length: number; kept: Buffer; isTruncated: boolean; problem: string | null };
 
-/** Informational answers without end would keep the probe busy until its deadline. */
+/** Maximum informational responses: an endless series would occupy the probe until its deadline. */
 const MAX_INFORMATIONAL = 100;
 
-/** Sends a request over a connection of its own, guarded as those of checks. Throws a `ProbeFailure`. */
+/** Sends a request over its own connection, guarded like those of checks. Throws a `ProbeFailure`. */
 export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer> {
   const { url, method, headers, body, secured, reading } = request;
   const found = createDestinations(run.guard)(url);
@@ -72,7 +72,7 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
           },
           onAnswer: (answer) => {
             timeline.markAnswer();
-            // Its body from the first moment: what comes with the head comes within the same call.
+            // The body is read from the start: data that arrives with the head is emitted within the same call.
             resolve(hopAnswer(answer, { timeline, secured, body: new Body(answer, reading, run.signal) }));
           },
           onError: (error) => reject(failureFrom(error)),
@@ -95,7 +95,7 @@ function hopAnswer(
     status: answer.statusCode ?? 0,
     headers: answer.headers,
     version: answer.httpVersion,
-    // Now, for nothing is known of a connection that is closed.
+    // Read now, because a closed connection has no TLS data.
     tls: answer.socket instanceof TLSSocket ? readTlsFacts(answer.socket, secured ?? {}) : null,
     async body() {
       const read = await body.ended;
@@ -118,8 +118,8 @@ const DECODERS: Readonly<Record<string, () => zlib.Gunzip | zlib.InflateRaw | zl
 };
 
 /**
- * Counts a body to its end, and keeps its start. An abort ends it as well: a few bytes that have come whole can unpack
- * to gigabytes.
+ * Counts a body to its end, and keeps its start. An abort ends it as well: a few bytes that were received can
+ * decompress to gigabytes.
  */
 class Body {
   readonly ended: Promise<ReadBody>;
@@ -147,7 +147,7 @@ class Body {
       answer.on('data', (piece: Buffer) => this.#take(piece));
       answer.on('end', () => this.end(null));
     } else {
-      // A copy, for the memory of a piece is used again.
+      // The piece is copied, because its memory is reused.
       answer.on('data', (piece: Buffer) => decoder.write(Buffer.from(piece)) || answer.pause());
       answer.on('end', () => decoder.end());
       decoder.on('drain', () => answer.resume());
@@ -158,7 +158,7 @@ class Body {
     answer.on('close', () => answer.complete || this.end('The body did not come whole'));
   }
 
-  /** Only the first end counts; nothing is unpacked after it. */
+  /** Ends the body. Only the first end counts; nothing is decompressed after it. */
   end(problem: string | null): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -192,11 +192,11 @@ type Cookie = {
   hasExpired: boolean;
 };
 
-/** The cookies of one probe, kept and sent by the rules of RFC 6265. */
+/** Cookies of one probe, kept and sent by the rules of RFC 6265. */
 export class Cookies {
   readonly #kept = new Map<string, Cookie>();
 
-  /** Keeps what the response from a URL sets. */
+  /** Keeps the cookies that the response from a URL sets. */
   keep(url: URL, headers: IncomingHttpHeaders): void {
     for (const line of headers['set-cookie'] ?? []) {
       const cookie = readCookie(line, url);
@@ -207,7 +207,7 @@ export class Cookies {
     }
   }
 
-  /** What a request to a URL carries, those of the longest path first; empty = none. */
+  /** Returns the cookies of a request to a URL, those with the longest path first; empty if there are none. */
   sentTo({ protocol, hostname, pathname }: URL): string {
     return [...this.#kept.values()]
       .filter(({ isSecure }) => !isSecure || protocol === 'https:')
@@ -221,7 +221,7 @@ export class Cookies {
 
 const MAX_COOKIES = 100;
 
-/** Null for what is no cookie, and for one of another host. */
+/** Parses a cookie; null for invalid text, and for a cookie of another host. */
 function readCookie(line: string, { hostname, pathname }: URL): Cookie | null {
   const [, name, value, rest = ''] = /^\s*([^=;\s]+)=([^;]*)(.*)$/s.exec(line) ?? [];
   if (name === undefined || value === undefined) return null;

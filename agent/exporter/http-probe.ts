@@ -14,7 +14,7 @@ import { securedBy, setTlsGauges, type Secured } from './tls-settings.ts';
 const MAX_REDIRECTS = 10;
 const KEEPS_METHOD = new Set([307, 308]);
 
-/** Patterns see this much of a body, as those of checks do. */
+/** Maximum bytes of a body that patterns search, as in checks. */
 const SEARCHED_BYTES = 1024 * 1024;
 
 /** Requests a URL, and judges the final response. Throws a `ProbeFailure`. */
@@ -82,14 +82,14 @@ class HttpProbe {
   async #request(): Promise<{ answer: HopAnswer; isUnfollowed: boolean }> {
     const { url: target, address, host } = this.#first;
     let { method, body } = this.#settings;
-    // The first host is reached at the address that was chosen, on all hops.
+    // On all hops the first host is reached at the chosen address.
     const atAddress = new URL(target);
     atAddress.hostname = address.family === 6 ? `[${address.address}]` : address.address;
     let url = atAddress;
     let hostHeader = this.#run.hostname ?? this.#settings.hostHeader ?? target.host;
     for (let redirects = 0; ; redirects += 1) {
       const isFirstHost = url.host === atAddress.host;
-      // Without a user, a password and a query, each of which may be a secret.
+      // The logged URL has no user, password and query, because each may be a secret.
       this.#run.log(`Requesting ${(isFirstHost ? target : url).origin}${url.pathname}`);
       const answer = await exchange(this.#run, {
         url,
@@ -122,9 +122,9 @@ class HttpProbe {
         body = null;
         if (method !== 'HEAD') method = 'GET';
       }
-      // A Host header of the module holds only until a redirect names a host.
+      // The module's Host header applies only until a redirect names a host.
       if (to.host !== url.host || URL.canParse(answer.headers.location ?? '')) hostHeader = to.host;
-      // What leads back to the name of the target leads to its address.
+      // A redirect back to the target's name leads to the chosen address.
       if (to.host === target.host) to.hostname = atAddress.hostname;
       url = to;
     }
@@ -136,7 +136,10 @@ class HttpProbe {
     return securedBy(tls, tls.serverName ?? this.#run.hostname ?? hostHeader ?? host);
   }
 
-  /** Credentials go to the target alone, and not in the clear where it was asked over TLS (D-600). */
+  /**
+   * Builds the headers. Credentials are sent to the target alone, and not in the clear if it was requested over TLS
+   * (D-600).
+   */
   #headers(url: URL, { isFirstHost, hostHeader, hasBody }: HopHeaders): Record<string, string> {
     const { headers, authorization } = this.#settings;
     const { url: target } = this.#first;
@@ -178,7 +181,7 @@ class HttpProbe {
     return `The header ${header} ${failsOn ? 'matches' : 'does not match'} ${pattern.source}`;
   }
 
-  /** What is wrong with the body, which is read to its end. */
+  /** Reads the body to its end, and returns its problems. */
   async #readBody(
     answer: HopAnswer,
     { isUnfollowed, isSearched }: { isUnfollowed: boolean; isSearched: boolean },
@@ -193,7 +196,7 @@ class HttpProbe {
     const { kept, length, isTruncated, problem } = await answer.body();
     gauges.set('probe_http_uncompressed_body_length', length);
     gauges.set('probe_http_duration_seconds', (answer.timings().downloadMs ?? 0) / 1000, { phase: 'transfer' });
-    // What is not gzip is known before the patterns' turn, other codings while the body is read for them.
+    // Invalid gzip is detected before the patterns are searched, other codings while the body is read for them.
     const isUnread = problem !== null && length === 0 && this.#settings.compression === 'gzip';
     const isHeld = isSearched && this.#hasBodyPatterns() && !isUnread;
     const found = problem ?? (isHeld ? await this.#searchBody(kept.toString(), isTruncated) : null);
@@ -213,7 +216,7 @@ class HttpProbe {
     return null;
   }
 
-  /** Searches as an assertion of a check is judged: a long body in a thread, within 50 ms of CPU time (D-300). */
+  /** Searches as a check judges an assertion: a long body in a thread, within 50 ms of CPU time (D-300). */
   async #finds({ source }: Pattern, { body, isTruncated }: { body: string; isTruncated: boolean }): Promise<boolean> {
     const { judgement } = await this.#judge.judge({
       target: asCheck(source),
@@ -225,7 +228,10 @@ class HttpProbe {
     return judgement.verdict === 'up';
   }
 
-  /** The lookup of the first hop is counted already, and a body only where it is read. */
+  /**
+   * Adds the timings of a hop, except the first one's lookup, which is counted already, and the body's, which counts
+   * where it is read.
+   */
   #addTimings({ dnsMs, connectMs, tlsMs, firstByteMs }: Timings, redirects: number): void {
     const { gauges } = this.#run;
     const phases = { resolve: redirects === 0 ? null : dnsMs, connect: connectMs, tls: tlsMs, processing: firstByteMs };
@@ -236,14 +242,14 @@ class HttpProbe {
 
 const CREDENTIALS = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Where a redirect leads, which may be no URL of http; null for any other answer. */
+/** Returns the target of a redirect, `nowhere` if that is not an http or https URL; null for any other response. */
 function redirectOf({ status, headers: { location } }: HopAnswer, from: URL): URL | 'nowhere' | null {
   if (!REDIRECTS.has(status) || location === undefined || location === '') return null;
   const to = URL.parse(Buffer.from(location, 'latin1').toString(), from.href);
   return to !== null && /^https?:$/.test(to.protocol) ? to : 'nowhere';
 }
 
-/** As Go counts it: 0 where there is no body, -1 where the response does not say. */
+/** Returns the length as Go counts it: 0 if there is no body, -1 if the response does not declare it. */
 function lengthOf({ status, headers }: HopAnswer, method: string): number {
   if (headers['content-length'] !== undefined) return Number(headers['content-length']);
   const hasNoBody = status === 204 || status === 304 || (status >= 100 && status < 200);

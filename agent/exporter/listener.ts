@@ -19,26 +19,26 @@ export type ListenerOptions = {
   port: number;
   modules: ReadonlyMap<string, Module>;
   allowPrivateNetwork: boolean;
-  /** What requests must carry as a bearer token; null = nothing. */
+  /** The bearer token that requests must carry; null for none. */
   token: string | null;
-  /** Probes at a time; more are refused. */
+  /** Maximum simultaneous probes; more are refused. */
   concurrency: number;
   log: Logger;
 };
 
-/** As blackbox_exporter does: a scrape without a timeout has this one, and the answer comes a little before it. */
+/** As in blackbox_exporter, the default timeout of a scrape, and how much earlier the response comes. */
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const TIMEOUT_OFFSET_SECONDS = 0.5;
 const DEFAULT_MODULE = 'http_2xx';
 
-/** A request has no body, and comes at once. */
+/** Time limit for a request, which has no body, to arrive, in milliseconds. */
 const REQUEST_WITHIN_MS = 10_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_TARGET_CHARACTERS = 2048;
-/** Connections for each probe at a time: Prometheus keeps them open between scrapes. */
+/** Connections per simultaneous probe: Prometheus keeps them open between scrapes. */
 const CONNECTIONS_A_PROBE = 20;
 
-/** A request that is not carried out: the status and the sentence of its answer. */
+/** A refused request: the status and the sentence of its response. */
 class Refusal extends Error {
   readonly status: number;
 
@@ -48,7 +48,7 @@ class Refusal extends Error {
   }
 }
 
-/** Answers `GET /probe?target=&module=` as blackbox_exporter does. */
+/** Serves `GET /probe?target=&module=` as blackbox_exporter does. */
 export class ProbeListener {
   readonly #options: ListenerOptions;
   readonly #exporter: Exporter;
@@ -66,7 +66,7 @@ export class ProbeListener {
     this.#server.maxConnections = options.concurrency * CONNECTIONS_A_PROBE;
   }
 
-  /** Listens, and returns the port. Rejects where the address cannot be listened on. */
+  /** Listens, and returns the port. Rejects if it cannot listen on the address. */
   async start(): Promise<number> {
     const { host, port } = this.#options;
     this.#server.listen(port, host);
@@ -75,7 +75,7 @@ export class ProbeListener {
     return typeof address === 'object' && address !== null ? address.port : port;
   }
 
-  /** Takes no more requests, lets probes end within some milliseconds, and breaks off the others. */
+  /** Accepts no more requests, lets probes end within `withinMs` milliseconds, and aborts the others. */
   async stop(withinMs: number): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -125,7 +125,7 @@ export class ProbeListener {
     const { signal, callOff } = this.#limit(response, timeoutMs);
     try {
       const outcome = await this.#exporter.probe({ module, target, hostname, timeoutMs, signal });
-      // A URL may have a password in it.
+      // A URL may contain a password.
       const shown = target.replace(/^([a-z]+:\/\/)?[^/?#]*@/i, '$1').replace(/\?.*$/s, '');
       this.#options.log.debug({ module: module.name, target: shown, success: outcome.isSuccess }, 'probe.completed');
       if (searchParams.get('debug') === 'true') send(response, { status: 200, text: debugText(module, outcome) });
@@ -162,14 +162,14 @@ export class ProbeListener {
       callOffDeadline();
       response.off('close', abort);
       this.#stopping.signal.removeEventListener('abort', abort);
-      // Nothing of a probe outlives it, where it failed before an answer had come whole as well.
+      // A probe's work ends with it, even if it failed before a response was complete.
       abort();
     };
     return { signal: controller.signal, callOff };
   }
 }
 
-/** The timeout of the scrape less the offset, or the module's where that is shorter; in milliseconds. */
+/** Returns the scrape's timeout less the offset, or the module's if that is shorter; in milliseconds. */
 function timeoutOf({ headers }: IncomingMessage, { timeoutMs }: Module): number {
   const given = headers['x-prometheus-scrape-timeout-seconds'];
   const stated = given === undefined || given === '' ? 0 : Number(given);
@@ -215,7 +215,7 @@ function debugText({ written }: Module, { metrics, log }: ProbeOutcome): string 
 
 const SECRET = /^(?:password|credentials|bearer_token|key|body|authorization|send)$/i;
 
-/** A module as it was written, but for what may be a secret. */
+/** Returns a module as written, except for values that may be secrets. */
 function withoutSecrets(value: unknown, parent = ''): unknown {
   if (Array.isArray(value)) return value.map((inner) => withoutSecrets(inner));
   if (typeof value !== 'object' || value === null) return value;
@@ -223,7 +223,7 @@ function withoutSecrets(value: unknown, parent = ''): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      // The prober `authorization` is a mapping, with its secret inside. A header of any name may carry a key.
+      // The option `authorization` is a mapping that contains its secret. A header of any name may carry a key.
       (isHeader || SECRET.test(name)) && typeof inner !== 'object' ? '<secret>' : withoutSecrets(inner, name),
     ]),
   );
@@ -231,14 +231,14 @@ function withoutSecrets(value: unknown, parent = ''): unknown {
 
 type ProbeStart = ProbeEnvironment & { allowPrivateNetwork: boolean; concurrency: number; log: Logger };
 
-/** A file of modules, and each file that it names, has at most this many bytes. */
+/** Maximum bytes of a file of modules, and of each file that it names. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** As long as the checks of the agent have at a stop, in milliseconds. */
+/** Maximum wait for running probes on shutdown, in milliseconds, as for the agent's checks. */
 const PROBES_END_WITHIN_MS = 12_000;
 
 /**
- * Begins to answer `/probe` and returns how to end that. Throws with what is wrong with the file of modules, or with
+ * Starts serving `/probe` and returns the function that stops it. Throws with the problems of the module file, or of
  * the address.
  */
 export async function startProbe(start: ProbeStart): Promise<() => Promise<void>> {

@@ -4,19 +4,19 @@ import { readDnsSettings, type DnsSettings } from './dns-settings.ts';
 import { Fields, readAddressChoice, type AddressChoice, type Pattern } from './fields.ts';
 import { readTlsSettings, type ReadFile, type TlsSettings } from './tls-settings.ts';
 
-/** What a header must or must not match. */
+/** A pattern that a header must or must not match. */
 export type HeaderMatch = { header: string; pattern: Pattern; allowMissing: boolean };
 
 export type HttpSettings = AddressChoice & {
-  /** Empty = 2xx. */
+  /** Empty for 2xx. */
   validStatusCodes: readonly number[];
-  /** Empty = any; as in `HTTP/1.1`. */
+  /** Empty for any; as in `HTTP/1.1`. */
   validVersions: readonly string[];
   method: string;
-  /** By the names as written; without Host. */
+  /** Names as written; without Host. */
   headers: ReadonlyMap<string, string>;
   hostHeader: string | null;
-  /** The value of Authorization from `basic_auth`, `authorization` or `bearer_token`. */
+  /** Value of Authorization from `basic_auth`, `authorization` or `bearer_token`. */
   authorization: string | null;
   body: string | null;
   followsRedirects: boolean;
@@ -27,7 +27,7 @@ export type HttpSettings = AddressChoice & {
   failIfHeaderMatches: readonly HeaderMatch[];
   failIfHeaderNotMatches: readonly HeaderMatch[];
   compression: string | null;
-  /** Bytes; 0 = no limit. */
+  /** In bytes; 0 for no limit. */
   bodySizeLimit: number;
   tls: TlsSettings;
 };
@@ -45,7 +45,7 @@ export type TcpSettings = AddressChoice & { queries: readonly QueryResponse[]; i
 
 export type IcmpSettings = AddressChoice & { ttl: number };
 
-/** What a module probes with. */
+/** The prober of a module, with its settings. */
 export type Prober =
   | { prober: 'http'; settings: HttpSettings }
   | { prober: 'tcp'; settings: TcpSettings }
@@ -56,22 +56,22 @@ export type Prober =
 /** A module of `blackbox.yml`; a timeout of 0 leaves it to the scrape. */
 export type Module = { name: string; timeoutMs: number; probe: Prober; written: unknown };
 
-/** Thrown with one line for each thing that is wrong in the file. */
+/** Thrown with one line for each problem of the file. */
 export class InvalidModules extends Error {
   override name = 'InvalidModules';
 }
 
-/** Probers of blackbox_exporter that the agent has not: their modules load, and answer that they are not supported. */
+/** Probers of blackbox_exporter that the agent lacks: their modules load, and respond that they are not supported. */
 const UNSUPPORTED = ['grpc', 'unix', 'websocket'];
 const KNOWN = ['http', 'tcp', 'dns', 'icmp', ...UNSUPPORTED];
 
-/** The versions of HTTP that the agent speaks. */
+/** HTTP versions that the agent supports. */
 const SPOKEN = ['HTTP/1.0', 'HTTP/1.1'];
 
 /**
- * Reads the text of a `blackbox.yml`. An option that the agent does not support refuses the whole file, with a sentence
- * that names module and option, because a probe without it would judge differently. `readFile` reads the files that it
- * names (certificates, passwords). Throws `InvalidModules`.
+ * Parses a `blackbox.yml`. An unsupported option refuses the whole file, with a sentence that names module and option,
+ * because a probe without it would judge differently. `readFile` reads the files that it names (certificates,
+ * passwords). Throws `InvalidModules`.
  */
 export function readModules(text: string, readFile: ReadFile): ReadonlyMap<string, Module> {
   const problems: string[] = [];
@@ -96,7 +96,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What the parser says without what it quotes from the file, which may be part of a secret: it ends with that. */
+/** Returns a parser's message without its trailing quotation from the file, which may be part of a secret. */
 function withoutQuotation(reason: string): string {
   return reason.replace(/["!:].*/s, '').trim();
 }
@@ -109,7 +109,7 @@ function readModule(name: string, modules: Fields, { problems, readFile }: Readi
   const prober = fields.choice('prober', KNOWN) ?? '';
   if (!fields.has('prober')) fields.problem('prober', `must be one of ${KNOWN.join(', ')}`);
   const timeoutMs = fields.duration('timeout') ?? 0;
-  // What belongs to other probers has no effect, here as there.
+  // Settings of other probers have no effect, as in blackbox_exporter.
   for (const other of KNOWN) if (other !== prober) fields.child(other);
   const probe = readProber(prober, fields.child(prober), readFile);
   fields.end();
@@ -138,9 +138,9 @@ function readHttp(fields: Fields, readFile: ReadFile): HttpSettings {
   if (validVersions.length > 0 && !validVersions.some((version) => SPOKEN.includes(version)))
     fields.problem('valid_http_versions', `must have one that the agent speaks: ${SPOKEN.join(', ')}`);
   const compression = fields.choice('compression', ['gzip', 'deflate', 'br', 'identity']);
-  // HTTP/2 is never spoken: allowing it changes nothing.
+  // HTTP/2 is never used: allowing it changes nothing.
   fields.flag('enable_http2', true);
-  // Of no effect without a proxy.
+  // Has no effect without a proxy.
   fields.flag('skip_resolve_phase_with_proxy', false);
   fields.refuse('oauth2', 'proxy_url', 'proxy_from_environment', 'no_proxy', 'proxy_connect_header', 'http_headers');
   fields.refuse('fail_if_body_json_matches_cel', 'fail_if_body_json_not_matches_cel', 'enable_http3');
@@ -269,5 +269,5 @@ function readIcmp(fields: Fields): IcmpSettings {
   return settings;
 }
 
-/** What Linux sends by default as well. */
+/** Also Linux' default. */
 const DEFAULT_TTL = 64;

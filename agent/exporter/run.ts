@@ -7,28 +7,28 @@ import type { Guard } from '../../net/address-guard.ts';
 import { resolveHost } from '../../net/host-address.ts';
 import type { AddressChoice, Pattern } from './fields.ts';
 
-/** Thrown where a probe fails: its message is a line of the log of `debug=true`, without secrets. */
+/** Thrown when a probe fails: its message is a line of the `debug=true` log, without secrets. */
 export class ProbeFailure extends Error {
   override name = 'ProbeFailure';
 }
 
-/** The address that is probed; `lookupSeconds` is how long it took to find it. */
+/** The probed address; `lookupSeconds` is the duration of its lookup. */
 export type ChosenAddress = { address: string; family: 4 | 6; lookupSeconds: number };
 
-/** More lines than this of a log say nothing new: a redirect or a line of a conversation is one. */
+/** Maximum lines of a log, which has one per redirect or line of a conversation; further ones add nothing. */
 const MAX_LINES = 200;
 const MAX_LINE_CHARACTERS = 1000;
 
-/** The patterns of a probe, its body's excepted, have this much work together. */
+/** Maximum work of all patterns of a probe, except the body's. */
 const MAX_WORK = JUDGING_BUDGET_MS * WORK_PER_MS;
 
-/** One probe under way: its target, its deadline, and what it has found so far. */
+/** A running probe: its target, its deadline, and its results so far. */
 export class ProbeRun {
   readonly target: string;
   readonly hostname: string | null;
   readonly guard: Guard;
   readonly gauges = new Gauges();
-  /** Aborted at the deadline, when the client goes away, and when the agent stops. */
+  /** Aborted at the deadline, when the client disconnects, and when the agent stops. */
   readonly signal: AbortSignal;
   readonly #endsAtMs: number;
   readonly #lines: string[] = [];
@@ -55,8 +55,8 @@ export class ProbeRun {
   }
 
   /**
-   * Finds the one address that is probed, as blackbox_exporter does: the first of the preferred family, else the last
-   * of the other. Throws a `ProbeFailure` where there is none, or none that the guard allows.
+   * Chooses the address to probe as blackbox_exporter does: the first of the preferred family, else the last of the
+   * other. Throws a `ProbeFailure` if there is none, or none that the guard allows.
    */
   async chooseAddress(host: string, { preferred, fallback }: AddressChoice): Promise<ChosenAddress> {
     this.gauges.declare('probe_ip_protocol', 'probe_dns_lookup_time_seconds', 'probe_ip_addr_hash');
@@ -88,7 +88,7 @@ export class ProbeRun {
       );
   }
 
-  /** Destroys a socket when the probe ends early; the socket's owner sees an error. */
+  /** Destroys a socket when the probe ends early; the socket's owner gets an error. */
   bind(socket: Socket): void {
     const abort = (): void => void socket.destroy(new ProbeFailure('The timeout passed'));
     if (this.signal.aborted) return abort();
@@ -99,14 +99,14 @@ export class ProbeRun {
 
 type RunOptions = { target: string; hostname: string | null; guard: Guard; signal: AbortSignal; timeoutMs: number };
 
-/** An IPv4 address in an IPv6 one is one of IPv4, as in Go. */
+/** Returns an address with its family; an IPv4-mapped IPv6 address is IPv4, as in Go. */
 function chosen(address: string): { address: string; family: 4 | 6 } {
   if (isIP(address) === 4) return { address, family: 4 };
   const usual = ipaddr.process(address.replace(/%.*$/, '')).toString();
   return isIP(usual) === 4 ? { address: usual, family: 4 } : { address, family: 6 };
 }
 
-/** FNV-1a of 32 bits over the bytes of an address. */
+/** Returns the 32-bit FNV-1a hash of an address's bytes. */
 function hashOf(address: string): number {
   let hash = 0x811c9dc5;
   for (const byte of ipaddr.parse(address.replace(/%.*$/, '')).toByteArray()) hash = Math.imul(hash ^ byte, 0x01000193);
@@ -117,7 +117,7 @@ export function secondsSince(startedAtMs: number): number {
   return (performance.now() - startedAtMs) / 1000;
 }
 
-/** All gauges of a probe, in the names of blackbox_exporter. */
+/** All gauges of a probe, with the names of blackbox_exporter. */
 const HELP = {
   probe_dns_additional_rrs: 'Number of entries in the additional resource record list.',
   probe_dns_answer_rrs: 'Number of entries in the answer resource record list.',
@@ -152,7 +152,7 @@ const HELP = {
 type GaugeName = keyof typeof HELP;
 type Labels = Readonly<Record<string, string>>;
 
-/** What one probe measured. */
+/** Measurements of one probe. */
 export class Gauges {
   readonly #samples = new Map<GaugeName, Map<string, number>>();
 
@@ -166,17 +166,17 @@ export class Gauges {
     samples.set(key, (samples.get(key) ?? 0) + value);
   }
 
-  /** Sets gauges to 0 until they are known. */
+  /** Sets gauges to 0 until their values are known. */
   declare(...names: readonly GaugeName[]): void {
     for (const name of names) this.set(name, 0);
   }
 
-  /** The same for each phase of a duration. */
+  /** Does the same for each phase of a duration. */
   declareSteps(name: GaugeName, phases: readonly string[]): void {
     for (const phase of phases) this.add(name, 0, { phase });
   }
 
-  /** In the text format of Prometheus, by name. */
+  /** Returns the gauges in the text format of Prometheus, sorted by name. */
   write(): string {
     let text = '';
     for (const name of [...this.#samples.keys()].toSorted()) {
@@ -199,5 +199,5 @@ function written(labels: Labels): string {
     .join(',');
 }
 
-/** Certificates can have many alternative names. */
+/** Maximum length of a label: certificates can have many alternative names. */
 const MAX_LABEL_CHARACTERS = 4096;

@@ -24,7 +24,7 @@ export async function probeTcp(run: ProbeRun, settings: TcpSettings): Promise<vo
       if (query.startsTls) setTlsGauges(gauges, readTlsFacts(await conversation.secure(secured), secured));
     }
   } finally {
-    // What was sent last still goes out.
+    // The last sent data still goes out.
     conversation.socket.destroySoon();
   }
 }
@@ -40,7 +40,7 @@ class Conversation {
     this.#reader = new ConnectionReader(socket);
   }
 
-  /** Waits for what is expected, then sends. */
+  /** Waits for the expected text, then sends. */
   async hold({ expect, expectBytes, send, labels }: QueryResponse): Promise<void> {
     let sent = send;
     if (expect !== null) {
@@ -101,7 +101,7 @@ class Conversation {
 
 type Groups = ReadonlyMap<string, string>;
 
-/** Puts groups in the place of `$1`, `${1}` and `${name}`, as Go does: `$1x` is the group `1x`, `$$` a dollar sign. */
+/** Replaces `$1`, `${1}` and `${name}` by groups as Go does: `$1x` is the group `1x`, `$$` a dollar sign. */
 function expand(template: string, groups: Groups): string {
   return template.replaceAll(/\$(?:\$|\{\w+\}|\w+)/g, (reference) => {
     return reference === '$$' ? '$' : (groups.get(reference.replaceAll(/[${}]/g, '')) ?? '');

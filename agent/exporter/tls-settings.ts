@@ -14,12 +14,15 @@ import type { Gauges } from './run.ts';
 /** The `tls_config` of a module. */
 export type TlsSettings = {
   context: SecureContext;
-  /** Null = the host of the target. */
+  /** Null for the host of the target. */
   serverName: string | null;
   isVerified: boolean;
 };
 
-/** The text of the file that a key names; null where the key is absent or, with a problem reported, unreadable. */
+/**
+ * Returns the text of the file that a key names; null if the key is absent or, with a problem reported, the file
+ * unreadable.
+ */
 export type ReadFile = (fields: Fields, name: string) => string | null;
 
 const VERSIONS = ['TLS10', 'TLS11', 'TLS12', 'TLS13'] as const;
@@ -37,7 +40,7 @@ const GO_VERSIONS: Readonly<Record<string, string>> = {
   'TLSv1.3': 'TLS 1.3',
 };
 
-/** Reads a `tls_config`. Certificates and keys are read now; one that is no certificate is a problem of the file. */
+/** Reads a `tls_config`. Certificates and keys are read now; an invalid certificate is a problem of the file. */
 export function readTlsSettings(fields: Fields, readFile: ReadFile): TlsSettings {
   fields.refuse('ca_ref', 'cert_ref', 'key_ref');
   const ca = fields.text('ca') ?? readFile(fields, 'ca_file');
@@ -50,7 +53,7 @@ export function readTlsSettings(fields: Fields, readFile: ReadFile): TlsSettings
   };
   fields.end();
   try {
-    // An authority that is no certificate would be passed over in silence: this throws.
+    // This throws for an authority that is not a certificate, which would otherwise be ignored silently.
     const authority = ca === null ? null : new X509Certificate(ca);
     const context = createClientContext({
       ...(authority !== null && ca !== null && { ca }),
@@ -66,18 +69,21 @@ export function readTlsSettings(fields: Fields, readFile: ReadFile): TlsSettings
   }
 }
 
-/** How a connection is secured, in the words of `tls.connect`. */
+/** TLS options of a connection, as `tls.connect` takes them. */
 export type Secured = Pick<
   ConnectionOptions,
   'secureContext' | 'rejectUnauthorized' | 'servername' | 'checkServerIdentity'
 >;
 
-/** How a connection is secured. The certificate is held against `serverName`, as Go does: by its alternative names. */
+/**
+ * Returns the TLS options of a connection. The certificate is checked against `serverName` as Go does: by its
+ * alternative names.
+ */
 export function securedBy({ context, isVerified }: TlsSettings, serverName: string): Secured {
   return {
     secureContext: context,
     rejectUnauthorized: isVerified,
-    // An address is no server name (RFC 6066).
+    // An address is not a server name (RFC 6066).
     ...(isIP(serverName) === 0 && { servername: serverName }),
     checkServerIdentity: (_host, certificate) =>
       certificate.subjectaltname === undefined
@@ -86,10 +92,10 @@ export function securedBy({ context, isVerified }: TlsSettings, serverName: stri
   };
 }
 
-/** Go's moment of no moment, in Unix seconds: what blackbox_exporter says of a chain that it did not verify. */
+/** Go's zero time in Unix seconds, which blackbox_exporter reports for a chain that it did not verify. */
 const NO_MOMENT = -62_135_596_800;
 
-/** What blackbox_exporter says of a secured connection; moments in Unix seconds. */
+/** TLS data that blackbox_exporter reports; times in Unix seconds. */
 export type TlsFacts = {
   earliestExpiry: number;
   verifiedExpiry: number;
@@ -97,13 +103,13 @@ export type TlsFacts = {
   leaf: Readonly<Record<string, string>>;
 };
 
-/** Reads them; null before the handshake and after the connection was closed. */
+/** Reads the TLS data; null before the handshake and after the connection was closed. */
 export function readTlsFacts(socket: TLSSocket, { rejectUnauthorized }: Secured): TlsFacts | null {
-  // In this order and once: in Node 24 nothing is answered after the second question.
+  // The order matters, and each may be called once: in Node 24 later calls return nothing.
   const chain = socket.getPeerCertificate(true);
   const leaf = socket.getPeerX509Certificate();
   if (leaf === undefined) return null;
-  // Also what `insecure_skip_verify` lets pass unseen may be authorized.
+  // A connection may be authorized even if `insecure_skip_verify` disabled verification.
   const isVerified = socket.authorized && rejectUnauthorized === true;
   return {
     earliestExpiry: earliestOf(sentExpiries(leaf)),
@@ -119,7 +125,7 @@ export function readTlsFacts(socket: TLSSocket, { rejectUnauthorized }: Secured)
   };
 }
 
-/** Sets the gauges of a secured connection. */
+/** Sets the gauges of a TLS connection. */
 export function setTlsGauges(gauges: Gauges, facts: TlsFacts | null): void {
   if (facts === null) return;
   gauges.set('probe_ssl_earliest_cert_expiry', facts.earliestExpiry);
@@ -132,16 +138,16 @@ function earliestOf(expiries: readonly number[]): number {
   return expiries.length === 0 ? NO_MOMENT : Math.min(...expiries);
 }
 
-/** When the certificates that the server sent expire, in Unix seconds: each, whether the chain needs it or not. */
+/** Returns the expiry of each certificate that the server sent, needed for the chain or not, in Unix seconds. */
 function sentExpiries(leaf: X509Certificate): number[] {
   const expiries: number[] = [];
-  // What Node calls the issuer is the next one that was sent.
+  // Node's `issuerCertificate` is the next one that was sent.
   for (let sent: X509Certificate | undefined = leaf; sent !== undefined; sent = sent.issuerCertificate)
     expiries.push(Math.floor(sent.validToDate.getTime() / 1000));
   return expiries;
 }
 
-/** The same of a certificate and its issuers, up to the authority that is trusted. */
+/** Returns the same for a certificate and its issuers, up to the trusted authority. */
 function chainExpiries(leaf: DetailedPeerCertificate): number[] {
   const expiries: number[] = [];
   const seen = new Set<string>();
@@ -154,7 +160,7 @@ function chainExpiries(leaf: DetailedPeerCertificate): number[] {
   return expiries;
 }
 
-/** A distinguished name with its last part first, as RFC 2253 and Go write it. */
+/** Returns a distinguished name with its last part first, as RFC 2253 and Go write it. */
 function nameOf(name: string | undefined): string {
   return (name ?? '').split('\n').toReversed().join(',');
 }
