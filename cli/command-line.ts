@@ -5,8 +5,7 @@ import type { Expiry } from './commands/accounts.ts';
 import { PROCESSES, checkHealth, runAgent, runFleetProcess } from './commands/processes.ts';
 
 /**
- * Adds every command with its options. What a command does is loaded when it runs: help and wrong usage need none of
- * it.
+ * Adds every command with its options. A command's code is loaded when it runs, because help and wrong usage need none.
  */
 export function addCommands(program: Command): void {
   addServiceCommands(program);
@@ -53,7 +52,7 @@ function addServiceCommands(program: Command): void {
     .action(async (options) => (await import('./commands/backup.ts')).backUp(options));
 }
 
-/** The processes of a fleet, each under its name in the Procfile. */
+/** Adds the processes of a fleet, each under its name in the Procfile. */
 function addProcessCommands(program: Command): void {
   for (const [name, description] of Object.entries(PROCESSES))
     program
@@ -270,14 +269,14 @@ function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
 
-/** Reads the name of something that a tenant has, as one line: 1 to 255 characters that are not only blanks. */
+/** Parses a name, as one line: 1 to 255 characters that are not only blanks. */
 function parseName(text: string): string {
   if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
     throw new InvalidArgumentError('Expected 1 to 255 characters, none of them a control character.');
   return text;
 }
 
-/** Reads an e-mail address as the API takes one for an invitation. */
+/** Parses an email address as the API accepts it for an invitation. */
 function parseEmail(text: string): string {
   if (text.length > 320 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text))
     throw new InvalidArgumentError('Expected an email address.');
@@ -293,7 +292,7 @@ function parseScopes(text: string): TokenScope[] {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Never null, for which Commander puts an empty text. */
+/** Parses an expiry. It is never null, which Commander would replace by an empty text. */
 function parseExpiry(text: string): Expiry {
   if (text === 'never') return text;
   const seconds = secondsOf(text);
@@ -301,7 +300,7 @@ function parseExpiry(text: string): Expiry {
   return seconds;
 }
 
-/** Reads a duration in seconds. */
+/** Parses a duration in seconds. */
 function parseDuration(text: string): number {
   const seconds = secondsOf(text);
   if (seconds === null) throw new InvalidArgumentError('Expected a duration such as 30m or 2h.');

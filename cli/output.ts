@@ -1,12 +1,13 @@
 import { toIso } from '../core/time.ts';
 
 /**
- * Something that a command will not or cannot do; its message is the one line that the operator sees. Exit status 1.
+ * Error of a command that will not or cannot do its work; the message is the single line for the operator. Exit status
+ * 1.
  */
 export class Refusal extends Error {
   override name = 'Refusal';
 }
-/** Writes what a command made: JSON for scripts under `--json`, a line per field for people. */
+/** Prints the result of a command: JSON for scripts under `--json`, a line per field for people. */
 export function print(
   result: Record<string, unknown> | readonly Record<string, unknown>[],
   options: { json?: boolean },
@@ -15,7 +16,7 @@ export function print(
   write(`${text}\n`);
 }
 
-/** Writes to standard output. Where its reader has gone, such as `head`, the process ends without a word. */
+/** Writes to standard output. If its reader is gone, such as `head`, the process ends silently. */
 export function write(text: string): void {
   if (process.stdout.listenerCount('error') === 0)
     process.stdout.once('error', (error: NodeJS.ErrnoException) => {
@@ -36,7 +37,7 @@ function describe(result: Record<string, unknown> | readonly Record<string, unkn
     .join('\n\n');
 }
 
-/** Moments are Unix seconds in JSON, and for people a date and time in UTC. */
+/** Formats a value. Times are Unix seconds in JSON, and for people a date and time in UTC. */
 function present(name: string, value: unknown): string {
   if (value === null) return '-';
   if (typeof value === 'number' && name.endsWith('_at')) return toIso(value);

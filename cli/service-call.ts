@@ -1,13 +1,13 @@
 import { text } from 'node:stream/consumers';
 import { Refusal } from './output.ts';
 
-/** A call of a service that may be anywhere; `token` is an API token, absent = none is needed. */
+/** A call of a service at any address; `token` is an API token, absent if none is needed. */
 export type ServiceCall = { method: string; url: string; token?: string; body?: object };
 
-/** How long an answer is waited for, in milliseconds. */
+/** Timeout of a response, in milliseconds. */
 const DEADLINE_MS = 30_000;
 
-/** Calls a service by HTTP. Throws a `Refusal` with what the service said, or why it does not answer. */
+/** Calls a service by HTTP. Throws a `Refusal` with the service's error, or with the reason why it does not respond. */
 export async function callService({ method, url, token, body }: ServiceCall): Promise<Record<string, unknown>> {
   const { origin } = new URL(url);
   const response = await fetch(url, {
@@ -31,7 +31,7 @@ export async function callService({ method, url, token, body }: ServiceCall): Pr
   );
 }
 
-/** A response that is no success, with its status. */
+/** An unsuccessful response, with its status. */
 export class ServiceRefusal extends Refusal {
   readonly status: number;
 

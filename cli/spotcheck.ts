@@ -26,7 +26,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Help lists the commands themselves, where Commander would stop at the groups that they are in. */
+/** Lists the commands themselves in the help, where Commander would stop at their groups. */
 function listCommands(command: Command): Command[] {
   return new Help()
     .visibleCommands(command)
@@ -38,7 +38,7 @@ function describeUsage(command: Command): string {
   return group + new Help().subcommandTerm(command);
 }
 
-/** Commander ends the process by itself unless every command is told not to. */
+/** Keeps Commander from ending the process, which must be set for every command. */
 function inheritExit(command: Command): void {
   command.exitOverride().showHelpAfterError();
   for (const inner of command.commands) inheritExit(inner);

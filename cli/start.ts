@@ -35,10 +35,10 @@ import { stopAll, type RunningProcess, type Runtime } from '../workers/runtime.t
 import { bootstrap, type FirstStart } from './commands/accounts.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 
-/** What the workers finish within when the service stops, in milliseconds; the longest probe takes 10 s. */
+/** Time limit for finishing running jobs on shutdown, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 20_000;
 
-/** The whole service in one process, and how to end it; `endFirstStart` once what that made has been printed. */
+/** The whole service in one process; call `endFirstStart` once the credentials of the first start have been printed. */
 export type RunningService = {
   url: string;
   firstStart: FirstStart | null;
@@ -47,9 +47,9 @@ export type RunningService = {
 };
 
 /**
- * Starts the whole service, so that it is ready at the API's first answer. In this order: the database where it is
- * ours, migrations, the first start's accounts, all workers, the API. `say` receives the progress. Throws a `Refusal`
- * with a line for the operator.
+ * Starts the whole service, which is ready once the API responds. The order is: the embedded database if it is used,
+ * migrations, the first start's accounts, all workers, the API. `say` receives the progress. Throws a `Refusal` with a
+ * line for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
   installServiceClock();
@@ -104,7 +104,7 @@ export async function startService(environment: Environment, say: (text: string)
     closing.push(() => closeDatabase(database));
     await preparing;
     const api = await listen({ runtime: { ...runtime, database }, registry, environment });
-    // There is no load balancer before one process: a configured grace is kept.
+    // There is no load balancer before one process, so only a configured grace is kept.
     closing.push(() => api.stop((environment.stopGraceSeconds ?? 0) * 1000));
     return {
       url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl,
@@ -118,7 +118,7 @@ export async function startService(environment: Environment, say: (text: string)
   }
 }
 
-/** What sends metrics and spans is loaded only where they are sent. */
+/** Starts telemetry; its code is loaded only if it is configured. */
 async function openTelemetry(
   { openTelemetry: settings }: Environment,
   { registry, log }: { registry: Registry; log: Logger },
@@ -137,10 +137,10 @@ async function startDatabase(
   return postgres.databaseUrl;
 }
 
-/** What runs, in the order in which it is stopped: what comes first feeds the others. */
+/** Running processes, in the order in which they are stopped: earlier stages feed later ones. */
 type Stages = Record<'feeding' | 'deciding' | 'delivering' | 'last', RunningProcess[]>;
 
-/** Starts each worker, and adds it to those that run as soon as it does. */
+/** Starts each worker, and adds it to its stage as soon as it runs. */
 async function startWorkers(
   runtime: Runtime,
   environment: Environment,

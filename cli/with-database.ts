@@ -9,10 +9,7 @@ import { createSecretBox, type SecretBox } from '../models/secrets/secret-box.ts
 import { findEmbeddedPostgres } from './embedded-postgres/connection.ts';
 import { Refusal } from './output.ts';
 
-/**
- * What a command works with. `author` makes the operator the author of one change, by what the audit log calls
- * that.
- */
+/** Context of a command. `author` makes the operator the author of one change, by its action in the audit log. */
 export type CommandContext = {
   database: Database;
   author: (action: AuditAction) => Author;
@@ -21,12 +18,12 @@ export type CommandContext = {
   nowMs: number;
 };
 
-/** The configuration that a command runs with. */
+/** Returns the configuration of a command. */
 export function serviceEnvironment(): Environment {
   return readEnvironment(process.env);
 }
 
-/** Runs a command on the database of the running service and closes it after. */
+/** Runs a command on the database of the running service and closes the database afterwards. */
 export async function withDatabase<Result>(work: (context: CommandContext) => Promise<Result>): Promise<Result> {
   const environment = serviceEnvironment();
   const databaseUrl = await findDatabase(environment);
@@ -46,8 +43,8 @@ export async function withDatabase<Result>(work: (context: CommandContext) => Pr
 }
 
 /**
- * A box over the key ring of the running service. A command makes no ring, for the service would not have it: without
- * one it neither encrypts nor decrypts, which most commands need not.
+ * Opens a box over the key ring of the running service. A command creates no ring, because the service would not have
+ * it: without one the box neither encrypts nor decrypts, which most commands do not need.
  */
 async function openSecrets({ secretKeys, dataDir }: Environment): Promise<SecretBox> {
   const keys = secretKeys ?? (await readSecretKeys(dataDir));
@@ -68,7 +65,8 @@ async function openSecrets({ secretKeys, dataDir }: Environment): Promise<Secret
 }
 
 /**
- * The database that a command works on: the server of `DATABASE_URL`, or the one that `npm start` runs on `DATA_DIR`.
+ * Returns the URL of the command's database: the server of `DATABASE_URL`, or the one that `npm start` runs on
+ * `DATA_DIR`.
  */
 export async function findDatabase(environment: Environment): Promise<string> {
   const databaseUrl = environment.databaseUrl ?? (await findEmbeddedPostgres(environment.dataDir));
@@ -81,7 +79,7 @@ export async function findDatabase(environment: Environment): Promise<string> {
   return databaseUrl;
 }
 
-/** The tenant that a command names; throws a `Refusal` where there is none of that id. */
+/** Returns the tenant that a command names; throws a `Refusal` if there is none with that id. */
 export async function getTenant(database: Database, id: string): Promise<Tenant> {
   const tenant = await findTenant(database, id);
   if (tenant === null) throw new Refusal(`No tenant ${id} was found`);

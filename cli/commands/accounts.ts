@@ -21,7 +21,7 @@ import { getTenant, withDatabase } from '../with-database.ts';
 
 type CreateOptions = { name: string; plan: Plan; email?: string; json?: boolean };
 
-/** `tenant create`: an account, and its first console user. */
+/** `tenant create`: creates an account, and its first console user. */
 export async function makeTenant(options: CreateOptions): Promise<void> {
   const { name, plan } = options;
   if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
@@ -30,7 +30,7 @@ export async function makeTenant(options: CreateOptions): Promise<void> {
   const made = await withDatabase(async ({ database, author, newId, nowMs }) => {
     const [id, userId, password] = [newId('ten'), newId('usr'), randomBytes(12).toString('base64url')];
     const tenant = { id, name, plan, nowMs, author: author('account.created') };
-    // An account without a user that can sign in would be of no use.
+    // An account without a user that can sign in would be useless.
     const user = {
       id: userId,
       tenantId: id,
@@ -50,7 +50,7 @@ export async function makeTenant(options: CreateOptions): Promise<void> {
   print(made, options);
 }
 
-/** `tenant list`: all accounts. */
+/** `tenant list`: prints all accounts. */
 export async function printTenants(options: { json?: boolean }): Promise<void> {
   const tenants = await withDatabase(({ database }) => listTenants(database));
   print(
@@ -63,7 +63,7 @@ function isThere(name: string): Refusal {
   return new Refusal(`A tenant named "${name}" already exists`);
 }
 
-/** `user reset`: a new password for who lost access. */
+/** `user reset`: sets a new password for a user who lost access. */
 export async function resetUser(options: { email: string; json?: boolean }): Promise<void> {
   const email = options.email.trim();
   const access = await withDatabase(async ({ database, author, nowMs }) => {
@@ -88,7 +88,7 @@ export async function resetUser(options: { email: string; json?: boolean }): Pro
   print(access, options);
 }
 
-/** `user operator`: makes a user an operator of the installation, or no longer. */
+/** `user operator`: makes a user an operator of the installation, or revokes that. */
 export async function changeOperator(options: { email: string; revoke?: boolean; json?: boolean }): Promise<void> {
   const email = options.email.trim();
   const isOperator = options.revoke !== true;
@@ -106,12 +106,12 @@ function unknownUser(email: string): Refusal {
   return new Refusal(`No console user with the email address ${JSON.stringify(email)} was found`);
 }
 
-/** In how many seconds a token expires. */
+/** Seconds until a token expires. */
 export type Expiry = number | 'never';
 
 type TokenOptions = { tenant: string; scopes: TokenScope[]; expires: Expiry; name: string; json?: boolean };
 
-/** `token create`: an API token of a tenant. */
+/** `token create`: creates an API token of a tenant. */
 export async function makeToken(options: TokenOptions): Promise<void> {
   const { tenant: tenantId, scopes, expires, name } = options;
   const made = await withDatabase(async ({ database, author, environment, newId, nowMs }) => {
@@ -134,7 +134,7 @@ export async function makeToken(options: TokenOptions): Promise<void> {
   print(made, options);
 }
 
-/** `token list`: a tenant's tokens without their values. */
+/** `token list`: prints a tenant's tokens without their values. */
 export async function printTokens(options: { tenant: string; json?: boolean }): Promise<void> {
   const tokens = await withDatabase(async ({ database }) =>
     listApiTokens(database, (await getTenant(database, options.tenant)).id),
@@ -153,7 +153,7 @@ export async function printTokens(options: { tenant: string; json?: boolean }): 
   );
 }
 
-/** `token revoke`: ends a token. */
+/** `token revoke`: revokes a token. */
 export async function revokeToken(options: { id: string; json?: boolean }): Promise<void> {
   const revoked = await withDatabase(({ database, author, nowMs }) =>
     revokeApiToken(database, { id: options.id, nowMs, author: author('token.revoked') }),
@@ -163,30 +163,30 @@ export async function revokeToken(options: { id: string; json?: boolean }): Prom
 }
 
 /**
- * What the first start made; token and password are null where the operator gave them, who is not to find them in a
- * log.
+ * Credentials of the first start; token and password are null if the operator set them, because they must not appear in
+ * a log.
  */
 export type FirstStart = { token: string | null; email: string; password: string | null };
 
 export type BootstrapOptions = {
   newId: (prefix: IdPrefix) => string;
   nowMs: number;
-  /** The name of this cell; null or absent = it has none. */
+  /** The name of this cell; null or absent if it has none. */
   cell?: string | null;
   token: string | null;
   password: string | null;
 };
 
-/** The tenant, the console user and the token of a first start have these names. */
+/** Names of the first start's tenant, token and console user. */
 const TENANT = 'default';
 const TOKEN = 'first start';
 const EMAIL = 'admin@localhost';
 
 /**
  * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a
- * read-write token. The first start is over once the caller has printed the result and calls `recordFirstStartOver`:
- * until then each start completes the one before, and makes another token and password, for a kill may have kept those
- * from being printed. Null after it, whatever became of what was made.
+ * read-write token. The first start is over once the caller has printed the result and calls `recordFirstStartOver`.
+ * Until then each start completes the previous one, and makes another token and password, because a kill may have
+ * prevented printing them. Null after that, even if they were deleted.
  */
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const { newId, nowMs } = options;
@@ -219,7 +219,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
         { ...created, scopes: ['read', 'write'], author: author('token.created') },
         PLAN_LIMITS.pro.tokens,
       );
-    // Those of kills just after they were printed go on being valid, as long as there is room beside them.
+    // Tokens that a killed start may have printed stay valid as long as there is room for another.
     if ((await create()) === null) {
       await revokeUnused(database, tenantId, options);
       await create();
@@ -239,7 +239,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
       author: author('member.created'),
     });
   else await resetAccess(database, { userId: user.id, passwordHash, nowMs, author: author('member.reset') });
-  // Nothing has to be printed.
+  // There is nothing to print.
   if (options.token !== null && options.password !== null) await recordFirstStartOver(database, nowMs);
   return {
     token: options.token === null ? token : null,

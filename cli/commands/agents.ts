@@ -15,7 +15,7 @@ type CreateOptions = { tenant: string; name: string; region?: string; json?: boo
 
 type RetireOptions = { region: string; moveTo?: string; yes?: boolean; json?: boolean };
 
-/** `agent create`: an agent of a tenant, and its token. */
+/** `agent create`: creates an agent of a tenant, and its token. */
 export async function makeAgent(options: CreateOptions): Promise<void> {
   const { tenant: tenantId, name, region = null } = options;
   const made = await withDatabase(async ({ database, author, environment, newId, nowMs }) => {
@@ -45,7 +45,7 @@ export async function makeAgent(options: CreateOptions): Promise<void> {
   print(made, options);
 }
 
-/** `agent list`: those that a tenant may use. */
+/** `agent list`: prints the agents that a tenant may use. */
 export async function printAgents(options: { tenant: string; json?: boolean }): Promise<void> {
   const agents = await withDatabase(async ({ database }) =>
     listAgents(database, { tenantId: (await getTenant(database, options.tenant)).id }),
@@ -56,7 +56,7 @@ export async function printAgents(options: { tenant: string; json?: boolean }): 
   );
 }
 
-/** `agent revoke`: ends an agent's token. */
+/** `agent revoke`: revokes an agent's token. */
 export async function revoke(options: { id: string; json?: boolean }): Promise<void> {
   const revoked = await withDatabase(({ database, author, nowMs }) =>
     revokeAgent(database, { id: options.id, nowMs, author: author('agent.revoked') }),
@@ -65,7 +65,7 @@ export async function revoke(options: { id: string; json?: boolean }): Promise<v
   print({ id: options.id, revoked: true }, options);
 }
 
-/** `agent rotate`: a new token in place of the old one. */
+/** `agent rotate`: replaces an agent's token. */
 export async function rotate(options: { id: string; json?: boolean }): Promise<void> {
   const { id } = options;
   const rotated = await withDatabase(async ({ database, author, environment }) => {
@@ -77,10 +77,7 @@ export async function rotate(options: { id: string; json?: boolean }): Promise<v
   print(rotated, options);
 }
 
-/**
- * `agent retire`: gives up the region of a shared agent. The running service brings the queue in line with the database
- * within seconds.
- */
+/** `agent retire`: retires the region of a shared agent. The running service reconciles the queue within seconds. */
 export async function retire(options: RetireOptions): Promise<void> {
   const { region, moveTo: target, yes = false } = options;
   const moveTo = target ?? null;
@@ -107,7 +104,7 @@ export async function retire(options: RetireOptions): Promise<void> {
   print(outcome, options);
 }
 
-/** `agent restore`: takes back that a region was given up. */
+/** `agent restore`: reverses the retirement of a region. */
 export async function restore(options: { region: string; json?: boolean }): Promise<void> {
   const restored = await withDatabase(({ database }) => restoreRegion(database, options.region));
   if (!restored) throw new Refusal(`The region ${options.region} is not retired`);

@@ -8,10 +8,10 @@ import { Refusal, print } from '../output.ts';
 import { findDatabase, serviceEnvironment, withDatabase } from '../with-database.ts';
 import { bootstrap } from './accounts.ts';
 
-/** Where the generated key ring lies in a data directory. */
+/** Name of the generated key ring in a data directory. */
 const SECRET_KEYS = 'secret-keys';
 
-/** `backup`: a copy of the data directory while the service runs on it. */
+/** `backup`: copies the data directory while the service runs on it. */
 export async function backUp(options: { to: string; json?: boolean }): Promise<void> {
   const environment = serviceEnvironment();
   if (environment.databaseUrl !== null)
@@ -21,11 +21,11 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   if (await isThere(to)) throw new Refusal(`${to} already exists: choose a folder that does not exist`);
   const dataDir = await realpath(environment.dataDir);
   await withDatabase(({ database }) => refuseOtherRing(database));
-  // What bears the name that was asked for is complete.
+  // The requested name appears only once the backup is complete.
   const draft = `${to}.incomplete`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true, mode: 0o700 });
-  // A backup that root makes can be restored for the account that the service runs as.
+  // The copied owner lets the service's account restore a backup that root makes.
   await copyOwner(dataDir, draft);
   if (environment.secretKeys === null) await copyEntry(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
   await backUpCluster({ databaseUrl, dataDir, to: join(draft, 'postgres') });
@@ -35,7 +35,7 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   print({ to }, options);
 }
 
-/** The ring that is copied has to open what is copied with it. */
+/** Refuses the backup if the copied ring cannot open the copied data. */
 async function refuseOtherRing(database: Database): Promise<void> {
   const [key] = database.secrets.keyIds;
   const { lackKey, sealWithOther } = await countForeignSessions(database);
@@ -53,10 +53,10 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** `migrate`: the schema and the queue's own, brought up to date once per deploy. */
+/** `migrate`: migrates the schema and the queue's own schema, once per deploy. */
 export async function migrateDatabase(options: { json?: boolean }): Promise<void> {
   const environment = serviceEnvironment();
-  // No other command needs these, and they take as long to load as all the rest.
+  // Only this command needs these modules, and they take as long to load as all the rest.
   const [{ migrate }, { migrateQueues }] = await Promise.all([
     import('../../models/migrate.ts'),
     import('../../queues/migrate.ts'),
@@ -72,7 +72,7 @@ export async function migrateDatabase(options: { json?: boolean }): Promise<void
       : await withDatabase(({ database, newId, nowMs }) =>
           bootstrap(database, { newId, nowMs, token, password, cell: environment.cell }),
         );
-  // What was made up is shown here or never.
+  // Generated credentials are shown only here.
   print(
     {
       applied,

@@ -11,13 +11,13 @@ import {
 import { print, Refusal } from '../output.ts';
 import { withDatabase } from '../with-database.ts';
 
-/** A value that no key of the ring opens; `id` is that of its row, `keyId` that of the key that it names. */
+/** A value that no key of the ring opens; `id` is that of its row, `keyId` that of the key it names. */
 type Unopened = { kind: SealedKind; id: string; keyId: string };
 
 /**
- * What came of a rotation to `key`. Of each kind, how many values were `resealed` and how many are `sealed` with it
- * now. Of the ring's other keys some are still `needed`. Not complete: another process sealed with another key until
- * the end.
+ * Result of a rotation to `key`. It has how many values of each kind were `resealed`, how many are `sealed` with it
+ * now, and which of the ring's other keys are still `needed`. It is incomplete if another process sealed with another
+ * key until the end.
  */
 type Rotation = {
   key: string;
@@ -34,14 +34,14 @@ type Pass = { resealed: Record<SealedKind, number>; unopened: Unopened[]; isQuie
 type Options = { nowMs: number; onProgress: (text: string) => void } & Authored;
 
 /**
- * What others seal with an older key during a pass is found by the next one. A process that still does so after this
- * many does not stop.
+ * Maximum passes. Each finds values that other processes sealed with an older key during the previous one; a process
+ * that still does so after this many will not stop.
  */
 const MAX_PASSES = 4;
 
 /**
- * Seals everything with the first key of the ring, pass after pass until one finds nothing to do. Stops at no row, and
- * may itself be stopped anywhere.
+ * Seals everything with the first key of the ring, pass after pass until one finds nothing to do. No row stops it, and
+ * it may be stopped at any point.
  */
 export async function rotateKeys(database: Database, options: Options): Promise<Rotation> {
   await forgetPreviousSecrets(database, options.nowMs);
@@ -105,7 +105,7 @@ function ofEachKind<Value>(valueOf: (kind: SealedKind) => Value): Record<SealedK
   };
 }
 
-/** `keys rotate`: progress goes to standard error. */
+/** `keys rotate`: rotates the keys, with progress on standard error. */
 export async function rotate(options: { json?: boolean }): Promise<void> {
   const rotation = await withDatabase(async ({ database, author, nowMs }) => {
     await refuseBesideOtherRings(database);

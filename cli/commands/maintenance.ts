@@ -13,7 +13,7 @@ type StartOptions = {
   json?: boolean;
 };
 
-/** `spotcheck maintenance start`: maintenance from now on; a second call with the same key starts none. */
+/** `spotcheck maintenance start`: starts maintenance now; a second call with the same key starts none. */
 export async function startMaintenance(
   { tag, monitor, all, for: seconds, name, key, json }: StartOptions,
   env: NodeJS.ProcessEnv,
@@ -35,7 +35,8 @@ export async function startMaintenance(
 type EndOptions = { id?: string; key?: string; json?: boolean };
 
 /**
- * `spotcheck maintenance end`: ends what is in progress, of a window named by its id or key; one that is over stays so.
+ * `spotcheck maintenance end`: ends maintenance in progress, of a window named by its id or key; an ended one stays
+ * ended.
  */
 export async function endMaintenance({ id, key, json }: EndOptions, env: NodeJS.ProcessEnv): Promise<void> {
   if ((id === undefined) === (key === undefined)) throw new Refusal('Say which window: --id or --key');
@@ -61,7 +62,7 @@ function summaryOf({ id, name, key, status, current }: Record<string, unknown>):
   return { id, name, key, status, ends_at: endsAt };
 }
 
-/** Calls the API of a service that may be anywhere: deploy scripts run beside no database. */
+/** Calls the API of a service at any address: deploy scripts run without access to its database. */
 // oxlint-disable-next-line max-params -- a call reads like the request that it sends
 async function call(
   env: NodeJS.ProcessEnv,

@@ -10,7 +10,7 @@ import { Refusal, write } from '../output.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The processes that stay up by their names, and what each of them does. */
+/** Long-running processes by name, with their descriptions. */
 export const PROCESSES = {
   web: 'run the API, the console and the pings',
   check: 'run the probes of the region that AGENT_REGION names',
@@ -20,18 +20,18 @@ export const PROCESSES = {
   clock: 'run the timer of the chores',
 } as const satisfies Record<ProcessName, string>;
 
-/** Becomes a process of a fleet, with the options of Node that the Procfile gives it. */
+/** Replaces this program by a process of a fleet, with the Node options of the Procfile. */
 export function runFleetProcess(name: ProcessName, env: NodeJS.ProcessEnv): never {
   return become(FLEET[name], env);
 }
 
-/** `agent run`: becomes the private agent. */
+/** `agent run`: replaces this program by the private agent. */
 export function runAgent(env: NodeJS.ProcessEnv): never {
   return become(['agent/main.ts'], env);
 }
 
 /**
- * Replaces this program by another one of ours: its process id stays, so that signals of a supervisor or container
+ * Replaces this program by another one of this package: its process id stays, so signals of a supervisor or container
  * reach it. Throws a `Refusal` on Windows, which cannot replace a program.
  */
 function become(args: readonly string[], env: NodeJS.ProcessEnv): never {
@@ -40,18 +40,18 @@ function become(args: readonly string[], env: NodeJS.ProcessEnv): never {
   return process.execve?.(process.execPath, [process.execPath, ...absolute], env) as never;
 }
 
-/** `name` is the process whose health is read; not given = the one that answers. `ready` reads `/readyz`. */
+/** `name` is the process whose health is read; without it, the one that responds. `ready` reads `/readyz`. */
 type HealthOptions = { name?: ProcessName | 'start' | 'router'; ready?: boolean };
 
-/** Load balancers and containers give up sooner than this is likely to pass, in milliseconds. */
+/** Timeout of the request, in milliseconds: load balancers and containers usually give up sooner. */
 const DEADLINE_MS = 5000;
 
-/** What wildcard addresses are reached by from the same machine. */
+/** Addresses that reach wildcard addresses from the same machine. */
 const REACHED_BY: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
 
 /**
- * `health`: prints a sentence where the process that runs with this environment answers with 200. Throws a `Refusal`
- * with what it said instead, or with the addresses where nothing listens.
+ * `health`: prints a sentence if the process with this environment responds with 200. Throws a `Refusal` with its
+ * response otherwise, or with the addresses if nothing listens.
  */
 export async function checkHealth({ name, ready = false }: HealthOptions, env: NodeJS.ProcessEnv): Promise<void> {
   const { host, port, metricsPort } = readAddress(env);
@@ -67,7 +67,10 @@ export async function checkHealth({ name, ready = false }: HealthOptions, env: N
   throw new Refusal(`Unhealthy: nothing answers at ${addresses.join(' or ')}`);
 }
 
-/** Reads these three without the whole configuration, which takes longer than the rest: supervisors ask every 30 s. */
+/**
+ * Reads these three variables without the whole configuration, which takes longer than the rest: supervisors call this
+ * every 30 s.
+ */
 function readAddress(env: NodeJS.ProcessEnv): { host: string | null; port: number; metricsPort: number | null } {
   const { HOST, PORT, METRICS_PORT } = withoutEmpty(env);
   const readPort = (name: string, text: string) => {
@@ -82,7 +85,7 @@ function readAddress(env: NodeJS.ProcessEnv): { host: string | null; port: numbe
   };
 }
 
-/** The API and the router listen on `PORT`, workers on `METRICS_PORT`. */
+/** Returns the ports of a process: the API and the router listen on `PORT`, workers on `METRICS_PORT`. */
 function portsOf(
   name: HealthOptions['name'],
   { port, metricsPort }: { port: number; metricsPort: number | null },
@@ -98,10 +101,10 @@ function reach(host: string | null): string {
   return REACHED_BY[host] ?? (host.includes(':') ? `[${host}]` : host);
 }
 
-/** Null = nothing listens there, or it did not answer in time. */
+/** Requests an address; null if nothing listens there, or it did not respond in time. */
 async function ask(address: string): Promise<{ status: number; text: string } | null> {
   try {
-    // `fetch` refuses some ports, such as 6000 and 10080, that a process can well listen on.
+    // `fetch` refuses some ports, such as 6000 and 10080, on which a process may listen.
     const request = get(address, { agent: false, signal: AbortSignal.timeout(DEADLINE_MS) });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     return { status: response.statusCode ?? 0, text: (await readText(response)).slice(0, 500) };

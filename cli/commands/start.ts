@@ -9,19 +9,19 @@ import { Refusal } from '../output.ts';
 import type { RunningService } from '../start.ts';
 
 /**
- * A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent
- * us already.
+ * Interval within which a second signal is an echo of the first, in milliseconds: npm passes on a signal that the
+ * terminal also sent here.
  */
 const ECHO_MS = 500;
 
-/** How often a service that npm runs polls whether npm is still there, in milliseconds. */
+/** Interval at which a service run by npm polls whether npm still exists, in milliseconds. */
 const WATCH_INTERVAL_MS = 500;
 
 const ABSENT = { throwIfNoEntry: false } as const;
 
 /**
- * Resolves when the service shall stop. With the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended
- * without a word to us, which would leave an orphaned service. A second signal calls `onImpatience`.
+ * Resolves when the service must stop: with the first SIGINT or SIGTERM or, if npm runs it, when npm ended without a
+ * signal, which would leave an orphaned service. A second signal calls `onImpatience`.
  */
 function awaitStopRequest({
   isRunByNpm,
@@ -43,7 +43,7 @@ function awaitStopRequest({
   return promise;
 }
 
-/** An orphan gets another parent. */
+/** Calls back when the parent is gone: an orphan gets another parent. */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -54,26 +54,26 @@ function watchParent(onGone: () => void): void {
   timer.unref();
 }
 
-/** `start`: the whole service in one process, until a signal ends it or npm, where that runs it, is gone. */
+/** `start`: runs the whole service in one process, until a signal ends it or npm, if that runs it, is gone. */
 export async function start(env: NodeJS.ProcessEnv): Promise<void> {
-  // A full disk behind them must not end the service.
+  // A full disk behind these streams must not end the service.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   const onImpatience = () => {
     say('Stopped immediately');
-    // The next start mends what that leaves.
+    // The next start repairs the consequences.
     process.exit(1);
   };
   const stopping = awaitStopRequest({ isRunByNpm: env['npm_lifecycle_event'] !== undefined, onImpatience });
   const environment = readEnvironment(env);
   await refuseTakenPort(environment);
   keepCompiledCode(environment);
-  // After the signals are heard: the whole service takes longer to load than any other command to run.
+  // The signal handlers come first: the whole service takes longer to load than any other command takes to run.
   const { startService } = await import('../start.ts');
   const service = await startService(environment, say);
   greet(service, say);
   if (service.firstStart !== null) await service.endFirstStart();
-  // Now, for a service that is killed writes nothing at its end.
+  // The cache is written now, because a killed service writes nothing at its end.
   flushCompileCache();
   await stopping;
   say('Stopping: finishing work in progress (press Ctrl-C again to stop immediately)');
@@ -82,7 +82,7 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
   process.exit(0);
 }
 
-/** `router`: leads requests to the cells of `CELLS`, until a signal ends it. */
+/** `router`: routes requests to the cells of `CELLS`, until a signal ends it. */
 export async function startRouter(env: NodeJS.ProcessEnv): Promise<void> {
   const stopping = awaitStopRequest({
     isRunByNpm: env['npm_lifecycle_event'] !== undefined,
@@ -124,7 +124,7 @@ function greet({ url, firstStart }: RunningService, say: (text: string) => void)
   say(`Spotcheck is ready at ${url}`);
 }
 
-/** Before any work: a database is not prepared for a service that cannot listen. */
+/** Refuses a taken port before any work, so that no database is prepared for a service that cannot listen. */
 async function refuseTakenPort({ port, host }: Environment): Promise<void> {
   const server = createServer().listen({ port, ...(host !== null && { host }) });
   try {
@@ -137,16 +137,16 @@ async function refuseTakenPort({ port, host }: Environment): Promise<void> {
 }
 
 /**
- * Keeps what Node compiles in the data directory, so that the next start is ready sooner. Only where others can put no
- * code of theirs there, and none of another version of Node.
+ * Caches compiled code in the data directory, so that the next start is ready sooner. It does so only if no other user
+ * can put code there, and deletes the cache of other Node versions.
  */
 function keepCompiledCode({ databaseUrl, dataDir }: Environment): void {
   const folder = path.resolve(dataDir, 'compiled');
   try {
-    // A service on a database of its operator's may do without the directory.
+    // A service on its operator's database may run without the directory.
     mkdirSync(folder, { recursive: databaseUrl === null, mode: 0o700 });
   } catch {
-    // It is there, or the service will say what is wrong with its directory.
+    // The folder exists, or the service will report the problem with its directory.
   }
   if (!isOurs(folder)) return;
   enableCompileCache(folder);
@@ -155,7 +155,9 @@ function keepCompiledCode({ databaseUrl, dataDir }: Environment): void {
   }
 }
 
-/** True for a folder that nobody but us and root can write in, nor, but for our own group, replace. */
+/**
+ * Reports whether only this user and root can write in a folder, and only they and this user's group can replace it.
+ */
 function isOurs(folder: string): boolean {
   const [own, parent] = [lstatSync(folder, ABSENT), statSync(path.dirname(folder), ABSENT)];
   const uid = process.geteuid?.();

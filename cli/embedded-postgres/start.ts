@@ -15,34 +15,34 @@ import {
 } from './postmaster.ts';
 
 export type EmbeddedPostgres = {
-  /** Stays the same for as long as this process runs, whatever happens to the server. */
+  /** Stays the same while this process runs, even if the server restarts. */
   databaseUrl: string;
-  /** Stops the server and gives the data directory free; returns when both are done. */
+  /** Stops the server and releases the data directory; resolves when both are done. */
   stop: () => Promise<void>;
 };
 
 export type EmbeddedPostgresOptions = {
   dataDir: string;
   onProgress: (text: string) => void;
-  /** False = committed work may be lost in a power cut, for databases of one test run. */
+  /** False if a power cut may lose committed work, for databases of one test run. */
   isDurable?: boolean;
-  /** What the server finds in its environment besides; tests set its clock by it. */
+  /** Additional environment of the server; tests set its clock with it. */
   env?: Readonly<Record<string, string>>;
 };
 
 const DATABASE = 'spotcheck';
 const WATCH_INTERVAL_MS = 1000;
 
-/** A server that does not start is retried with each poll, and reported no more often than this, in milliseconds. */
+/** Minimum interval between reports of a server that does not start, in milliseconds; each poll retries it. */
 const REPORT_EVERY_MS = 60_000;
 
-/** A server that cannot begin a file of its write-ahead log, which has this size, stops. */
+/** Size of a file of the write-ahead log; a server that cannot begin one stops. */
 const WAL_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Runs PostgreSQL on a data directory. Prepares it on the first start, adopts the server that a killed process left
- * behind, and launches it again when it dies. Throws when another living process owns the directory, or when this
- * platform has no PostgreSQL programs.
+ * Runs PostgreSQL on a data directory. Prepares it on the first start, adopts a server that a killed process left
+ * behind, and restarts it when it dies. Throws if another living process owns the directory, or this platform has no
+ * PostgreSQL programs.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   await mkdir(options.dataDir, { recursive: true });
@@ -97,13 +97,13 @@ async function supervise(
     await unlock();
   };
   let stopped: Promise<void> | null = null;
-  // Once only: after the first stop the directory may have another owner.
+  // Only once: after the first stop the directory may have another owner.
   return { databaseUrl, stop: () => (stopped ??= stop()) };
 }
 
 /**
- * The server's own log is on the same disk, and says nothing where that is full. A server that failed to begin a file
- * of its write-ahead log has removed what it wrote of it.
+ * Describes why the server is down. Its own log is on the same disk, and is silent when that is full. A server that
+ * failed to begin a file of its write-ahead log has removed the part it wrote.
  */
 async function describeStandstill(error: unknown, dataDir: string): Promise<string> {
   const text = error instanceof Error ? error.message : String(error);
@@ -121,8 +121,8 @@ async function createDatabase(cluster: Cluster, { port }: Postmaster): Promise<v
 }
 
 /**
- * Runs a task again and again, one at a time, without keeping the process alive. The returned stop waits for a run
- * under way.
+ * Runs a task repeatedly, one run at a time, without keeping the process alive. The returned stop waits for a current
+ * run.
  */
 function repeat(task: () => Promise<void>, onError: (error: Error) => void): () => Promise<void> {
   let running = Promise.resolve();
@@ -142,7 +142,7 @@ function repeat(task: () => Promise<void>, onError: (error: Error) => void): () 
 }
 
 /**
- * Makes this process the one owner of a data directory and returns the release. Throws while another owner lives; the
+ * Makes this process the only owner of a data directory and returns the release. Throws while another owner lives; the
  * lock of a dead one is taken over.
  */
 async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
@@ -151,7 +151,7 @@ async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
   return await lockExclusively(join(dataDir, 'owner.json'), refusal);
 }
 
-/** A port of 127.0.0.1 that is free at this moment. */
+/** Returns a port of 127.0.0.1 that is currently free. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
