@@ -20,8 +20,8 @@ const WATCH_INTERVAL_MS = 500;
 const ABSENT = { throwIfNoEntry: false } as const;
 
 /**
- * Resolves when the service must stop: with the first SIGINT or SIGTERM or, if npm runs it, when npm ended without a
- * signal, which would leave an orphaned service. A second signal calls `onImpatience`.
+ * Resolves when the service must stop. That is with the first SIGINT or SIGTERM or, if npm runs it, when npm ended
+ * without a signal, which would leave an orphaned service. A second signal calls `onImpatience`.
  */
 function awaitStopRequest({
   isRunByNpm,

@@ -48,8 +48,8 @@ export async function awaitConnection(
 const RUNTIME_FILE = 'runtime.json';
 
 /**
- * Publishes the URL of the database for other commands on the same data directory; only its owner may read it, because
- * the URL contains the password.
+ * Publishes the database's URL for other commands on the same data directory; only its owner may read it, because the
+ * URL contains the password.
  */
 export async function writeRuntime(dataDir: string, runtime: { databaseUrl: string }): Promise<void> {
   const draft = join(dataDir, `${RUNTIME_FILE}.${process.pid}`);
