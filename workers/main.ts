@@ -14,13 +14,13 @@ import { openRuntime, showServiceMetrics, startProcessRecord, startServiceClock 
 import { stopAll, type RunningProcess, type Runtime } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
 
-/** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
+/** Time limit for finishing running jobs on shutdown, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;
 
-/** Starts the parts of a process; what they are made of is loaded here, so that no process loads another's. */
+/** Starts the parts of a process, and loads their modules, so that no process loads another's. */
 type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess[]>;
 
-/** The worker processes of a fleet by name. */
+/** Worker processes of a fleet by name. */
 const PROCESSES: Readonly<Record<WorkerName, Start>> = {
   check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => {
     const { startCheck, startServiceCheck } = await import('./processes/check.ts');
@@ -95,7 +95,7 @@ async function main(name: string): Promise<void> {
     registry,
     recordFailedCheck: telemetry?.recordFailedCheck ?? null,
   });
-  // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again
+  // This comes before any queue is opened: BullMQ remembers a refused first connection, and its worker would retry
   // without a pause.
   await requireSchema(runtime.database);
   if (name === 'maintain') showServiceMetrics(runtime, registry);
@@ -133,7 +133,7 @@ async function main(name: string): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal));
 }
 
-/** What sends metrics and spans is loaded only where they are sent. */
+/** Starts telemetry; its code is loaded only if it is configured. */
 async function openTelemetry(
   role: WorkerName,
   { environment, registry, log }: { environment: Environment; registry: Registry; log: Logger },

@@ -10,7 +10,9 @@ import type { QueueBackend } from '../queues/connection.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import type { WorkerMetrics } from './system/metrics.ts';
 
-/** What every worker process runs on; the entry file makes it, and closes it after the processes have stopped. */
+/**
+ * Dependencies of every worker process; the entry file creates them, and closes them after the processes have stopped.
+ */
 export type Runtime = {
   database: Database;
   backend: QueueBackend;
@@ -18,14 +20,14 @@ export type Runtime = {
   judge: Judge;
   log: Logger;
   metrics: WorkerMetrics;
-  /** Records that a check, or a batch of results, was completed; never rejects, and mostly does nothing. */
+  /** Records that a check, or a batch of results, was completed; never rejects, and usually does nothing. */
   recordActivity: (name: Activity, nowMs: number) => Promise<void>;
-  /** Sends the span of a failed check to the operator's collector; null where none is. */
+  /** Sends the span of a failed check to the operator's collector; null if spans are not sent. */
   recordFailedCheck: ((check: FailedCheck) => void) | null;
   newId: (prefix: IdPrefix) => string;
   now: () => number;
   publicUrl: string;
-  /** Called for a clock that was set, with how many milliseconds: parts that plan by it add themselves. */
+  /** Called when a clock was set, with the change in milliseconds: parts that plan by it add themselves. */
   clockListeners: Set<(clock: ClockName, byMs: number) => void>;
 };
 
@@ -33,9 +35,9 @@ export type Runtime = {
 export type RunningProcess = { name: string; stop: () => Promise<void> };
 
 /**
- * Stops processes in stages: those that feed others first, all of a stage at once, so that what is under way still gets
- * through. True when all stopped within `boundMs`, false when the bound ended the wait: then what is left comes back by
- * its lock.
+ * Stops processes in stages: those that feed others first, all of a stage at once, so that running work still gets
+ * through. Returns true if all stopped within `boundMs`, false if the time limit ended the wait: remaining jobs are
+ * then retried once their locks expire.
  */
 export async function stopAll(stages: readonly (readonly RunningProcess[])[], boundMs: number): Promise<boolean> {
   const stopped = (async () => {
@@ -45,7 +47,7 @@ export async function stopAll(stages: readonly (readonly RunningProcess[])[], bo
   return await within(boundMs, stopped, false);
 }
 
-/** Milliseconds between two records of an activity by a process: readers need minutes, not moments. */
+/** Interval between two records of an activity by a process, in milliseconds: readers need minutes, not moments. */
 const RECORD_EVERY_MS = 10_000;
 
 type ThrottledRecorderParts<Name> = {
@@ -53,7 +55,7 @@ type ThrottledRecorderParts<Name> = {
   onFailure: (error: unknown) => void;
 };
 
-/** Records what this process has completed, or could not. Most calls do nothing. */
+/** Records what this process has completed, or failed to. Most calls do nothing. */
 export class ThrottledRecorder<Name> {
   readonly #parts: ThrottledRecorderParts<Name>;
   readonly #recordedAtMs = new Map<Name, number>();
@@ -62,9 +64,9 @@ export class ThrottledRecorder<Name> {
     this.#parts = parts;
   }
 
-  /** Never rejects: a call that fails is made up for by the next. */
+  /** Records an activity. Never rejects: the next call makes up for a failed one. */
   async record(name: Name, nowMs: number): Promise<void> {
-    // A clock that was set back records anew at once.
+    // After the clock was set back, this records again at once.
     if (Math.abs(nowMs - (this.#recordedAtMs.get(name) ?? 0)) < RECORD_EVERY_MS) return;
     this.#recordedAtMs.set(name, nowMs);
     try {

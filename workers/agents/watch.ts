@@ -18,20 +18,20 @@ import type { WorkerMetrics } from '../system/metrics.ts';
 
 export type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' | 'publicUrl' | 'log'> & {
   metrics: Pick<WorkerMetrics, 'agentsChanged'>;
-  /** Hands on what is to be delivered; the round does not wait for it. */
+  /** Announces deliveries; the round does not wait for it. */
   announce: (deliveries: readonly DueAttempt[]) => void;
 };
 
-/** What a round did; `hasOwn`: there are customers' agents, whose silence is reported. */
+/** Result of a round; `hasOwn`: there are customers' agents, whose silence is reported. */
 export type AgentRound = { offline: number; online: number; held: number; hasOwn: boolean };
 
-/** Agents changed in one transaction. */
+/** Maximum agents changed in one transaction. */
 const CHUNK = 500;
 
 /**
- * Polls once for agents that fell silent or are back (D-56) and notifies their owners, straight on PostgreSQL: it works
- * while the queues are away. A round that another process makes at the same time changes nothing, for the round that
- * changes an agent's row reports it.
+ * Polls once for agents that fell silent or are back (D-56) and notifies their owners. It uses only PostgreSQL, so it
+ * works while the queues are away. A simultaneous round of another process is harmless: the round that changes an
+ * agent's row reports it.
  */
 export async function watchAgents(dependencies: AgentWatchDependencies): Promise<AgentRound> {
   const { database } = dependencies;
@@ -80,7 +80,7 @@ async function change(
   return changed.length;
 }
 
-/** One for each webhook of the agent's owner; shared agents have no owner. */
+/** Creates a delivery for each webhook of the agents' owners; shared agents have no owner. */
 async function makeDeliveries(
   run: Run,
   changed: readonly (ChangedAgent & { to: AgentState })[],

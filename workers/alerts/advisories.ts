@@ -23,24 +23,24 @@ import type { Runtime } from '../runtime.ts';
 const CHUNK = 500;
 
 /**
- * How long one round begins lookups, in milliseconds, and how many at once: with the last of them still less than a
- * stopping process waits. The next round goes on.
+ * How long one round starts lookups, in milliseconds, and how many run at once. With the last of them it still takes
+ * less time than a stopping process waits; the next round continues.
  */
 const LOOKUPS = { roundMs: 8000, atOnce: 4 } as const;
 
-/** What can run out for a monitor, and when (Unix seconds). */
+/** An expiry that concerns a monitor, and its time (Unix seconds). */
 type Expiry = { subject: AdvisorySubject; name: string; expiresAt: number };
 type Page = { monitors: WarnedMonitor[]; expiries: ReadonlyMap<number, Expiry[]>; dueNames: string[] };
 
 /**
- * Warns of domains and certificates that are about to expire, once at each threshold of a monitor (D-27), from what is
- * stored. Domains that are due are looked up between. One process at a time.
+ * Warns of domains and certificates that are about to expire, once at each threshold of a monitor (D-27), from stored
+ * data. Domains that are due are looked up in between. One process does this at a time.
  */
 export async function adviseOfExpiries(
   runtime: Runtime,
   knowDomain: KnowDomain,
 ): Promise<{ lookedUp: number; advisories: number }> {
-  // A clock that is ahead would say that what is good for months has expired.
+  // A clock that is ahead would report expiries months too early.
   if (await isTimeUncertain(runtime.database, { nowMs: runtime.now(), jumpWindowMs: HOUR_MS }))
     return { lookedUp: 0, advisories: 0 };
   const done = await withAdvisoryLock(runtime.database, 'advisories', async () => {
@@ -102,8 +102,8 @@ function hostOf({ type, target }: WarnedMonitor): string {
 }
 
 /**
- * None where nothing current is known, and none past an expiry that only an answer from before it tells of. It may have
- * been renewed since.
+ * Returns a domain's expiry; none without current facts, and none in the past that only an earlier answer reported. The
+ * domain may have been renewed since.
  */
 function domainExpiry(facts: DomainFacts | undefined, nowMs: number): Expiry[] {
   const expiresAt = facts?.registration?.expiresAt ?? null;
@@ -173,7 +173,7 @@ function deliveriesOf(
   }));
 }
 
-/** Looks up as many domains as the round has time for; returns how many. */
+/** Looks up as many domains as the round has time for, and returns their number. */
 async function lookUp(
   names: ReadonlySet<string>,
   { knowDomain, now }: { knowDomain: KnowDomain; now: () => number },

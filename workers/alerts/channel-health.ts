@@ -7,7 +7,7 @@ import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** A delivery that came to nothing at its receiver, with the sentence of its last attempt. */
+/** A delivery that failed at its receiver, with the sentence of its last attempt. */
 export type FailedDelivery = { channelId: string; error: string; atMs: number };
 
 export type ChannelHealthParts = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
@@ -15,7 +15,7 @@ export type ChannelHealthParts = Pick<Runtime, 'database' | 'newId' | 'now' | 'p
   log: { warn: (fields: object, text: string) => void };
 };
 
-/** Records failed deliveries and lost chats, and notifies the owner's other chats of a channel once. */
+/** Records failed deliveries and lost chats, and notifies the owner's other chats once about a channel. */
 export class ChannelHealth {
   readonly #parts: ChannelHealthParts;
 
@@ -24,8 +24,8 @@ export class ChannelHealth {
   }
 
   /**
-   * Counts a failed delivery; the channel that keeps failing is not switched off. Rejects only when the database is
-   * away: at worst one failure is not counted.
+   * Counts a failed delivery; a channel that keeps failing stays enabled. Rejects only if the database is away: at
+   * worst one failure is not counted.
    */
   async recordFailure(failed: FailedDelivery): Promise<void> {
     const { database, queues, log, now } = this.#parts;
@@ -46,9 +46,9 @@ export class ChannelHealth {
   }
 
   /**
-   * Disconnects a chat that cannot be reached any more, and notifies in the same transaction. It may have been
-   * connected anew by then; of several that find the same one does. Rejects only when the database is away: the next
-   * alert then finds it again.
+   * Disconnects an unreachable chat, and notifies in the same transaction. It may have been reconnected meanwhile; of
+   * several calls that find the same, one does this. Rejects only if the database is away: the next alert then finds it
+   * again.
    */
   async recordLoss(lost: LostConnection): Promise<void> {
     const { database, queues, newId, publicUrl, now, log } = this.#parts;
@@ -61,7 +61,7 @@ export class ChannelHealth {
     await enqueueDeliveries(queues, log, deliveries.map(firstAttempt));
   }
 
-  /** Of several processes that find the same, the one whose update is first notifies. */
+  /** Notifies about a failing channel; of several processes that find the same, the one with the first update does. */
   async #insertNotifications(channel: FailingChannel & { lastError: string }): Promise<NewDelivery[]> {
     const { database, now, newId, publicUrl } = this.#parts;
     const { id, tenantId, name, type, failures, failingSinceMs, lastError } = channel;

@@ -1,46 +1,46 @@
 import { forgetOldest } from '../../core/bounded-map.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
 
-/** Attempts under way at one channel at a time, in one process (D-54). */
+/** Maximum simultaneous attempts at one channel, in one process (D-54). */
 export const LANES_PER_CHANNEL = 4;
 
 /**
- * The first and the longest pause, in milliseconds, between polls for what is due but has to wait for another attempt's
- * end. Each is twice as long as the one before: that attempt may be another process'. So nothing waits much longer than
- * what it waits for.
+ * First and longest pause, in milliseconds, between polls for a due delivery that must wait for the end of another
+ * attempt. Each is twice as long as the previous one, because that attempt may be another process's. A delivery thus
+ * waits only slightly longer than that attempt takes.
  */
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 1000;
 
 /**
- * What came of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found
- * nothing left.
+ * Result of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found none
+ * left.
  */
 export type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
 
 /**
- * What a claim found; `hasMore`: it saw another due delivery that was unclaimed, though it may have to
- * wait for its turn.
+ * Result of a claim; `hasMore`: there was another due delivery without a claim, though it may have to wait for its
+ * turn.
  */
 export type Claim<Claimed> = { claimed: Claimed | null; hasMore: boolean };
 
 export type LaneWork<Claimed> = {
   /** Claims the channel's next due attempt. */
   claim(channelId: string): Promise<Claim<Claimed>>;
-  /** Makes the attempt, and says what it came to. */
+  /** Makes the attempt, and returns its outcome. */
   attempt(claimed: Claimed): Promise<string>;
 };
 
 type Channel = {
   id: string;
   lanesAtWork: number;
-  /** How often `run` was called. */
+  /** Number of calls of `run`. */
   arrivals: number;
-  /** How many of these calls came before a claim that found nothing more. */
+  /** Number of these calls that preceded a claim that found none left. */
   servedArrivals: number;
-  /** Calls of `run` and attempts that ended: whatever may let something through that had to wait. */
+  /** Number of calls of `run` and ended attempts, each of which may let a waiting delivery proceed. */
   changes: number;
-  /** Wakes the lane that waits for a change; null where none does. */
+  /** Wakes the lane that waits for a change; null if none does. */
   wake: (() => void) | null;
   result: LanesResult;
   failures: unknown[];
@@ -48,9 +48,9 @@ type Channel = {
 };
 
 /**
- * Works for many channels, each in up to four lanes of its own. A lane claims, attempts and claims again until nothing
- * is left, so that a receiver that hangs holds only its own lanes. Where all that is left has to wait for its turn, one
- * lane stays and polls again. Memory follows the channels at work.
+ * Works for many channels, each in up to four separate lanes. A lane claims, attempts and claims again until none is
+ * left, so a receiver that hangs holds only its own lanes. If all remaining deliveries must wait for their turn, one
+ * lane stays and polls. Memory is proportional to the active channels.
  */
 export class ChannelLanes<Claimed> {
   readonly #work: LaneWork<Claimed>;
@@ -62,9 +62,9 @@ export class ChannelLanes<Claimed> {
   }
 
   /**
-   * Works off what the channel has due, in the claims' order. Resolves at once, with no outcomes, where lanes of the
-   * channel are at work: they will find what the caller came for, which must be visible to a claim before it calls.
-   * Rejects with the first failure of a claim or an attempt, after the last lane has ended.
+   * Delivers a channel's due attempts, in the order of claims. Resolves at once, with no outcomes, if lanes of the
+   * channel are active: they will find the caller's delivery, which must be visible to a claim before the call. Rejects
+   * with the first failure of a claim or an attempt, after the last lane has ended.
    */
   async run(channelId: string): Promise<LanesResult> {
     const atWork = this.#channels.get(channelId);
@@ -77,7 +77,7 @@ export class ChannelLanes<Claimed> {
   }
 
   /**
-   * Works off what several channels have due, and adds up what came of it. Waits for the slowest; rejects only then,
+   * Delivers the due attempts of several channels, and sums their outcomes. Waits for the slowest; rejects only then,
    * with the first failure.
    */
   async runAll(channelIds: readonly string[]): Promise<LanesResult> {
@@ -91,7 +91,7 @@ export class ChannelLanes<Claimed> {
     return sum;
   }
 
-  /** Lets every lane finish the attempt in its hand and claim no other. */
+  /** Lets every lane finish its current attempt and claim no other. */
   stop(): void {
     this.#isStopped = true;
     for (const channel of this.#channels.values()) channel.wake?.();
@@ -105,8 +105,8 @@ export class ChannelLanes<Claimed> {
     channel.lanesAtWork += 1;
     let pollMs = FIRST_POLL_MS;
     try {
-      // From this poll on until the lane has left nothing may wait: who came in between would count on a lane that is
-      // gone.
+      // No await may come between the last of these checks and leaving the lane: a call in between would count on a
+      // lane that is gone.
       while (mayHaveMore(channel)) {
         if (this.#isStopped) {
           channel.result.isCutShort = true;
@@ -115,7 +115,7 @@ export class ChannelLanes<Claimed> {
         const { changes } = channel;
         if (await this.#advance(channel)) pollMs = FIRST_POLL_MS;
         else if (mayHaveMore(channel) && channel.changes === changes) {
-          // One stays for all: whatever it waits for, it is woken.
+          // One lane stays for all waiting deliveries: any change wakes it.
           if (channel.wake !== null) return;
           await this.#waitForChange(channel, pollMs);
           pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS);
@@ -128,9 +128,9 @@ export class ChannelLanes<Claimed> {
     }
   }
 
-  /** False where there was nothing to claim. */
+  /** Makes one claimed attempt; returns false if there was none to claim. */
   async #advance(channel: Channel): Promise<boolean> {
-    // Who comes while the claim is out may come for what it cannot see yet.
+    // A call during the claim may concern a delivery that the claim does not see yet.
     const { arrivals } = channel;
     const { claimed, hasMore } = await this.#work.claim(channel.id);
     if (!hasMore) channel.servedArrivals = Math.max(channel.servedArrivals, arrivals);
@@ -194,33 +194,32 @@ function noResult(): LanesResult {
   return { outcomes: {}, isCutShort: false };
 }
 
-/** The most channels whose accounts are remembered. */
+/** Maximum channels whose accounts are remembered. */
 const MAX_KNOWN_CHANNELS = 20_000;
 
 /**
- * Shares the retries that a process works on among accounts: one whose receivers hang leaves most jobs to others. A
- * retry is a job of its channel alone, and whose that is becomes known by its first claim. First attempts have no
- * bound.
+ * Shares a process's retries among accounts: one with hanging receivers leaves most jobs to others. A retry is a job of
+ * a single channel, whose account is known after its first claim. First attempts are not limited.
  */
 export class AccountShares {
   readonly #size: { most: number; attemptMs: number };
   readonly #accounts = new Map<string, string>();
   readonly #atWork = new Map<string, number>();
-  /** The channels of each account whose jobs were put off. */
+  /** Channels of each account with postponed jobs. */
   readonly #behind = new Map<string, Set<string>>();
 
-  /** `most` is how many jobs an account may have at work, `attemptMs` how long an attempt takes at the most. */
+  /** `most` is the maximum running jobs of an account, `attemptMs` the maximum duration of an attempt. */
   constructor(size: { most: number; attemptMs: number }) {
     this.#size = size;
   }
 
-  /** Remembers whose a channel is. */
+  /** Remembers the account of a channel. */
   learn(channelId: string, account: string): void {
     this.#accounts.set(channelId, account);
     forgetOldest(this.#accounts, MAX_KNOWN_CHANNELS);
   }
 
-  /** Begins a job, or says in how many milliseconds its account has room for it, by what was put off before. */
+  /** Starts a job, or returns in how many milliseconds its account has room for it, considering postponed ones. */
   enter({
     channelIds,
     isRetry,

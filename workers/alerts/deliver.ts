@@ -57,7 +57,7 @@ import type { LaneWork } from './channel-lanes.ts';
 import { HeldAlerts } from './gather-held.ts';
 import { fillBehind } from './join-parents.ts';
 
-/** Of pino, what is needed here. */
+/** The methods of a pino logger that are used here. */
 export type DeliveryLog = {
   info: (fields: object, text: string) => void;
   warn: (fields: object, text: string) => void;
@@ -66,7 +66,7 @@ export type DeliveryLog = {
 export type DelivererParts = {
   database: Database;
   newId: (prefix: IdPrefix) => string;
-  /** Base of links, without a slash at its end. */
+  /** Base of links, without a trailing slash. */
   publicUrl: string;
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
   /** Null while the installation has no bot. */
@@ -74,43 +74,43 @@ export type DelivererParts = {
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChannelAttempt>;
   /** Null while the installation has no mail server. */
   sendEmail: ((alert: EmailAlert) => Promise<ChannelAttempt>) | null;
-  /** Timeout of an attempt, in milliseconds; emails have their own. */
+  /** Timeout of an attempt, in milliseconds; emails have a different one. */
   deadlineMs: number;
-  /** The wait before each retry, in seconds. */
+  /** Wait before each retry, in seconds. */
   retrySeconds: readonly number[];
   channelHealth: Pick<ChannelHealth, 'recordFailure' | 'recordLoss'>;
   queues: Pick<JobQueues, 'enqueueAttempts'>;
   metrics: Pick<WorkerMetrics, 'deliveryAttempted'>;
   log: DeliveryLog;
   now: () => number;
-  /** Draws from [0, 1). */
+  /** Returns a random number in [0, 1). */
   random: () => number;
 };
 
 /**
- * What a claim outlasts the attempt's deadline by, in milliseconds: for the queries around it, and for clocks that
- * differ.
+ * How long a claim outlasts the attempt's deadline, in milliseconds: for the queries around it, and for differing
+ * clocks.
  */
 const CLAIM_MARGIN_MS = 7000;
 
-/** More attempts than the seven days of a resolve have waits for. */
+/** Maximum attempts of a resolve, more than the seven days of its retries allow. */
 const MAX_RESOLVE_ATTEMPTS = 250;
 
-/** How often a delivery was put off without using up an attempt, and when the first attempt began. */
+/** How often a delivery was postponed without using up an attempt, and when the first attempt began. */
 type PutOffs = { putOffs: number; firstAtMs: number };
 
-/** A finished attempt: its outcome, and what follows. */
+/** A finished attempt: its outcome, and the next steps. */
 type MadeAttempt = ChannelAttempt &
   RecordedAttempt & {
     channelId: string;
-    /** Until when the chat's server asked to be left alone, in Unix milliseconds; null = it did not ask. */
+    /** End of the pause that the chat's server requested, in Unix milliseconds; null if it requested none. */
     quietUntilMs: number | null;
   };
 
 /**
- * Delivers what channels have due: claim, sign and send, read the outcome, plan the retry, record. It may be run twice,
- * late, and for any channel: the rows decide. Rejects only when the database is away; what it held comes back by the
- * expiry of its claims.
+ * Delivers the due attempts of channels: claims, signs and sends, reads the outcome, plans the retry, records. It may
+ * run twice, late, and for any channel: the rows decide. Rejects only if the database is away; its claimed deliveries
+ * are free again once their claims expire.
  */
 export class Deliverer implements LaneWork<ClaimedAttempt> {
   readonly #parts: DelivererParts;
@@ -131,8 +131,8 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 
   /**
-   * Claims the channel's longest due attempt. What waited is dropped first where it is true no more, or gathered with
-   * others, and the next is claimed in its place. What waits for the claimed one comes in its message.
+   * Claims the channel's oldest due attempt. A waiting alert that is outdated is dropped first, or gathered with
+   * others, and the next one claimed instead. Alerts that wait for the claimed one are added to its message.
    */
   async claim(channelId: string): Promise<Claim> {
     const { now, queues, log } = this.#parts;
@@ -148,9 +148,9 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     return filled === null ? await this.claim(channelId) : { claimed: filled, hasMore };
   }
 
-  /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */
+  /** Makes a claimed attempt; `skipped` if the claim expired and the delivery is another process's. */
   async attempt(claimed: ClaimedAttempt): Promise<AttemptOutcome | 'skipped'> {
-    // Of a process that stood still. What it would send may be resolved or overtaken by now.
+    // The process stalled. The message may be resolved or superseded by now.
     if (this.#parts.now() >= claimed.claimedUntilMs) return await this.#giveBack(claimed);
     const putOffs = await this.#countPutOffs(claimed);
     const refused = refuse(claimed, countAttempts(this.#parts.retrySeconds) + putOffs.putOffs);
@@ -160,18 +160,18 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const isRecorded = await this.#record(made);
     this.#report(claimed, made);
     await this.#updateChat(claimed, made);
-    // What else waits for the chat must not wait for this one's retry.
+    // Other deliveries that wait for the chat must not wait for this one's retry.
     if (made.quietUntilMs !== made.nextAttemptAtMs) await this.#enqueueNext(made, made.quietUntilMs);
     if (!isRecorded) return 'skipped';
-    // An alert that was never sent says nothing of its receiver.
+    // An alert that was never sent proves nothing about its receiver.
     if (refused === null && !isPutOff(claimed, made)) await this.#countFailure(made);
     await this.#enqueueNext(made, made.nextAttemptAtMs);
-    // What was to come in its message is due itself.
+    // Alerts that were to be part of its message are due themselves.
     if (made.outcome === 'failed' && claimed.parentNo !== null) await this.#enqueueNext(made, made.finishedAtMs);
     return made.outcome;
   }
 
-  /** Where nobody else has claimed it since, it is due again, with as many attempts as before. */
+  /** Makes the delivery due again, with as many attempts as before, unless another process has claimed it since. */
   async #giveBack(claimed: ClaimedAttempt): Promise<'skipped'> {
     const { database, now } = this.#parts;
     const nowMs = now();
@@ -184,7 +184,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { log, now } = this.#parts;
     const startedAtMs = now();
     try {
-      // Names that hang are this account's, and leave lookups to others.
+      // Hanging name lookups count for this account, and leave lookups to others.
       return await holdingBodies(claimed.tenantId, () => SENDERS[claimed.channelType](claimed, this.#parts));
     } catch (error) {
       log.warn(
@@ -195,7 +195,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     }
   }
 
-  /** Of a first attempt there are none. */
+  /** Counts the postponements; a first attempt has none. */
   async #countPutOffs(claimed: ClaimedAttempt): Promise<PutOffs> {
     const { database, now } = this.#parts;
     const putOff = PUT_OFFS[claimed.channelType];
@@ -216,7 +216,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const finishedAtMs = now();
     const timetable = { random: random(), timetableSeconds: retrySeconds };
     const failed = { ...timetable, attempt: attempt - attemptsBefore - putOffs };
-    // What the receiver refuses now it may accept once its key or rate limit is fixed.
+    // A receiver that refuses this now may accept it once its key or rate limit is fixed.
     const isPersistent = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayPersist(claimed));
     const retriesRefusal = isPersistent && answer.outcome === 'failed' && answer.statusCode !== null;
     const sent = retriesRefusal ? { ...answer, outcome: 'retry' as const } : answer;
@@ -229,7 +229,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
         : isPersistent
           ? nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs })
           : (putOffMs ?? nextAttemptDelayMs(failed));
-    // A receiver that asks for a longer pause would only refuse once more.
+    // A receiver that requests a longer pause would only refuse again.
     const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
     return {
       ...sent,
@@ -243,11 +243,14 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     };
   }
 
-  /** Whether a resolve may be tried beyond the timetable: a receiver that is never well gathers them for days. */
+  /**
+   * Reports whether a resolve may be retried beyond the timetable: a receiver that is always failing would gather them
+   * for days.
+   */
   async #mayPersist({ channelId, attempt, attemptsBefore }: ClaimedAttempt): Promise<boolean> {
     const { database, retrySeconds } = this.#parts;
     const attempts = countAttempts(retrySeconds);
-    // One that goes on already is among those that are counted.
+    // A resolve that is already being retried is among the counted ones.
     if (attempt - attemptsBefore !== attempts) return true;
     return (
       (await countLateDeliveries(database, { channelId, attempts: attempts - 1, limit: MAX_LATE_RESOLVES + 1 })) <=
@@ -281,7 +284,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     metrics.deliveryAttempted(made.outcome, made.durationMs);
   }
 
-  /** What an attempt says of its chat holds for all that is sent there later. */
+  /** Stores an attempt's findings about its chat, which apply to all later messages there. */
   async #updateChat(
     { connection, groupId, deliveryId }: ClaimedAttempt,
     { channelId, channelProblem, movedTo, chatMessageId, finishedAtMs }: MadeAttempt,
@@ -295,7 +298,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
       await channelHealth.recordLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
   }
 
-  /** A lost chat is recorded by itself. */
+  /** Counts a failure of the channel; a lost chat is recorded separately. */
   async #countFailure({ outcome, channelProblem, channelId, error, finishedAtMs }: MadeAttempt): Promise<void> {
     if (outcome !== 'failed' || channelProblem !== null) return;
     await this.#parts.channelHealth.recordFailure({
@@ -305,7 +308,9 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     });
   }
 
-  /** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */
+  /**
+   * Adds the job of the next attempt. Its row exists already: if the queue is away, the retry is late, but not lost.
+   */
   async #enqueueNext(
     { deliveryId, channelId, attempt }: Pick<MadeAttempt, 'deliveryId' | 'channelId' | 'attempt'>,
     dueAtMs: number | null,
@@ -321,7 +326,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 }
 
-/** Whether a delivery closes an incident at a receiver that keeps it open until then. */
+/** Reports whether a delivery closes an incident at a receiver that keeps it open until then. */
 function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
   return (
     webhook !== null &&
@@ -332,8 +337,8 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
 }
 
 /**
- * How a message is put off by a limit that is one for all accounts: the bot's (429), or the room at the mail server. It
- * says nothing of this receiver.
+ * Marks of messages that a limit common to all accounts postponed: the bot's (429), or the capacity of the mail server.
+ * They prove nothing about the receiver.
  */
 const PUT_OFFS: Partial<Record<ChannelType, PutOffMark>> = {
   telegram: { statusCode: 429 },
@@ -345,9 +350,9 @@ function isPutOff({ channelType }: ClaimedAttempt, { statusCode, error }: Channe
   return putOff !== undefined && ('error' in putOff ? error === putOff.error : statusCode === putOff.statusCode);
 }
 
-/** Ends what cannot or must not be sent any more; null for everything else. */
+/** Returns the failure of a message that cannot or must not be sent any more; null otherwise. */
 function refuse(claimed: ClaimedAttempt, attempts: number): ChannelAttempt | null {
-  // An attempt that our crash cut short may have reached the receiver: it counts like any other.
+  // An attempt that a crash interrupted may have reached the receiver: it counts like any other.
   const lastAttempt = endsIncident(claimed) ? MAX_RESOLVE_ATTEMPTS : attempts;
   const error =
     claimed.refusal ??
@@ -368,7 +373,7 @@ async function sendToWebhook(
   { webhook, tenantId, deliveryId, attempt, attemptsBefore, resolvesUnknown, message }: ClaimedAttempt,
   { sendWebhook, retrySeconds }: DelivererParts,
 ): Promise<ChannelAttempt> {
-  // The operator can bring the key back, so this is retried.
+  // The operator can restore the key, so this is retried.
   if (webhook === null)
     return notSent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   const sent = webhookMessageOf(message);
@@ -397,7 +402,7 @@ async function sendToSlack(
   try {
     webhookUrl = openSlackWebhook(database, { channelId, sealedUrl: connection });
   } catch {
-    // The operator can bring the key back.
+    // The operator can restore the key.
     return notSent('retry', SEALED_WEBHOOK);
   }
   return await sendSlack(webhookUrl, alertOf(claimed, now()));
@@ -421,7 +426,7 @@ async function sendToEmail(
   });
 }
 
-/** The table and the file of an email that reports; null of other messages, and where the report is gone. */
+/** Returns the table and the file of an email report; null for other messages, and if the report is gone. */
 async function readReport(database: Database, { tenantId, message }: ClaimedAttempt): Promise<EmailReport | null> {
   if (message.event !== 'report') return null;
   const { id, period, period_start: startSeconds, timezone = 'UTC' } = message.report;

@@ -31,16 +31,16 @@ import { enqueueCommitted, enqueueDeliveries, firstAttempt } from '../../queues/
 import type { DrillJob, ResultPayload } from '../../queues/payloads.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** What drills are made with. */
+/** Dependencies of drills. */
 export type DrillParts = Pick<Runtime, 'database' | 'queues' | 'log' | 'now' | 'newId' | 'publicUrl'>;
 
-/** Drills that a round of the chore takes on, and how late they must be, in milliseconds. */
+/** Maximum drills of one round of the chore, and how late they must be, in milliseconds. */
 const LATE_PER_ROUND = 500;
 const LATE_MS = 5000;
 
 /**
- * Takes what locations answered in drills, which came with the results of checks. Never rejects: the results beside
- * them are evaluated, and what failed here the chore asks for again.
+ * Handles the locations' answers in drills, which come with the results of checks. Never rejects, because the results
+ * must still be evaluated; the chore requests failed ones again.
  */
 export async function evaluateDrills(
   parts: DrillParts,
@@ -61,8 +61,8 @@ export async function evaluateDrills(
 }
 
 /**
- * Helps on drills that stopped on their way. Answers that are missing are enqueued again, a drill that no quorum
- * answered in time has failed, and one that does not end by itself is ended.
+ * Continues drills that stopped halfway. Missing answers are enqueued again, a drill that no quorum answered in time
+ * has failed, and one that does not end by itself is ended.
  */
 export async function mendDrills(parts: DrillParts): Promise<{ late: number; ended: number }> {
   const { database, now, log } = parts;
@@ -97,7 +97,7 @@ async function mendDrill(parts: DrillParts, drill: Drill): Promise<boolean> {
   return (await stepDrill(parts, drill.id, all)) === 'ended';
 }
 
-/** Enqueues the answers of a drill that are missing. Never rejects for want of the queue. */
+/** Enqueues the missing answers of a drill. Does not reject if the queue is away. */
 export async function askForAnswers(parts: DrillParts, drill: Drill, verdict: DrillAnswer['verdict']): Promise<void> {
   await enqueueAnswers(
     parts,
@@ -122,8 +122,8 @@ async function failDrill({ database, now, log }: DrillParts, id: string): Promis
 }
 
 /**
- * Adds answers to a drill, in one transaction with the deliveries of what they decide, and then enqueues what follows.
- * Returns the drill's status; null where it was over.
+ * Adds answers to a drill, in one transaction with the deliveries that they cause, and then enqueues the next jobs.
+ * Returns the drill's status; null if it was over.
  */
 async function stepDrill(
   parts: DrillParts,
@@ -163,15 +163,15 @@ async function enqueueAnswers(
 
 type StepParts = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };
 
-/** A drill as it is after a step, and what its transaction wrote for channels. */
+/** A drill after a step, and the deliveries that its transaction wrote. */
 type Step = { drill: Drill; deliveries: readonly NewDelivery[] };
 
 /** A drill that its answers changed. */
 type Changed = { drill: Drill; change: Change };
 
 /**
- * Adds answers to a locked drill and stores what they decide: nothing, its alert, or its end, each with the deliveries
- * to channels. The caller enqueues these once its transaction is committed.
+ * Adds answers to a locked drill and stores their effect: none, its alert, or its end, each with its deliveries. The
+ * caller enqueues these once its transaction is committed.
  */
 async function applyAnswers(
   run: Run,
@@ -188,7 +188,10 @@ async function applyAnswers(
   return { drill: known, deliveries: [] };
 }
 
-/** A location answers once with each verdict: that it works again after it failed, and once the drill is to end. */
+/**
+ * Adds an answer. A location answers once with each verdict: that it works again after it failed, and once the drill is
+ * to end.
+ */
 function withAnswer(drill: Drill, answer: DrillAnswer): Drill {
   const { agentNo, verdict } = answer;
   const isKnown = drill.answers.some((each) => each.agentNo === agentNo && ['up', verdict].includes(each.verdict));
@@ -215,7 +218,10 @@ async function alert(run: Run, { drill, change }: Changed, parts: StepParts): Pr
   return { drill: alerted, deliveries };
 }
 
-/** What would wait or be left out of a real alert now is not sent; a delay is none of a drill's (D-549). */
+/**
+ * Returns the channels to skip: an alert is not sent if a real one would wait or be left out now. Drills ignore delays
+ * (D-549).
+ */
 async function findSkipped(
   run: Run,
   routes: readonly Route[],
@@ -247,8 +253,8 @@ function withoutDelay({ after_seconds: _after, ...rule }: ChannelRule): ChannelR
 }
 
 /**
- * Channels that were notified are notified of the end. While the monitor really fails, webhooks that go by the last
- * event of a monitor are left out: they would take the end of the drill for that of the outage (D-548).
+ * Ends a drill, and notifies the channels that were notified of it. During a real outage, webhooks that rely on a
+ * monitor's last event are skipped: they would take the end of the drill for that of the outage (D-548).
  */
 async function end(run: Run, { drill, change }: Changed, parts: StepParts): Promise<Step> {
   const monitor = await findMonitorState(run, drill.monitor.id);
@@ -272,7 +278,10 @@ async function end(run: Run, { drill, change }: Changed, parts: StepParts): Prom
 
 type Notified = Changed & { channelIds: readonly string[]; monitorState: MonitorState | null };
 
-/** Have the id of the drill for that of the monitor: order and retries are among those of the drill alone (D-548). */
+/**
+ * Writes deliveries with the drill's id in place of the monitor's: order and retries then concern the drill alone
+ * (D-548).
+ */
 async function writeDeliveries(
   run: Run,
   { drill, change, channelIds, monitorState }: Notified,

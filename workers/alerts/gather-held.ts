@@ -32,12 +32,12 @@ export type GatheringParts = {
   now: () => number;
 };
 
-/** Whether a claimed alert is sent now, by itself, and the attempts that are to be enqueued. */
+/** Whether a claimed alert is sent now, separately, and the attempts to enqueue. */
 type Released = { isSent: boolean; attempts: DueAttempt[] };
 
 /**
- * Decides what becomes of claimed alerts that waited. Those that are claimed at the same time share their statements;
- * each step may be repeated after a kill.
+ * Decides about claimed alerts that waited. Simultaneous claims share their statements; each step may be repeated after
+ * a kill.
  */
 export class HeldAlerts {
   readonly #parts: GatheringParts;
@@ -57,8 +57,8 @@ export class HeldAlerts {
   }
 
   /**
-   * Sends the alert by itself, or has it wait again, drops it, or gathers it into a summary. Each step returns null
-   * where it is for the next one to decide.
+   * Sends the alert separately, makes it wait again, drops it, or gathers it into a summary. Each step returns null to
+   * leave the decision to the next one.
    */
   async release(claimed: ClaimedAttempt): Promise<Released> {
     return (
@@ -88,7 +88,8 @@ export class HeldAlerts {
     const { outcome, attempts } = await decideByParents(claimed, this.#parts, this.#parts.now());
     if (outcome === 'quiet') return unsent(await this.#planReminders(claimed.deliveryId));
     if (outcome === 'joined' || outcome === 'waiting') return unsent(attempts);
-    // A parent that recovers is locked until then, and its own monitor may have recovered with it.
+    // Deciding may have waited for the lock of a recovering parent, and the alert's own monitor may have recovered with
+    // it.
     if ((await this.#settle({ ...claimed, isAlone: false })) === 'dropped') return unsent([]);
     return outcome === 'update' ? await this.#send(claimed) : null;
   }
@@ -108,7 +109,7 @@ function unsent(attempts: DueAttempt[]): Released {
   return { isSent: false, attempts };
 }
 
-/** Writes the reminders that follow those among these deliveries, and returns the attempts of each. */
+/** Writes the reminders that follow these deliveries, and returns the attempts of each. */
 async function planReminders(
   run: Run,
   deliveryIds: readonly string[],
@@ -143,9 +144,9 @@ async function planReminders(
 }
 
 /**
- * Gathers alerts that waited, such as for the end of maintenance, and are due at a chat, the claimed one among them,
- * into one summary. Returns its first attempt and the reminders that follow; null where the claimed one is alone and
- * stays a message of its own. One transaction: killed in between, the claim expires and it is done again.
+ * Gathers waiting alerts that are due at a chat, such as after maintenance, including the claimed one, into one
+ * summary. Returns its first attempt and the reminders that follow; null if the claimed one is alone and remains a
+ * separate message. It is one transaction: after a kill the claim expires and the work is repeated.
  */
 async function gatherHeld(
   claimed: ClaimedAttempt,
@@ -164,7 +165,7 @@ async function gatherHeld(
 
 type Move = Omit<GatheringParts, 'database'> & { held: readonly DueHeld[]; claimed: ClaimedAttempt; nowMs: number };
 
-/** Moves alerts into the summary of their chat that is open, or into a new one. */
+/** Moves alerts into the open summary of their chat, or into a new one. */
 async function moveInto(run: Run, move: Move): Promise<DueAttempt[]> {
   const { held, nowMs, newId } = move;
   const { channelId } = move.claimed;
@@ -188,7 +189,10 @@ async function moveInto(run: Run, move: Move): Promise<DueAttempt[]> {
   return [{ deliveryId: summaryId, channelId, attempt: 1, dueAtMs }, ...reminders.flat()];
 }
 
-/** Writes the next summary of a chat, whose newest one is due at `lastDueAtMs` (Unix milliseconds; null = none). */
+/**
+ * Writes the next summary of a chat, whose newest one is due at `lastDueAtMs` (Unix milliseconds; null if there is
+ * none).
+ */
 async function openAnother(
   run: Run,
   lastDueAtMs: number | null,

@@ -27,21 +27,20 @@ import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 
-/** A claimed alert of a monitor that waited, on which its parents decide. */
+/** A claimed alert that waited, of a monitor with parents that decide about it. */
 type ClaimedAlert = ClaimedAttempt & { monitorId: string };
 
 /**
- * The outcome of a claimed alert that waited, as far as the parents of its monitor are concerned. `sent`: it is sent;
- * `update`: it is sent, and no part of a summary, because it says that more monitors are behind its own; `joined`: it
- * has come in the message of one that is down, which further `attempts` may update; `quiet`: a reminder or an update
- * that is not sent, because its alert came so or waits; `waiting`: it waits for a result of its own monitor, or goes on
- * waiting for a parent.
+ * The parents' decision on a claimed alert that waited. `sent`: it is sent; `update`: it is sent outside summaries,
+ * because it reports that more monitors are behind its own; `joined`: it is part of the message of a parent that is
+ * down, which further `attempts` may update; `quiet`: a reminder or an update that is not sent, because its alert was
+ * sent that way or waits; `waiting`: it waits for a result of its own monitor, or continues to wait for a parent.
  */
 type ParentDecision = { outcome: 'sent' | 'update' | 'joined' | 'quiet' | 'waiting'; attempts: DueAttempt[] };
 
 const SENT: ParentDecision = { outcome: 'sent', attempts: [] };
 
-/** Decides by the parents of its monitor what becomes of a claimed alert. Each step may be repeated after a kill. */
+/** Decides about a claimed alert by the parents of its monitor. Each step may be repeated after a kill. */
 export async function decideByParents(
   claimed: ClaimedAttempt,
   { database, newId }: { database: Database; newId: (prefix: IdPrefix) => string },
@@ -52,7 +51,8 @@ export async function decideByParents(
   let status = await readParentStatus(run, claimed, nowMs);
   const { parent, isUpdate, isRootBehind, isOtherWaiting } = status;
   if (isUpdate || claimed.message.reminder !== undefined) {
-    // What was sent by itself says itself what is behind it, whatever its own parents have become since.
+    // An alert that was sent separately reports the monitors behind it itself, whatever the present state of its own
+    // parents.
     const isBehind = isUpdate ? isRootBehind : parent !== null;
     if (!isBehind && !isOtherWaiting) return isUpdate ? { outcome: 'update', attempts: [] } : SENT;
     await dropClaimed(run, claimed, nowMs);
@@ -68,7 +68,7 @@ export async function decideByParents(
       return isUpdated ? await planUpdate(locking, joined, { newId, nowMs }) : [];
     });
     if (attempts !== null) return { outcome: 'joined', attempts };
-    // It may have recovered since it was read: then the alert waits for a result of its own (D-532).
+    // The parent may have recovered since it was read: then the alert waits for a result of its own monitor (D-532).
     status = await readParentStatus(run, claimed, nowMs);
     if (status.parent !== null) return SENT;
   }
@@ -87,7 +87,10 @@ export async function decideByParents(
   return SENT;
 }
 
-/** Does for a claimed alert what the recovery of its parent does for those that it sees waiting (D-532). */
+/**
+ * Makes up for a missed recovery: does for a claimed alert what a parent's recovery does for the alerts that it finds
+ * waiting (D-532).
+ */
 async function makeUpRecovery(
   run: Run,
   { claimed, parentId, atMs }: { claimed: ClaimedAlert; parentId: string; atMs: number },
@@ -95,13 +98,13 @@ async function makeUpRecovery(
 ): Promise<void> {
   const { monitorId } = claimed;
   const { monitorIds } = await awaitOwnResults(run, { parentIds: [parentId], monitorId, wereDown: true }, atMs);
-  // The job of the check is added by `reconcile`.
+  // `reconcile` adds the job of the check.
   await recheckDependents(run, monitorIds, nowMs);
 }
 
 /**
- * Until when an alert goes on waiting: for a result of its own monitor, or for a parent that is being decided. Null
- * where it is sent.
+ * Returns until when an alert continues to wait: for a result of its own monitor, or for a parent that is being
+ * decided. Null if it is sent.
  */
 async function findLaterMoment(
   run: Run,
@@ -120,7 +123,8 @@ function isTrouble(claimed: ClaimedAttempt): claimed is ClaimedAlert & { message
 }
 
 /**
- * Plans a message that says what has come behind a monitor since its own was sent; one at a time, and so many at most.
+ * Plans a message about the monitors that joined behind one since its own message was sent. One is planned at a time,
+ * and a limited number in all.
  */
 async function planUpdate(
   run: Run,
@@ -152,8 +156,8 @@ function isDownMessage(message: StoredMessage): message is MonitorMessage & { ev
 }
 
 /**
- * Adds the alerts that wait behind the monitor of a claimed alert to its message, by name. Null where the alert is an
- * update that has nothing left to say: then it is dropped.
+ * Adds the alerts that wait behind the monitor of a claimed alert to its message, by name. Null if the alert is an
+ * update without changes: then it is dropped.
  */
 export async function fillBehind(
   claimed: ClaimedAttempt,
@@ -187,18 +191,18 @@ export async function fillBehind(
   return { ...claimed, message: filled };
 }
 
-/** Whether the newest message that arrived of a monitor that is down says the same of what is behind it. */
+/** Reports whether the newest delivered message about a monitor that is down lists the same monitors behind it. */
 async function wasSaid(run: Run, rootId: string, behind: Behind): Promise<boolean> {
   const said = await readSaidBehind(run, rootId);
   return said?.monitors === behind.monitors && isDeepStrictEqual(said.names, behind.names);
 }
 
-/** Alerts that one round of the watch looks at. */
+/** Maximum alerts that one round of the watch examines. */
 const WATCHED_AT_ONCE = 1000;
 
 /**
  * Makes alerts due that need not wait any longer: their parents were checked, or their own monitors failed again.
- * Returns what jobs are to be added for, and whether there may be more.
+ * Returns the attempts to add jobs for, and whether there may be more.
  */
 export async function watchParents(
   { database }: { database: Pick<Database, 'pool'> },
@@ -221,7 +225,7 @@ export async function watchParents(
   return { due: channels.map(firstOfChannel), mayHaveMore: decided.length === WATCHED_AT_ONCE };
 }
 
-/** A job for a channel finds all that the channel has due. */
+/** Returns an attempt that stands for its channel: a job finds all due deliveries of the channel. */
 export function firstOfChannel({ deliveryId, channelId, dueAtMs }: DueChannel): DueAttempt {
   return { deliveryId, channelId, attempt: 1, dueAtMs };
 }

@@ -14,13 +14,13 @@ import {
 import { runOn } from '../../models/sql.ts';
 import { askForAnswers, type DrillParts } from './drills.ts';
 
-/** Monitors that one round takes on. */
+/** Maximum monitors of one round. */
 const PER_ROUND = 100;
 
-/** A monitor that fails, or has a drill, when its monthly one is due has it so much later, in milliseconds. */
+/** Delay of a monthly drill whose monitor fails, or has a drill, when it is due, in milliseconds. */
 const AGAIN_AFTER_MS = HOUR_MS;
 
-/** Plans and begins the drills of monitors that have one each month. It may run twice: each is begun by one. */
+/** Plans and starts the drills of monitors that have one each month. It may run twice: only one run starts each. */
 export async function beginMonthlyDrills(parts: DrillParts): Promise<{ planned: number; begun: number }> {
   const { database, now } = parts;
   const nowMs = now();
@@ -38,7 +38,7 @@ async function beginMonthly(parts: DrillParts, due: DueDrill, nowMs: number): Pr
   const { database, newId, log } = parts;
   const { monitorNo, monitorId, tenantId, fromMs } = due;
   if (!(await mayBeginMonthly(database, { tenantId, nowMs }))) return false;
-  // Not to the next month yet: killed before the drill is begun, it is begun then.
+  // Not moved to the next month yet, so that after a kill before its start the drill is still due.
   const run = runOn(database.pool);
   if (!(await moveMonthly(run, { monitorNo, nextMs: nowMs + AGAIN_AFTER_MS, nowMs }))) return false;
   const month = { monitorNo, nextMs: nextMonthMs(fromMs, nowMs), nowMs: Number.MAX_SAFE_INTEGER };

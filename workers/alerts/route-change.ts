@@ -15,16 +15,16 @@ import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import type { WithIncident } from '../../models/incidents/transitions.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 
-/** A change of a monitor that channels are to be notified of, whose transition is written already. */
+/** A change of a monitor to notify channels of, whose transition is already written. */
 export type NotifiedChange = WithIncident & {
   monitor: Pick<EvaluatedMonitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'>;
   sequence: number;
   change: Change;
-  /** The state that channels were notified of before; null = none. */
+  /** The state that channels were last notified of; null if there is none. */
   lastNotified: EventState | null;
-  /** The vendors and parent monitors that may have caused it. */
+  /** Vendors and parent monitors that may have caused it. */
   culprits: readonly FailingDependency[];
-  /** The hold of its alerts for parents, which wait for results newer than `sinceMs`; null = they do not wait. */
+  /** The hold of its alerts for parents, which wait for results newer than `sinceMs`; null if they do not wait. */
   parentHold: (Hold & { sinceMs: number }) | null;
 };
 
@@ -36,21 +36,21 @@ export type DeliveryParts = {
   nowMs: number;
 };
 
-/** A monitor's change on its way to one channel, and what is planned for it; `hold` says what it waits for. */
+/** A monitor's change on its way to one channel, and its plan; `hold` is the reason for waiting. */
 export type RoutedDelivery = ChangeDelivery &
   DeliveryPlan & {
     message: MonitorMessage;
-    /** Whether it may wait, so that its end may be superseded before it was sent. */
+    /** True if it may wait, so that its recovery may supersede it before it is sent. */
     mayWait: boolean;
     hasRules: boolean;
     channelType: ChannelType;
     groupSeconds: number;
     summarizesFlapping: boolean;
-    /** The results of parents that it waits for are newer than this, in Unix milliseconds. */
+    /** It waits for parents' results that are newer than this, in Unix milliseconds. */
     sinceMs: number;
   };
 
-/** `maintenance` is what each change happened in, by the numbers of monitors. */
+/** `maintenance` is that during each change, by the numbers of monitors. */
 type RouteParts = DeliveryParts & {
   maintenance: ReadonlyMap<number, readonly AlertMaintenance[]>;
   calendar: ServiceCalendar;
@@ -67,10 +67,10 @@ export function routeChange(
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
-  // A ping says that everything works.
+  // A ping reports that everything works.
   if (id === CANARY.monitorId && !isCanaryTurn(change)) return [];
   const during = chooseMaintenance(maintenance.get(monitor.no) ?? []);
-  // Maintenance holds alerts of trouble only; a recovery goes to whoever was notified of the trouble.
+  // Maintenance holds alerts of trouble only; a recovery goes to every channel that was notified of the trouble.
   const waits = change.to === 'up' || during?.alerts === 'send' ? null : during;
   const message = buildMonitorMessage({
     event,
@@ -97,7 +97,7 @@ export function routeChange(
       const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, nowMs) : null;
       const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
       const behind = followsMaintenance && change.to !== 'up' ? parentHold : null;
-      // A delivery that waits longer for something else is decided by its parents when it is claimed.
+      // A delivery that waits longer for another reason is decided by its parents when it is claimed.
       const hold = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
       return {
         id: newId('dlv'),
@@ -119,7 +119,7 @@ export function routeChange(
   );
 }
 
-/** A mute ends by itself: one that is over holds nothing. */
+/** Returns the hold of a mute, which ends by itself; null if it is over. */
 function holdInMute(untilMs: number | null, nowMs: number): Hold | null {
   return untilMs === null || untilMs <= nowMs ? null : { reason: 'mute', untilMs, occurrenceNo: null, heldBy: null };
 }

@@ -23,7 +23,7 @@ import { routeChange, type DeliveryParts, type NotifiedChange, type RoutedDelive
 import { takeFlapping } from './write-flapping.ts';
 import { unique, writeGroups, writeInStorm } from './write-summaries.ts';
 
-/** Writes the deliveries of changes, at the rate of their monitors and channels, and returns those to be enqueued. */
+/** Writes the deliveries of changes, within the rates of their monitors and channels, and returns those to enqueue. */
 export async function writeDeliveries(
   run: Run,
   changes: readonly NotifiedChange[],
@@ -36,7 +36,7 @@ export async function writeDeliveries(
   });
   const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
   const routed = changes.flatMap((change) => routeChange(change, { ...parts, maintenance, calendar }));
-  // Whatever changes, a channel that groups or summarizes gets a few messages: its alerts use up no rate.
+  // A channel that groups or summarizes gets only a few messages: its alerts do not count towards the rate.
   const { grouping = [], others = [] } = Object.groupBy(routed, ({ groupSeconds, summarizesFlapping }) =>
     groupSeconds > 0 || summarizesFlapping ? 'grouping' : 'others',
   );
@@ -50,10 +50,10 @@ export async function writeDeliveries(
   ];
 }
 
-/** `calendar` covers `QUIET_AHEAD_MS` from now on. */
+/** `calendar` covers the next `QUIET_AHEAD_MS`. */
 type WritingParts = DeliveryParts & { calendar: ServiceCalendar };
 
-/** Webhooks get everything at once, but for those that follow maintenance, have rules or group. */
+/** Writes webhooks' deliveries, which are sent at once unless a webhook follows maintenance, has rules or groups. */
 async function writeWebhookDeliveries(
   run: Run,
   deliveries: readonly RoutedDelivery[],
@@ -76,9 +76,9 @@ async function writeWebhookDeliveries(
 }
 
 /**
- * A chat is not notified of the end of what it was never notified of. Retries that the change supersedes are dropped.
- * In a storm, and as long after one as a summary is still open, a chat gets a summary of the changes instead of a
- * delivery for each.
+ * Writes chats' deliveries. A chat is not notified of the end of trouble that it was not notified of. Retries that the
+ * change supersedes are dropped. In a storm, and while a summary of one is still open, a chat gets a summary of the
+ * changes instead of a delivery for each.
  */
 async function writeChatDeliveries(
   run: Run,
@@ -103,7 +103,7 @@ async function writeChatDeliveries(
 }
 
 /**
- * Writes the deliveries that wait, and returns them with those that are sent now, and both together as `known`. If a
+ * Writes the waiting deliveries, and returns them with those that are sent now, and both together as `known`. If a
  * monitor recovers before its channel was notified, both the waiting alert and the recovery are dropped.
  */
 async function writeWaiting(
@@ -137,8 +137,8 @@ async function writeWaiting(
 }
 
 /**
- * Writes the first reminder of each trouble that is told again; the others follow one another. Called after the trouble
- * is written: of one monitor what was written first is sent first.
+ * Writes the first reminder of each trouble with reminders; the others follow one another. It must run after the
+ * trouble is written, because a monitor's deliveries are sent in the order of writing.
  */
 async function writeReminders(
   run: Run,
@@ -164,7 +164,7 @@ async function writeReminders(
   return reminders.filter(({ id }) => written.has(id));
 }
 
-/** The deliveries without each one that would wait and that the same batch ends. */
+/** Returns the deliveries without waiting ones that the same batch ends. */
 function withoutEnded(deliveries: readonly RoutedDelivery[]): RoutedDelivery[] {
   const ended = new Set<string>();
   const kept = deliveries.toReversed().filter((change) => {
@@ -176,8 +176,8 @@ function withoutEnded(deliveries: readonly RoutedDelivery[]): RoutedDelivery[] {
 }
 
 /**
- * Writes what waits, and returns what is new. Of maintenance that is the newest of each chat and monitor; what rules
- * hold was superseded where it had to be.
+ * Writes the waiting deliveries, and returns the new ones. For maintenance and mutes only the newest of each chat and
+ * monitor is kept; deliveries held by rules were superseded before, if necessary.
  */
 async function writeHeld(run: Run, held: readonly RoutedDelivery[], nowMs: number): Promise<NewDelivery[]> {
   const due = held.map((delivery) => ({
@@ -208,8 +208,8 @@ function parentHoldOf({ id, monitorId, message, hold, sinceMs }: RoutedDelivery)
 }
 
 /**
- * Without each `up` that ends what its chat was not notified of (D-44): one that was made, connected, enabled or routed
- * while it was down. Those whose trouble is in a worker's hand wait for what becomes of it.
+ * Drops each `up` that ends trouble its chat was not notified of (D-44). Such a chat was created, connected, enabled or
+ * routed while the monitor was down. Recoveries whose trouble a worker is sending wait for its outcome.
  */
 async function dropUnawaited(
   run: Run,
@@ -217,7 +217,7 @@ async function dropUnawaited(
   known: { nowMs: number; awaited: readonly string[] },
 ): Promise<readonly RoutedDelivery[]> {
   const handled = new Set<string>();
-  // Earlier changes of the monitor in this very batch, which the chat is notified of, are not written yet.
+  // Earlier changes of the monitor in the same batch, which the chat will be notified of, are not written yet.
   const changed = deliveries.filter((change) => {
     const isFirst = !handled.has(pairOf(change));
     handled.add(pairOf(change));

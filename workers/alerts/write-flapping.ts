@@ -17,12 +17,13 @@ type Change = ChangeDelivery & { message: MonitorMessage; summarizesFlapping: bo
 
 type Parts = { newId: (prefix: IdPrefix) => string; nowMs: number };
 
-/** A pair's newest change, and what is planned of the messages about it. */
+/** A pair's newest change, and the plan for its messages. */
 type Planned<Delivery extends Change> = { pair: SentOfPair; plan: FlappingPlan; newest: Delivery };
 
 /**
- * Takes from changes what the message of a monitor that flaps says instead (D-537), and writes that. Returns the rest,
- * which is sent, and the messages that are due at another moment now. The caller holds the tenants by `lockSummaries`.
+ * Replaces changes of flapping monitors by the message about them (D-537), and writes it. Returns the remaining
+ * changes, which are sent, and the messages that are now due at another time. The caller locks the tenants with
+ * `lockSummaries`.
  */
 export async function takeFlapping<Delivery extends Change>(
   run: Run,
@@ -69,7 +70,7 @@ function planPair<Delivery extends Change>(
   return last;
 }
 
-/** Writes the messages that wait anew, and returns them. */
+/** Writes new waiting messages in place of the old ones, and returns them. */
 async function writeMessages(
   run: Run,
   planned: readonly Planned<Change>[],

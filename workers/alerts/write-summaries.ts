@@ -37,7 +37,7 @@ export async function writeInStorm(run: Run, current: readonly ChatChange[], par
   return [...written, ...opened];
 }
 
-/** The channel of a summary and when it is due, with what its message opens with; it is opened now by default. */
+/** A summary's channel and due time, with the start of its message; opened now by default. */
 type OpenedSummary = Omit<Opening, 'publicUrl' | 'openedAtMs'> & {
   tenantId: string;
   channelId: string;
@@ -45,7 +45,7 @@ type OpenedSummary = Omit<Opening, 'publicUrl' | 'openedAtMs'> & {
   openedAtMs?: number;
 };
 
-/** Makes the delivery of a summary that nothing has been gathered for yet. */
+/** Creates the delivery of an empty summary. */
 export function newSummary(
   { tenantId, channelId, dueAtMs, ...opening }: OpenedSummary,
   { newId, publicUrl, nowMs }: Parts,
@@ -63,7 +63,7 @@ export function newSummary(
 
 type Gathering = Parts & { newest: ReadonlyMap<string, NewestSummary> };
 
-/** Adds changes to the summaries of their chats, and returns the summaries that it opened. */
+/** Adds changes to the summaries of their chats, and returns the newly opened summaries. */
 async function writeSummaries(run: Run, gathered: readonly ChatChange[], given: Gathering): Promise<NewDelivery[]> {
   const opened = openSummaries(gathered, given);
   const deliveries = [...opened.values()];
@@ -86,7 +86,7 @@ async function writeSummaries(run: Run, gathered: readonly ChatChange[], given: 
   return deliveries;
 }
 
-/** A summary, by channel, for each channel that gathers and has none open. */
+/** Opens a summary for each channel that gathers and has none open; returns them by channel. */
 function openSummaries(
   gathered: readonly ChatChange[],
   { newest, ...parts }: Gathering,
@@ -101,7 +101,7 @@ function openSummaries(
   return opened;
 }
 
-/** A change on its way to a channel that takes what follows within `groupSeconds` into one message. */
+/** A change on its way to a channel that groups subsequent changes within `groupSeconds` into one message. */
 type GroupedChange = ChangeDelivery & {
   message: MonitorMessage;
   channelType: ChannelType;
@@ -109,8 +109,8 @@ type GroupedChange = ChangeDelivery & {
 };
 
 /**
- * Writes the alerts of channels that group them: the first of a state and cause at once, what follows closely in one
- * message. Returns the deliveries that are new. The caller holds the tenants by `lockSummaries`.
+ * Writes the alerts of channels that group them: the first of a state and cause at once, those that follow closely in
+ * one message. Returns the new deliveries. The caller locks the tenants with `lockSummaries`.
  */
 export async function writeGroups(run: Run, changes: readonly GroupedChange[], parts: Parts): Promise<NewDelivery[]> {
   if (changes.length === 0) return [];
@@ -134,14 +134,14 @@ export async function writeGroups(run: Run, changes: readonly GroupedChange[], p
   return written;
 }
 
-/** Decides of each change of a batch whether it is sent by itself, opens a group or joins one. */
+/** Decides for each change of a batch whether it is sent separately, opens a group or joins one. */
 class GroupedBatch {
   readonly #parts: Parts;
-  /** The monitors of a batch by channel and key: several at once open a group with one message of all. */
+  /** Monitors of a batch by channel and key: several at once open a group with one message for all. */
   readonly #sizes: ReadonlyMap<string, number>;
   /** By channel and key. */
   readonly #open = new Map<string, Map<string, OpenGroup>>();
-  /** In which message that was not begun yet a monitor of a channel is. */
+  /** The unsent message that contains a monitor of a channel. */
   readonly #unsent = new Map<string, string>();
   readonly single: GroupedChange[] = [];
   readonly messages: NewDelivery[] = [];
@@ -156,15 +156,13 @@ class GroupedBatch {
     );
   }
 
-  /** Takes over a group that is open. */
+  /** Adds an open group. */
   know(group: OpenGroup): void {
     const ofChannel = this.#open.get(group.channelId) ?? new Map<string, OpenGroup>();
     this.#open.set(group.channelId, ofChannel.set(group.key, group));
   }
 
-  /**
-   * Notes that a message which was not begun yet says something of a monitor: what becomes of it is said there, too.
-   */
+  /** Records that an unsent message mentions a monitor: its later changes go into that message, too. */
   note(pair: Pair, deliveryId: string): void {
     this.#unsent.set(pairOf(pair), deliveryId);
   }
@@ -177,7 +175,7 @@ class GroupedBatch {
     }
     const known = this.#find(change);
     if (known !== undefined) this.#join(change, known);
-    // It may be dropped, and the group would have no first message.
+    // This alert may be dropped, and the group would lack its first message.
     else if ((change.afterId ?? null) !== null) this.single.push(change);
     else if ((this.#sizes.get(`${change.channelId} ${groupKeyOf(change.message)}`) ?? 1) > 1)
       this.#join(change, this.#openWithMessage(change));
@@ -192,7 +190,7 @@ class GroupedBatch {
     return this.#open.get(change.channelId)?.get(this.#keyOf(change));
   }
 
-  /** The alert itself is the group's first message. */
+  /** Opens a group whose first message is the alert itself. */
   #openWithAlert(change: GroupedChange): void {
     this.single.push(change);
     this.#begin(change, { id: change.id, isNewestOpen: false });

@@ -7,22 +7,22 @@ export type CheckedCertificate = { check: DueCheck; agentNo: number; observation
 
 export type CertificateRecorderOptions = {
   store: (observed: readonly ObservedCertificate[]) => Promise<void>;
-  /** A new certificate waits this long for others to be stored with it, in milliseconds. */
+  /** How long a new certificate waits for others to be stored with it, in milliseconds. */
   waitMs: number;
-  /** Called when certificates could not be stored; they are tried again with their next checks. */
+  /** Called when certificates could not be stored; their next checks try again. */
   onFailure: (error: unknown) => void;
   now: () => number;
 };
 
 /**
- * How long a worker relies on what it has stored, in milliseconds: another one may have stored something else since,
- * and monitors come and go.
+ * How long a worker relies on its stored certificates, in milliseconds. Another worker may have stored a different one
+ * since, and monitors are added and deleted.
  */
 const RELIED_ON_MS = 6 * HOUR_MS;
 
 /**
- * Stores what certificates https monitors show, for people and for the advisories of those with an expiry warning
- * (D-27). Each monitor's once in six hours, and whenever it changes.
+ * Stores the certificates of https monitors, for people and for the advisories of those with an expiry warning (D-27).
+ * Each monitor's is stored once in six hours, and whenever it changes.
  */
 export class CertificateRecorder {
   readonly #options: CertificateRecorderOptions;
@@ -36,7 +36,7 @@ export class CertificateRecorder {
     this.#knownSinceMs = options.now();
   }
 
-  /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
+  /** Records a finished check; costs nothing unless the certificate differs from the previous one. */
   record({ check, agentNo, observation }: CheckedCertificate): void {
     const observed = certificateOf(check, { agentNo, observation, observedAtMs: this.#options.now() });
     if (observed === null) return;
@@ -49,14 +49,14 @@ export class CertificateRecorder {
     this.#timer ??= setTimeout(() => void this.#storeWaiting(), this.#options.waitMs);
   }
 
-  /** Stores what is still waiting. */
+  /** Stores the waiting certificates. */
   async close(): Promise<void> {
     await this.#storeWaiting();
   }
 
   #forgetOld(): void {
     const nowMs = this.#options.now();
-    // Also where the clock was set back.
+    // Also forgets if the clock was set back.
     if (Math.abs(nowMs - this.#knownSinceMs) < RELIED_ON_MS) return;
     this.#known.clear();
     this.#knownSinceMs = nowMs;
@@ -83,7 +83,7 @@ function certificateOf(
 ): ObservedCertificate | null {
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
-  // Many certificates name their hosts in an extension only: then it goes by the host that showed it.
+  // Many certificates name their hosts in an extension only: then the host that presented it names it.
   const name = subject === '' ? (URL.parse(target.target)?.hostname ?? '') : subject;
   return { monitorNo, agentNo, target: target.target, name, expiresAt: validTo, observedAtMs };
 }

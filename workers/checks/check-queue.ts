@@ -31,42 +31,42 @@ import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { RESULT_BATCH, ResultBatcher } from './result-batcher.ts';
 import { CheckRunner, type TracedSource } from './run-checks.ts';
 
-/** The account charged for previews that an older `web` enqueued, which do not name one. */
+/** The account charged for previews that an older `web` enqueued, which name none. */
 const UNNAMED_ACCOUNT = 'previews';
 
 /**
- * Ticks in hand at a time; they mostly wait. More than one account's slow targets can occupy, because a tick that is
- * not in hand cannot wait its turn in `TickQueue`.
+ * Maximum ticks in progress; they mostly wait. It is more than one account's slow targets can occupy, because a tick
+ * beyond the limit cannot wait its turn in `TickQueue`.
  */
 const JOBS_AT_ONCE = 10_000;
 
 /**
- * Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. Where as many wait
- * besides, ticks read no more of them.
+ * Maximum simultaneous probes; further ones start late rather than exhaust the machine's sockets. If as many wait in
+ * addition, ticks read no more of them.
  */
 const PROBES_AT_ONCE = 2000;
 
-/** Probes begun in one turn of the event loop: some 20 ms of work. */
+/** Maximum probes started in one turn of the event loop: some 20 ms of work. */
 const PROBES_PER_TURN = 50;
 
-/** Rechecks that are claimed together: what a killed worker had taken waits for its tick. */
+/** Maximum rechecks claimed together: those that a killed worker had claimed wait for their tick. */
 const RECHECKS_AT_ONCE = 500;
 
 /**
- * A killed worker's ticks go to another one after this; a slot whose next tick was not yet added stands still until
- * then.
+ * Time until a killed worker's ticks go to another one, in milliseconds; a slot whose next tick was not yet added stops
+ * until then.
  */
 const LOCK_MS = 15_000;
 
-/** New certificates are stored together, this many milliseconds after the first. */
+/** How long new certificates wait to be stored together, in milliseconds after the first. */
 const CERTIFICATES_WAIT_MS = 5000;
 
 /** Completed ticks of a region that stay on the board. */
 const KEEP_COMPLETED = 500;
 
 /**
- * `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never.
- * `probesAtOnce` is how many run at a time.
+ * `selfCheckHosts` are contacted before bad results count when most have just turned bad (D-48); never if there are
+ * none. `probesAtOnce` is the maximum of simultaneous probes.
  */
 type CheckWork = {
   region: string;
@@ -78,8 +78,8 @@ type CheckWork = {
 };
 
 /**
- * Works on the check queue of a region with the given probe. `stop` takes no new tick, begins no check and lets those
- * under way finish; ticks and rechecks that have not begun go back to the queue.
+ * Processes the check queue of a region with the given probe. `stop` takes no new tick, starts no check and lets
+ * running ones finish; ticks and rechecks that have not begun return to the queue.
  */
 export function workOnChecks(
   runtime: Runtime,
@@ -102,7 +102,7 @@ export function workOnChecks(
     listDueChecks: (slot) => listDueChecks(database, slot),
     claimRechecks: (agentNo) =>
       claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
-    // The job goes back to its queue all the same.
+    // The job returns to its queue even if this fails.
     scheduleRechecks: (rechecks) =>
       scheduleRechecks(runOn(database.pool), rechecks).catch((error: unknown) =>
         log.error({ err: error }, 'tick.failed'),
@@ -155,7 +155,7 @@ export function workOnChecks(
   };
 }
 
-/** Records which agents left out checks for want of time. */
+/** Records the agents that dropped checks for lack of time. */
 function openBehindRecorder({ database, log }: Runtime): ThrottledRecorder<number> {
   return new ThrottledRecorder({
     async store(agentNo, nowMs) {
@@ -205,7 +205,7 @@ function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPor
   });
 }
 
-/** Waits for moments, all of which can be ended. */
+/** Waits for given times, and can end all waits at once. */
 class Waits {
   readonly #now: () => number;
   readonly #wakeUps = new Set<() => void>();
@@ -215,7 +215,7 @@ class Waits {
     this.#now = now;
   }
 
-  /** Resolves at `atMs` (Unix milliseconds), or a millisecond before: timers go by a clock of their own. */
+  /** Resolves at `atMs` (Unix milliseconds), or a millisecond earlier, because timers use a different clock. */
   async until(atMs: number): Promise<void> {
     const waitMs = atMs - this.#now();
     if (waitMs <= 0 || this.#isOver) return;
@@ -230,7 +230,7 @@ class Waits {
     });
   }
 
-  /** Ends the waits, and those that come. */
+  /** Ends current and future waits. */
   end(): void {
     this.#isOver = true;
     for (const wake of this.#wakeUps) wake();
@@ -245,8 +245,8 @@ type PreviewParts = {
 };
 
 /**
- * Checks the target of a draft once and seals what was seen for the one who waits. Nothing is stored. Null: nobody
- * waits any more.
+ * Checks the target of a draft once and seals the outcome for the waiting request. It is not stored. Null if the
+ * request no longer waits.
  */
 async function runPreview(
   { limiter, checker, database, now }: PreviewParts,
@@ -269,8 +269,8 @@ type AnswerParts = {
 };
 
 /**
- * Answers for a location in a drill: what a failing check would hand on, in the place where a check would be made
- * (D-546). The target is not contacted. Null where the drill is over, or has the answer.
+ * Answers for a location in a drill: submits what a failing check would, where a check would be made (D-546). The
+ * target is not contacted. Null if the drill is over, or has the answer.
  */
 async function answerDrill(
   { limiter, batcher, database, now }: AnswerParts,

@@ -1,29 +1,28 @@
 /**
- * `concurrency` is how many run at a time, `perTurn` how many begin in one turn of the event loop. When more is due
- * than can be done, turns would otherwise take seconds, and everything that needs several of them, as fetching the next
- * job does, would come to a standstill.
+ * `concurrency` is how many run at a time, `perTurn` how many start in one turn of the event loop. Under overload,
+ * turns would otherwise take seconds, and work that needs several of them, such as fetching the next job, would stall.
  */
 type LimiterSize = { concurrency: number; perTurn: number };
 
 /**
- * An account counts towards a full queue with at most this share of the concurrency. Several must be behind before the
- * checks of all are put off.
+ * Maximum share of the concurrency with which an account counts towards a full queue. Several must be behind before all
+ * accounts' checks are postponed.
  */
 const ACCOUNT_SHARE = 1 / 16;
 
 /**
- * The queue is full with this many waiting, whoever they belong to, or with twice the concurrency where that is more:
- * what waits takes memory.
+ * Number of waiting jobs with which the queue is full, whatever their accounts, or twice the concurrency if that is
+ * more: waiting jobs take memory.
  */
 const MAX_WAITING = 4000;
 
-/** The running and waiting work of one account. */
+/** Running and waiting work of one account. */
 type Account = { active: number; waiting: (() => void)[] };
 
 /**
- * Bounds how many pieces of work run at a time. Of the accounts whose work waits, the one with the fewest running is
- * next, so that an account whose targets answer slowly delays its own checks alone. The work of one account begins in
- * the order in which it came.
+ * Limits how many jobs run at a time. Of the accounts with waiting jobs, the one with the fewest running is next, so an
+ * account whose targets respond slowly delays only its own checks. Jobs of one account start in the order of their
+ * arrival.
  */
 export class ConcurrencyLimiter implements LimiterQueue {
   readonly #size: LimiterSize;
@@ -35,7 +34,7 @@ export class ConcurrencyLimiter implements LimiterQueue {
   #active = 0;
   #begunInTurn = 0;
   #waiting = 0;
-  /** Those that wait, of each account its share at most. */
+  /** Number of waiting jobs, each account's limited to its share. */
   #countedWaiting = 0;
   readonly #onRoom: (() => void)[] = [];
 
@@ -45,13 +44,13 @@ export class ConcurrencyLimiter implements LimiterQueue {
     this.#mostWaiting = Math.max(2 * size.concurrency, MAX_WAITING);
   }
 
-  /** Waits for the turn of a piece of work of an account; whatever becomes of the work, it must `leave` at its end. */
+  /** Waits for the turn of an account's job, which must call `leave` when it ends, even if it fails. */
   async enter(name: string): Promise<void> {
     if (this.#waiting === 0 && this.#canBegin()) this.#begin(this.#accountOf(name));
     else await new Promise<void>((begin) => this.#queueUp(name, begin));
   }
 
-  /** Lets the work that waits have the place of one that is over. */
+  /** Ends a job, and gives its slot to a waiting one. */
   leave(name: string): void {
     const account = this.#accountOf(name);
     account.active -= 1;
@@ -60,7 +59,7 @@ export class ConcurrencyLimiter implements LimiterQueue {
     this.#startWaiting();
   }
 
-  /** True where so many wait that whoever has more to run should keep it for later. */
+  /** Reports whether so many jobs wait that callers should keep theirs for later. */
   isFull(): boolean {
     return this.#countedWaiting >= this.#size.concurrency || this.#waiting >= this.#mostWaiting;
   }
@@ -130,14 +129,14 @@ export class ConcurrencyLimiter implements LimiterQueue {
 /** A tick of a slot when its turn comes: the newest one so far, and how many older ones it replaces. */
 export type Tick = { slotBeginsAtMs: number; passedOver: number; hasWaited: boolean };
 
-/** The queue of checks that have been read and wait to begin. */
+/** Queue of checks that have been read and wait to start. */
 export type LimiterQueue = { isFull: () => boolean; waitForRoom: () => Promise<void> };
 
 type WaitingTick = { tick: Tick; begin: () => void; read: Promise<void> };
 
 /**
- * Queues ticks that come while more checks are in hand than can begin soon. A waiting tick has read nothing yet, so the
- * queue costs no memory; each slot has one place in it, so that under overload all monitors are checked equally often.
+ * Queues ticks that arrive while more checks wait than can start soon. A waiting tick has read nothing yet, so the
+ * queue costs no memory; each slot has one entry, so that under overload all monitors are checked equally often.
  */
 export class TickQueue {
   readonly #limiterQueue: LimiterQueue;
@@ -149,8 +148,8 @@ export class TickQueue {
   }
 
   /**
-   * Waits for the turn of a slot's tick, and reads its checks. The tick behind it has its turn once they are read, or
-   * could not be. Null where an earlier tick of the slot still waits: that one then takes on the newer time.
+   * Waits for the turn of a slot's tick, and reads its checks. The next tick has its turn once they are read, or could
+   * not be. Null if an earlier tick of the slot still waits, which then takes over the newer time.
    */
   async readInTurn<Checks>(
     slot: string,
@@ -159,7 +158,7 @@ export class TickQueue {
   ): Promise<Checks | null> {
     const before = this.#waiting.get(slot);
     if (before !== undefined) {
-      // The one that came last, not the one that is furthest ahead: clocks are set back.
+      // The last to arrive counts, not the latest time: clocks are set back.
       before.tick.slotBeginsAtMs = slotBeginsAtMs;
       before.tick.passedOver += 1;
       return null;
@@ -188,7 +187,7 @@ export class TickQueue {
       this.#waiting.delete(slot);
       begin();
       await read;
-      // Its checks are in the limiter's queue by the next turn of the event loop; only then is it clear whether there
+      // The checks are in the limiter's queue by the next turn of the event loop; only then is it clear whether there
       // is room for more.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }

@@ -18,17 +18,17 @@ import { parseBootstrap } from '../../probes/domain/rdap.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Where IANA's registry of RDAP services is read, and by what. */
+/** URL of IANA's registry of RDAP services, and the client that reads it. */
 export type RegistrySource = { url: string; http: HttpClient };
 
-/** A registry read less long ago than this is not asked for again, whatever restarts there are, in milliseconds. */
+/** Age below which a registry is not requested again, even after restarts, in milliseconds. */
 const RECENT_MS = 20 * HOUR_MS;
 const DEADLINE_MS = 15_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Refreshes the registry of RDAP services by a conditional request (D-27). Where that fails the old one stays, or the
- * program's own snapshot where there is none.
+ * Refreshes the registry of RDAP services by a conditional request (D-27). If that fails, the old one stays, or the
+ * program's own snapshot if there is none.
  */
 export async function refreshRegistries(
   { database, now, log }: Runtime,
@@ -73,7 +73,7 @@ function explain(exchange: HttpExchange): string {
   return exchange.status === 200 ? 'The response is not a registry of RDAP services' : `HTTP ${exchange.status}`;
 }
 
-/** The knowledge of domains in PostgreSQL, for all processes that look domains up. */
+/** Stores facts about domains in PostgreSQL, for all processes that look up domains. */
 export function domainStoreOf(database: Database): DomainStore {
   return {
     read: (name) => findDomain(database, name),

@@ -1,34 +1,34 @@
 import type { ResultPayload } from '../../queues/payloads.ts';
 
 export type BatcherOptions = {
-  /** Puts a batch that was complete at `readyAtMs` (Unix milliseconds) into the evaluator's queue. */
+  /** Adds a batch that was complete at `readyAtMs` (Unix milliseconds) to the evaluator's queue. */
   submit: (results: ResultPayload[], readyAtMs: number) => Promise<void>;
   now: () => number;
   /**
-   * A batch that changes nothing waits for company this long at the most, in milliseconds: on PostgreSQL each job costs
-   * as much as twenty checks.
+   * Maximum wait of a batch without changes for further results, in milliseconds: on PostgreSQL each job costs as much
+   * as twenty checks.
    */
   maxDelayMs: number;
   /**
-   * A batch with a result that may be a change leaves this long after that result, in milliseconds. It waits for
-   * `urgentGapMs` after the last such batch.
+   * How long after a result that may be a change its batch is sent, in milliseconds. It also waits for `urgentGapMs`
+   * after the last such batch.
    */
   urgentDelayMs: number;
   /**
-   * Such batches follow one another no closer than this, in milliseconds: when everything fails at once, the evaluator
-   * gets more in fewer jobs.
+   * Minimum interval between such batches, in milliseconds: when everything fails at once, the evaluator gets more
+   * results in fewer jobs.
    */
   urgentGapMs: number;
-  /** A batch of this size goes at once. */
+  /** Size at which a batch is sent at once. */
   maxResults: number;
-  /** Waits before the next try after the queue refused a batch, in milliseconds. */
+  /** Waits before a retry after the queue refused a batch, in milliseconds. */
   pause: (ms: number) => Promise<void>;
 };
 
-/** The check process's: good results in large batches, the others soon. */
+/** Batches of the check process: good results in large batches, the others soon. */
 export const RESULT_BATCH = { maxResults: 500, maxDelayMs: 3000, urgentDelayMs: 10, urgentGapMs: 50 } as const;
 
-/** `close` has the batch leave; `urgentTimer` is set where it leaves early. */
+/** `close` sends the batch; `urgentTimer` is set if it is sent early. */
 type Batch = {
   results: ResultPayload[];
   close: () => void;
@@ -37,7 +37,7 @@ type Batch = {
   urgentTimer: NodeJS.Timeout | undefined;
 };
 
-/** How often, and how far apart in milliseconds, a batch is offered to a queue that is away: two minutes in all. */
+/** Attempts to add a batch to an unavailable queue, and their interval in milliseconds: two minutes in all. */
 const SUBMIT_ATTEMPTS = 120;
 const SUBMIT_PAUSE_MS = 1000;
 
@@ -55,8 +55,8 @@ export class ResultBatcher {
   }
 
   /**
-   * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result
-   * `mayChangeState` unless it says what its monitor and source said before: it may lead to an alert or end one.
+   * Resolves when the result's batch is in the queue; rejects if the queue refused it for too long. A result
+   * `mayChangeState` if its monitor and source did not report the same before: it may start or end an alert.
    */
   add(result: ResultPayload, mayChangeState: boolean): Promise<void> {
     const batch = this.#open ?? this.#openBatch();

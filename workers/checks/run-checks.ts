@@ -15,44 +15,44 @@ import { TickQueue, type ConcurrencyLimiter, type Tick } from './concurrency-lim
 import type { ResultBatcher } from './result-batcher.ts';
 
 export type CheckRunnerParts = {
-  /** The enabled monitors of a slot. */
+  /** Returns the enabled monitors of a slot. */
   listDueChecks: (slot: ScheduleSlot) => Promise<DueCheck[]>;
-  /** Some of the monitors of an agent that wait for a recheck; none when there are no more. */
+  /** Claims some of an agent's monitors that wait for a recheck; returns none when there are no more. */
   claimRechecks: (agentNo: number) => Promise<DueCheck[]>;
-  /** Leaves checks to the process that claims them next. */
+  /** Leaves checks to the process that next claims them. */
   scheduleRechecks: (rechecks: readonly PlannedRecheck[]) => Promise<void>;
   limiter: Pick<ConcurrencyLimiter, 'enter' | 'leave' | 'isFull' | 'waitForRoom'>;
   checker: Checker;
   batcher: Pick<ResultBatcher, 'add'>;
   certificates: Pick<CertificateRecorder, 'record'>;
-  /** Which agents have more to check than time; as soon as it is known, so that dropped checks are counted. */
+  /** Records agents with more checks than time, as soon as that is known, so that dropped checks are counted. */
   behind: Pick<ThrottledRecorder<number>, 'record'>;
   metrics: Pick<WorkerMetrics, 'checkCompleted'>;
-  /** Sends the span of a failed check; null where none is sent. */
+  /** Sends the span of a failed check; null if spans are not sent. */
   recordFailedCheck: ((check: FailedCheck) => void) | null;
-  /** Whose checks these are. */
+  /** The source of these checks. */
   source: TracedSource;
   log: Pick<Logger, 'debug' | 'isLevelEnabled'>;
   now: () => number;
-  /** Resolves at the given moment (Unix milliseconds), at once when it is past or checks are not to begin any more. */
+  /** Resolves at the given time (Unix milliseconds), at once if it is past or checks must not start any more. */
   waitUntil: (atMs: number) => Promise<void>;
-  /** Once aborted, no check begins. */
+  /** Once aborted, no check starts. */
   stopping: AbortSignal;
 };
 
 /** The agent whose checks are run, as traces and incidents name it. */
 export type TracedSource = { id: string; name: string };
 
-/** Monitors named in a job's outcome; the board shows them. */
+/** Maximum monitors named in a job's outcome, which the board shows. */
 const MAX_NAMED = 20;
 
-/** An operator's mistake that can be mended, and no fault of the target's. */
+/** An operator's mistake that can be fixed, not the target's fault. */
 const UNREADABLE = 'The secrets of this monitor cannot be decrypted with the current SECRET_KEYS';
 
 /**
- * A check and the moment for which it is planned; `intervalSeconds` is null for a recheck between two ticks: a good one
- * stores no timings. `isOwed`: no tick that goes back to the queue stands for it, as of a recheck, and of a tick whose
- * job is over since an older one runs it.
+ * A check and its planned time; `intervalSeconds` is null for a recheck between two ticks: a good one stores no
+ * timings. `isOwed`: no tick that returns to the queue covers it, as for a recheck, and for a tick whose job is over
+ * because an older one runs it.
  */
 type PlannedCheck = {
   check: DueCheck;
@@ -62,7 +62,7 @@ type PlannedCheck = {
   isOwed: boolean;
 };
 
-/** A check that had not begun when the process was to stop. */
+/** A check that had not started when the process was to stop. */
 class NotBegun {
   readonly planned: PlannedCheck;
 
@@ -73,10 +73,12 @@ class NotBegun {
 
 type CompletedCheck = { name: string; result: ResultPayload };
 
-/** Null where the check was left out. */
+/** Null if the check was skipped. */
 type CheckedOutcome = CompletedCheck | NotBegun | null;
 
-/** Runs the checks of a region: who is due, wait for the due time and for the turn, check, hand the result on. */
+/**
+ * Runs the checks of a region: lists due monitors, waits for the due time and the turn, checks, passes the result on.
+ */
 export class CheckRunner {
   readonly #parts: CheckRunnerParts;
   readonly #ticks: TickQueue;
@@ -89,9 +91,8 @@ export class CheckRunner {
   }
 
   /**
-   * Runs a tick: every monitor of the slot is checked at its own due time. Where more is due than can be run, the tick
-   * waits, and is then run as the newest of its slot. Null where a stop kept some of its checks from beginning: another
-   * process is to run it.
+   * Runs a tick: every monitor of the slot is checked at its own due time. Under overload the tick waits, and is then
+   * run as the newest of its slot. Null if a stop kept some of its checks from starting: another process must run it.
    */
   async runTick(slot: ScheduleSlot, slotBeginsAtMs: number): Promise<CheckOutcome | null> {
     this.#recordIfLate(slot, slotBeginsAtMs);
@@ -110,8 +111,8 @@ export class CheckRunner {
   }
 
   /**
-   * Claims the monitors of the agent that wait for a recheck, some at a time until none is left, and checks them. Null
-   * where a stop came before: another process is to go on.
+   * Claims the agent's monitors that wait for a recheck, some at a time until none is left, and checks them. Null after
+   * a stop: another process must continue.
    */
   async runRechecks(agentNo: number): Promise<CheckOutcome | null> {
     const { claimRechecks, now, stopping } = this.#parts;
@@ -127,7 +128,7 @@ export class CheckRunner {
     return null;
   }
 
-  /** The outcomes of checks that have begun; of the others those that are owed wait for another process from now on. */
+  /** Returns the outcomes of started checks; of the others, owed ones are scheduled for another process from now on. */
   async #keepBegun(outcomes: readonly CheckedOutcome[]): Promise<(CompletedCheck | null)[]> {
     const owed = outcomes.flatMap((outcome) =>
       outcome instanceof NotBegun && outcome.planned.isOwed ? [outcome.planned] : [],
@@ -140,11 +141,14 @@ export class CheckRunner {
     return outcomes.filter((outcome): outcome is CompletedCheck | null => !(outcome instanceof NotBegun));
   }
 
-  /** Null when the tick came so late that the next one is nearer, or the monitor's check before still waits. */
+  /**
+   * Runs a check at its time. Null if the tick is so late that the next one is nearer, or the monitor's previous check
+   * still waits.
+   */
   async #checkOnTime(check: DueCheck, slot: ScheduleSlot, tick: Tick): Promise<CheckedOutcome> {
     const { agentNo, intervalSeconds } = slot;
     const dueAtMs = tick.slotBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
-    // One that waited in the queue is run at once: those that come after it wait there too.
+    // A tick that waited in the queue runs at once: later ones wait there too.
     const startAtMs = tick.hasWaited
       ? dueAtMs
       : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, this.#parts.now());
@@ -158,7 +162,7 @@ export class CheckRunner {
     return await this.#check(planned, key);
   }
 
-  /** True where the monitor's check before still waits in the limiter: that one is then made for this tick. */
+  /** Returns true if the monitor's previous check still waits in the limiter: that one is then made for this tick. */
   #joinWaiting(key: string, planned: PlannedCheck): boolean {
     const before = this.#waiting.get(key);
     if (before === undefined) return false;
@@ -169,7 +173,7 @@ export class CheckRunner {
   }
 
   async #check(planned: PlannedCheck, waitingKey?: string): Promise<CheckedOutcome> {
-    // What was observed is not kept for as long as the result waits for its batch.
+    // The observation is not kept while the result waits for its batch.
     const checked = await this.#checkInTurn(planned, waitingKey);
     if (checked === null) return new NotBegun(planned);
     const { check, result } = checked;
@@ -177,7 +181,7 @@ export class CheckRunner {
     return { name: check.name, result };
   }
 
-  /** Null where a stop came before its turn. */
+  /** Null if a stop came before its turn. */
   async #checkInTurn(planned: PlannedCheck, waitingKey: string | undefined) {
     const { limiter, checker, now, stopping } = this.#parts;
     const account = planned.check.tenantId;
@@ -195,7 +199,7 @@ export class CheckRunner {
 
   async #measure(planned: PlannedCheck, waitingKey: string | undefined) {
     if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
-    // Read now: while it waited, it may have become the check of a newer tick.
+    // Read only now: while it waited, it may have become the check of a newer tick.
     const { check } = planned;
     const request = requestOf(planned, this.#parts.source);
     return { check, request, measured: await this.#parts.checker.measure(check.tenantId, request) };
@@ -291,7 +295,7 @@ function slotKey({ agentNo, intervalSeconds, slot }: ScheduleSlot): string {
   return `${agentNo} ${intervalSeconds} ${slot}`;
 }
 
-/** `passedOver` checks are of ticks that waited so long that newer ones superseded them. */
+/** Summarizes outcomes; `passedOver` checks are those of ticks that newer ones superseded while they waited. */
 function summarise(outcomes: readonly (CompletedCheck | null)[], passedOver = 0): CheckOutcome {
   const done = outcomes.filter((outcome) => outcome !== null);
   const count = (verdict: ResultPayload['verdict']) => done.filter(({ result }) => result.verdict === verdict).length;

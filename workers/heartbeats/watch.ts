@@ -15,38 +15,37 @@ import type { WorkerMetrics } from '../system/metrics.ts';
 export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
   metrics: Pick<WorkerMetrics, 'heartbeatsMissed' | 'resultsStored'>;
   evaluate: (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome>;
-  /** Hands on what was decided; the round does not wait for it. */
+  /** Announces the outcome; the round does not wait for it. */
   announce: (outcome: EvaluationOutcome) => void;
 };
 
 /**
- * What a round did: deadlines that passed, and observations that were decided. `isAwake`: there are heartbeats that
- * wait for pings.
+ * Result of a round: missed deadlines, and decided observations. `isAwake`: there are heartbeats that wait for pings.
  */
 export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 
 /**
- * Deadlines of one round, of all accounts, the earliest first. Several times what is decided in one: what is taken is
- * decided by turns of the accounts, and what is not taken waits for those before it, whosever they are.
+ * Maximum deadlines taken in one round, of all accounts, earliest first. It is several times the number decided in one:
+ * taken deadlines are decided by turns of the accounts, while the others wait for all earlier ones, of any account.
  */
 const MAX_TAKEN = 5000;
 
-/** Observations that one round decides. */
+/** Maximum observations that one round decides. */
 const MAX_A_ROUND = 500;
 
 /**
- * Observations of one account in a round: half of them, so that a round that is all one account's takes half as long.
- * Whoever comes meanwhile waits for its end.
+ * Maximum observations of one account in a round: half of them, so that a round of a single account takes half as long.
+ * Later observations wait for the end of the round.
  */
 const MAX_OF_ACCOUNT = 250;
 
-/** A run longer than this shows as this: what a result's latency can hold, in milliseconds (24 days). */
+/** Maximum duration of a run that is shown: the limit of a result's latency, in milliseconds (24 days). */
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * Polls once for deadlines that passed and decides every observation of heartbeats (D-29), straight on
- * PostgreSQL: it works while the queues are away. A round that breaks off, or that another process makes at the same
- * time, changes nothing: results are known by their time.
+ * Polls once for missed deadlines and decides every observation of heartbeats (D-29). It uses only PostgreSQL, so it
+ * works while the queues are away. A round that is interrupted, or simultaneous with another process's, is harmless:
+ * results are identified by their time.
  */
 export async function watchHeartbeats(dependencies: WatchDependencies): Promise<WatchRound> {
   const status = await pollHeartbeats(dependencies.database);
@@ -69,7 +68,7 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
   return { missed, decided: pending.length, isAwake: true };
 }
 
-/** True where more may be waiting than one round takes. */
+/** Reports whether more may be waiting than one round takes. */
 export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided'>): boolean {
   return missed === MAX_TAKEN || decided >= MAX_OF_ACCOUNT;
 }

@@ -40,12 +40,15 @@ import { changedSources, hasFirstFailure, lateEvidence, stepMonitor, type Steppe
 export type EvaluatorParts = RecordingParts & { database: Database; now: () => number };
 
 /**
- * The outcome of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries
- * and rechecks to be enqueued.
+ * Outcome of a batch: stored results (without repeats and those of deleted monitors), written transitions, deliveries
+ * and rechecks to enqueue.
  */
 export type EvaluationOutcome = RecordedChanges & { stored: number };
 
-/** Some parts of a batch were committed, and a later one failed, by `cause`: their outcome is to be handed on. */
+/**
+ * Error after parts of a batch were committed and a later one failed with `cause`: the outcome of the committed parts
+ * must still be announced.
+ */
 export class PartlyEvaluated extends Error {
   readonly outcome: EvaluationOutcome;
 
@@ -56,17 +59,16 @@ export class PartlyEvaluated extends Error {
 }
 
 /**
- * How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a
- * day.
+ * How far back a stored result can make a late one too old to apply, in milliseconds: the longest interval and a day.
  */
 const LATE_RESULT_HORIZON_MS = 2 * DAY_MS;
 
 /**
- * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. One whose monitors
- * have very many sources has a transaction for each part, and throws `PartlyEvaluated` where the first of them are
- * committed and a later one fails. On the steady path, where no result changes what its source
- * says, that is two reads and one insert, none of which locks a monitor or a source, whatever the number of results.
- * Only sources that change lead to their monitors being locked and decided.
+ * Creates the evaluator, which turns results into stored rows and decisions, in one transaction for a batch. A batch
+ * whose monitors have very many sources has a transaction for each part, and throws `PartlyEvaluated` if a later part
+ * fails after earlier ones are committed. On the steady path, where no result changes its source's state, that is two
+ * reads and one insert, whatever the number of results, and no monitor or source is locked. Only changing sources lead
+ * to their monitors being locked and decided.
  */
 export function createEvaluator(
   parts: EvaluatorParts,
@@ -91,17 +93,17 @@ export function createEvaluator(
   return async (measured) => (measured.length === 0 ? nothingChanged(0) : await evaluate(measured.map(clean)));
 }
 
-/** Makes good what a transaction lacked; throws what it cannot. */
+/** Repairs the cause of a failed transaction; throws if it cannot. */
 async function mend(error: unknown, { database, now }: EvaluatorParts): Promise<void> {
-  // The chore that makes partitions ahead was away for days: nothing may be lost for that.
+  // The chore that creates partitions in advance was away for days: no result may be lost because of that.
   if (sqlStateOf(error) === NO_PARTITION) await createPartitions(database, now());
   else if (error instanceof RecentResultsLost) await restoreRecentResults(database);
   else throw error;
 }
 
 /**
- * A batch on its way through the steps. Its results in time order, and the sources of which some result may change
- * something, by `sourceKey`, with the due time of the newest result that each had before.
+ * A batch on its way through the steps. It has its results in time order, and the sources that some result may change,
+ * by `sourceKey`, with the due time of each one's previously newest result.
  */
 type Batch = {
   results: readonly MeasuredResult[];
@@ -109,7 +111,7 @@ type Batch = {
   newest: ReadonlyMap<string, number>;
 };
 
-/** Returns the parts of a batch that is too large for one transaction; nothing of it was written then. */
+/** Evaluates a batch, or returns the parts of one that is too large for one transaction; then nothing was written. */
 async function evaluateBatch(
   run: Run,
   measured: readonly MeasuredResult[],
@@ -161,8 +163,8 @@ function joinOutcomes(outcomes: readonly EvaluationOutcome[]): EvaluationOutcome
 }
 
 /**
- * One result's odd text must not make PostgreSQL refuse the whole batch. A job that an older version put into the queue
- * knows nothing of the evidence.
+ * Cleans texts, because one result's invalid text must not make PostgreSQL refuse the whole batch. A job of an older
+ * version lacks the evidence.
  */
 function clean({ phases = null, answer = null, ...measured }: MeasuredResult): MeasuredResult {
   const result = { ...measured, phases, answer };
@@ -175,8 +177,8 @@ function clean({ phases = null, answer = null, ...measured }: MeasuredResult): M
 }
 
 /**
- * Reads the sources of the results; those of monitors that are gone or paused are left out. They are not locked, for
- * most results change nothing: if another batch changes a source meanwhile, `addMissed` catches up on what was skipped.
+ * Reads the sources of the results; those of deleted or paused monitors are left out. They are not locked, because most
+ * results change nothing: if another batch changes a source meanwhile, `addMissed` applies the skipped results.
  */
 async function readResultSources(
   run: Run,
@@ -189,8 +191,8 @@ async function readResultSources(
 }
 
 /**
- * The sources of which some result may change something. A repeated steady result can only end a state that is
- * undecided, or worse; everything else shows in the source's own streaks.
+ * Returns the sources that some result may change. A repeated steady result can only end a state that is undecided, or
+ * worse; any other change shows in the source's own streaks.
  */
 function findChangeable(
   results: readonly MeasuredResult[],
@@ -208,8 +210,8 @@ function findChangeable(
 }
 
 /**
- * Splits results by the sources of the monitors that may change, whose states are read together (D-711). Of monitors
- * that do not change, results are in the first part.
+ * Splits results by the sources of the monitors that may change, whose states are read together (D-711). Results of
+ * other monitors are in the first part.
  */
 async function splitBatch(
   run: Run,
@@ -223,7 +225,7 @@ async function splitBatch(
   return [...Map.groupBy(results, ({ monitorNo }) => partOf.get(monitorNo) ?? 0).values()];
 }
 
-/** Locks the sources that may change, and has them as they are then. */
+/** Locks the sources that may change, and returns their current state. */
 async function lockChangeable(
   run: Run,
   changeable: ReadonlyMap<string, EvaluatedSource>,
@@ -241,7 +243,7 @@ async function findNewestBefore(
   return await findNewestResults(run, [...changeable.values()], { sinceMs: nowMs - LATE_RESULT_HORIZON_MS, nowMs });
 }
 
-/** The batch without results that change nothing: of other sources, out of date, stored before, or late (D-40). */
+/** Returns the batch without results that change nothing: of other sources, outdated, stored before, or late (D-40). */
 function keepApplicable({ results, changeable, newest }: Batch, stored: ReadonlySet<string>): Batch {
   const applicable = results.filter((result) => {
     const source = changeable.get(sourceKey(result));
@@ -257,8 +259,8 @@ function keepApplicable({ results, changeable, newest }: Batch, stored: Readonly
 
 /**
  * Adds results that were stored but not applied. They seemed to change nothing when their source was read, while
- * another batch was beginning a streak that they break. Only results newer than the source's state are added. If the
- * checks were edited since, none are: that ended the streaks.
+ * another batch started a streak that they break. Only results newer than the source's state are added, and none if the
+ * checks were edited since, because that ended the streaks.
  */
 async function addMissed(run: Run, batch: Batch): Promise<Batch> {
   const behind = [...batch.changeable].flatMap(([key, { monitorNo, agentNo, state, checksVersion }]) => {
@@ -279,15 +281,15 @@ async function addMissed(run: Run, batch: Batch): Promise<Batch> {
 }
 
 /**
- * False for what was under way when the checks were edited, or when the monitor was paused and resumed: stored, not
- * applied.
+ * Returns false for a check that was running when the checks were edited, or the monitor paused and resumed. Its result
+ * is stored, but not applied.
  */
 function isCurrent(result: MeasuredResult, source: EvaluatedSource): boolean {
   if (result.checksVersion !== source.checksVersion) return false;
   return source.monitorState !== 'pending' || latestStartMs(result.dueAtMs) >= source.monitorStateSinceMs;
 }
 
-/** A first failure may be that of a monitor that this one depends on: then that is checked, too. */
+/** Reports whether to check the parents too: a first failure may be that of a monitor that this one depends on. */
 function needsParents(stepped: SteppedMonitor): boolean {
   return stepped.monitor.hasParents && hasFirstFailure(stepped);
 }
@@ -313,7 +315,7 @@ function stepMonitors(
 async function recordSources(run: Run, stepped: readonly SteppedMonitor[], nowMs: number): Promise<void> {
   const changed = stepped.flatMap((monitor) => changedSources(monitor, nowMs));
   await storeSourceStates(run, changed);
-  // A source that turned while it did not count changes nothing once it does: the sweep then decides anew.
+  // A source that turned while it did not count changes nothing once it counts: the sweep then decides anew.
   await updateNotCounted(
     run,
     changed.filter(({ isNotCounted }) => isNotCounted),

@@ -27,10 +27,10 @@ import { firstOfChannel } from '../alerts/join-parents.ts';
 import { writeDeliveries } from '../alerts/write-deliveries.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** A monitor as it was locked, and what it went through, in order. */
+/** A monitor as it was locked, and its changes in order. */
 type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
 
-/** A transition as it was written, for the log. */
+/** A written transition, for the log. */
 type RecordedTransition = {
   tenantId: string;
   monitorId: string;
@@ -40,8 +40,8 @@ type RecordedTransition = {
 };
 
 /**
- * The changes as they were written. Their transitions are for the log; the jobs of their deliveries and rechecks are to
- * be added once the transaction is committed.
+ * The written changes. Their transitions are for the log; the caller adds the jobs of their deliveries and rechecks
+ * once the transaction is committed.
  */
 export type RecordedChanges = {
   transitions: RecordedTransition[];
@@ -54,7 +54,7 @@ export type RecordingParts = { newId: (prefix: IdPrefix) => string; publicUrl: s
 /** `nowMs` is when all the changes were detected, in Unix milliseconds. */
 type Recording = RecordingParts & { nowMs: number };
 
-/** A change of a monitor as it is decided, with all that follows from it. */
+/** A decided change of a monitor, with all its consequences. */
 type DecidedChange = DecidedTransition & {
   monitor: EvaluatedMonitor;
   isNotified: boolean;
@@ -64,9 +64,9 @@ type DecidedChange = DecidedTransition & {
 };
 
 /**
- * Writes everything that changes of state mean, in the caller's transaction. That is transitions, incidents with the
- * evidence at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries'
- * jobs are for the caller to add once the transaction is committed.
+ * Writes all consequences of state changes, in the caller's transaction. These are transitions, incidents with the
+ * evidence at their sources' first failures, the monitors' states and the deliveries of their events. The caller adds
+ * the deliveries' jobs once the transaction is committed.
  */
 export async function recordChanges(
   run: Run,
@@ -133,7 +133,7 @@ async function findRoutes(run: Run, moved: readonly ChangedMonitor[]): Promise<M
   return Map.groupBy(await listRoutes(run, monitorIds), ({ monitorId }) => monitorId);
 }
 
-/** Reads the states last notified of monitors: only of those that come up from a state that has no event. */
+/** Reads the states that were last notified, only of monitors that come up from a state without an event. */
 async function findLastNotified(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, EventState>> {
   const recovering = moved.filter(
     ({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up',
@@ -161,7 +161,7 @@ function decideChanges({ monitor, changes }: ChangedMonitor, given: Decision): D
       monitor,
       sequence: monitor.sequence + 1 + index,
       change: blame(change, culprits),
-      // No channel is notified of what our own overload made unknown, nor of its end.
+      // Channels are not notified of an unknown state that the service's own overload caused, nor of its end.
       isNotified: change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to),
       lastNotified: isEventState(before) ? before : (given.lastNotified.get(monitor.id) ?? null),
       culprits,
@@ -171,7 +171,7 @@ function decideChanges({ monitor, changes }: ChangedMonitor, given: Decision): D
   });
 }
 
-/** The hold of a change's alerts for the parents of its monitor; its first failure says since when. */
+/** Returns the hold of a change's alerts for the parents of its monitor, since its first failure. */
 function holdFor(change: Change, parents: readonly ParentFacts[]): DecidedChange['parentHold'] {
   if (change.to === 'up' || parents.length === 0) return null;
   const failures = change.failures.map(({ first }) => first.atMs);
@@ -181,14 +181,14 @@ function holdFor(change: Change, parents: readonly ParentFacts[]): DecidedChange
 }
 
 /**
- * The state that channels were last notified of, or would have been: where our overload made it unknown, the one
- * before.
+ * Returns the state that channels were last notified of, or would have been: the previous one, if the service's
+ * overload made it unknown.
  */
 function notifiedState(monitor: EvaluatedMonitor, change: Change | undefined): MonitorState {
   return monitor.uncheckedFrom ?? change?.from ?? monitor.state;
 }
 
-/** A monitor that our overload made unknown is checked again from its first change on. */
+/** Ends the unchecked time of a monitor that the service's overload made unknown, from its first change on. */
 function endOfUnchecked({ monitor, changes: [change] }: ChangedMonitor) {
   return monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }];
 }
@@ -206,7 +206,7 @@ function stateAfter({ monitor, changes }: ChangedMonitor) {
     : [{ no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence: monitor.sequence + changes.length }];
 }
 
-/** Of changes for the worse: those for the better tell no source's first failure. */
+/** Returns the evidence of changes for the worse; those for the better have no source's first failure. */
 function evidenceOf({ monitor, change, incident }: DecidedChange & WithIncident): NewEvidence[] {
   if (incident === null || (change.to !== 'down' && change.to !== 'degraded')) return [];
   return change.failures.map((failure) => ({ ...failure, incidentId: incident.id, monitor }));
@@ -216,7 +216,7 @@ function transitionOf({ monitor, sequence, change, incident }: DecidedChange & W
   return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
 }
 
-/** Reads the parents of monitors in trouble; those that changed in this very batch as they are after it. */
+/** Reads the parents of monitors in trouble; those that changed in the same batch are returned in their new state. */
 async function findParentsOf(
   run: Run,
   moved: readonly ChangedMonitor[],
@@ -235,8 +235,8 @@ async function findParentsOf(
 }
 
 /**
- * Reads the vendors that the monitors going down depend on; those that changed in this very batch as they are after it.
- * Most batches need no statement.
+ * Reads the vendors that the monitors going down depend on; those that changed in the same batch are returned in their
+ * new state. Most batches need no statement.
  */
 async function findDependenciesOf(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Dependency>> {
   const ids = moved
@@ -252,7 +252,7 @@ async function findDependenciesOf(run: Run, moved: readonly ChangedMonitor[]): P
   return dependencies;
 }
 
-/** The parts of committed changes that are announced. */
+/** The parts of committed changes to announce. */
 export type Announced = Pick<RecordedChanges, 'transitions' | 'deliveries'>;
 
 /** Logs committed transitions and adds the jobs of their deliveries. Never rejects. */
@@ -278,7 +278,7 @@ export async function announce(
   await enqueueDeliveries(queues, log, recorded.deliveries);
 }
 
-/** Adds the jobs of committed rechecks; of what is lost, the monitor's next tick may come first. Never rejects. */
+/** Adds the jobs of committed rechecks; for a lost one, the monitor's next tick may come first. Never rejects. */
 export async function announceRechecks(
   { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionCache },
   rechecks: readonly DueRecheck[],

@@ -1,16 +1,16 @@
 import { isDatabaseAway } from '../../models/sql.ts';
 
-/** One transaction computes while the other waits for PostgreSQL. */
+/** Maximum simultaneous transactions: one computes while the other waits for PostgreSQL. */
 const TRANSACTIONS_AT_ONCE = 2;
 
-/** A transaction takes no further job beyond so many results. */
+/** Maximum results of a transaction with several jobs. */
 const MAX_RESULTS = 1000;
 
 type Waiting<Job, Outcome> = { job: Job; settled: PromiseWithResolvers<Outcome> };
 
 /**
- * Shares transactions among jobs. Nothing waits on purpose: a job that comes alone goes out at once, and those that
- * come while PostgreSQL is busy go into the next transaction together. This keeps up with a storm of small jobs.
+ * Shares transactions among jobs. No job waits on purpose: a single job is run at once, and those that arrive while
+ * PostgreSQL is busy share the next transaction. This keeps up with a storm of small jobs.
  */
 export class SharedTransactions<Job extends { results: readonly unknown[] }, Outcome> {
   readonly #run: (jobs: readonly Job[]) => Promise<Outcome>;
@@ -22,7 +22,7 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
     this.#run = run;
   }
 
-  /** Resolves once the job's transaction is committed and announced; rejects with what made it fail. */
+  /** Resolves once the job's transaction is committed and announced; rejects with its error. */
   add(job: Job): Promise<Outcome> {
     const settled = Promise.withResolvers<Outcome>();
     this.#waiting.push({ job, settled });
@@ -40,7 +40,7 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
     }
   }
 
-  /** The next jobs, in their order: one in any case, and as many more as a transaction takes. */
+  /** Returns the next jobs, in order: at least one, and as many more as fit in a transaction. */
   #take(): Waiting<Job, Outcome>[] {
     let results = 0;
     const next = this.#waiting.findIndex(({ job }, index) => {
@@ -51,8 +51,8 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
   }
 
   /**
-   * Where jobs fail together, one of them may be wrong: each then has a transaction of its own. Not so where the
-   * database is away, or goes away meanwhile.
+   * Settles jobs. If they fail together, one of them may be invalid: each is then run in a separate transaction, unless
+   * the database is away, or goes away meanwhile.
    */
   async #settle(group: readonly Waiting<Job, Outcome>[]): Promise<void> {
     const failed = await this.#settleTogether(group);
@@ -66,7 +66,7 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
     }
   }
 
-  /** Null where the transaction was committed, and its jobs are settled. */
+  /** Null if the transaction was committed, and its jobs are settled. */
   async #settleTogether(group: readonly Waiting<Job, Outcome>[]): Promise<{ error: unknown } | null> {
     try {
       const outcome = await this.#run(group.map(({ job }) => job));

@@ -12,7 +12,7 @@ import type { PlannedRecheck } from '../../models/checks/schedule.ts';
 import { sourceKey, type EvaluatedMonitor, type FirstFailureEvidence } from '../../models/incidents/evaluation.ts';
 import type { NewEvidence } from '../../models/incidents/incidents.ts';
 
-/** A monitor as it was before its results of a batch, as it is after them, and what came of them in between. */
+/** A monitor before its results of a batch, after them, and the changes in between. */
 export type SteppedMonitor = {
   monitor: EvaluatedMonitor;
   results: readonly MeasuredResult[];
@@ -21,7 +21,7 @@ export type SteppedMonitor = {
   rechecks: readonly PlannedRecheck[];
 };
 
-/** The results of a monitor, and when each source's newest one before them was due, by `sourceKey`. */
+/** The results of a monitor, and the due time of each source's newest one before them, by `sourceKey`. */
 type MonitorResults = { results: readonly MeasuredResult[]; newest: ReadonlyMap<string, number>; nowMs: number };
 
 /** Applies the results of a locked monitor, which are in time order. */
@@ -29,7 +29,7 @@ export function stepMonitor(locked: EvaluatedMonitor, given: MonitorResults): St
   const { results, nowMs } = given;
   const monitor = asBefore(locked, given);
   const changes: Change[] = [];
-  // Of several results of a source the last one says whether it is worth a recheck.
+  // Of several results of a source the last one decides whether it needs a recheck.
   const rechecks = new Map<number, PlannedRecheck | null>();
   let after: DecidedMonitor = monitor;
   for (const result of results) {
@@ -44,8 +44,8 @@ export function stepMonitor(locked: EvaluatedMonitor, given: MonitorResults): St
 }
 
 /**
- * A monitor as it was before the batch, whose results are stored already. An old result of a long backlog must not
- * count as recent because of the newest one of it.
+ * Returns a monitor as it was before the batch, whose results are already stored. An old result of a long backlog must
+ * not count as recent because of the newest one.
  */
 function asBefore(monitor: EvaluatedMonitor, { results, newest }: MonitorResults): EvaluatedMonitor {
   const sources = monitor.sources.map((source) => {
@@ -57,8 +57,8 @@ function asBefore(monitor: EvaluatedMonitor, { results, newest }: MonitorResults
 }
 
 /**
- * Null where the result needs no recheck (D-47), or its source is a customer's agent, which is notified when it hands
- * in its results.
+ * Plans a recheck; null if the result needs none (D-47), or its source is a customer's agent, which is notified when it
+ * submits its results.
  */
 function planRecheck(
   { monitor, before }: { monitor: EvaluatedMonitor; before: DecidedMonitor },
@@ -78,7 +78,7 @@ function planRecheck(
   return atMs === null ? null : { monitorNo, agentNo, atMs };
 }
 
-/** Whether a source failed that was well before: it is down, degraded, or on its way there. */
+/** Reports whether a source failed that was well before: it is down, degraded, or on its way there. */
 export function hasFirstFailure({ monitor, after }: SteppedMonitor): boolean {
   return after.sources.some(({ state }, index) =>
     GAUGES.some((gauge) => isBad(state, gauge) && !isBad(monitor.sources[index]?.state ?? null, gauge)),
@@ -89,7 +89,7 @@ function isBad(state: SourceState | null, gauge: GaugeName): boolean {
   return state !== null && firstBadOf(state[gauge]) !== null;
 }
 
-/** The sources whose states differ after the batch, as they are stored. */
+/** Returns the sources whose states differ after the batch, in stored form. */
 export function changedSources({ monitor, after, results }: SteppedMonitor, nowMs: number) {
   return after.sources
     .filter((source, index) => source.state !== monitor.sources[index]?.state)
@@ -123,7 +123,7 @@ function collectFirstFailureEvidence(
   return hasFailed ? byGauge : null;
 }
 
-/** Failures with what these results, of their monitor, saw at them. */
+/** Adds the evidence of these results, of the same monitor, to failures. */
 function withEvidence(failures: readonly SourceFailure[], results: readonly MeasuredResult[]): SourceFailure[] {
   return failures.map((failure) => {
     const result = results.find(
@@ -134,8 +134,8 @@ function withEvidence(failures: readonly SourceFailure[], results: readonly Meas
 }
 
 /**
- * The first failures of sources that turned bad, or worse, in a batch while their monitor was so already. Where an
- * incident is open, it gets them.
+ * Returns the first failures of sources that turned bad, or worse, in a batch while their monitor already was. They are
+ * added to an open incident.
  */
 export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor): NewEvidence[] {
   if (after.state === 'up' || after.state === 'pending') return [];

@@ -11,12 +11,12 @@ import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
 import { enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Transactions in which one run of the chore plans, or covers; the next run goes on, a minute later. */
+/** Maximum transactions in which one run of the chore plans, or covers; the next run, a minute later, continues. */
 const MAX_TRANSACTIONS = 20;
 
 /**
- * Makes the occurrences of recurring windows ahead, and keeps in step which monitors are in maintenance. Returns how
- * many windows were planned, and how many monitors came to maintenance and left it.
+ * Creates the occurrences of recurring windows in advance, and updates which monitors are in maintenance. Returns how
+ * many windows were planned, and how many monitors entered maintenance and left it.
  */
 export async function planMaintenance({
   database,
@@ -29,7 +29,7 @@ export async function planMaintenance({
   return { planned, ...(covered ?? { added: 0, ended: 0 }) };
 }
 
-/** Some occurrences in a transaction: those of one account, however many, then do not keep those of others. */
+/** Covers some occurrences per transaction, so that those of one account, however many, do not delay others'. */
 async function coverAll({ database, now }: Pick<Runtime, 'database' | 'now'>): Promise<Covered> {
   const total = { added: 0, ended: 0 };
   const count = ({ added, ended }: Covered) => {
@@ -51,7 +51,7 @@ async function coverAll({ database, now }: Pick<Runtime, 'database' | 'now'>): P
   return total;
 }
 
-/** Sends alerts that need not wait for maintenance any more, as far as nobody did so; returns how many. */
+/** Sends alerts that need not wait for maintenance any more and were not sent yet; returns their number. */
 export async function releaseAlerts({
   database,
   queues,
@@ -63,7 +63,7 @@ export async function releaseAlerts({
   return { released: released.length };
 }
 
-/** Notifies accounts of what of their maintenance has begun or is over; says whether there may be more. */
+/** Notifies accounts of maintenance that has begun or ended; returns whether there may be more. */
 export async function watchMaintenance({ database, now }: Pick<Runtime, 'database' | 'now'>): Promise<boolean> {
   return (await announceOccurrences(database, now())) === ANNOUNCED_AT_ONCE;
 }

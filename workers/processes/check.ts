@@ -10,19 +10,19 @@ import { workOnChecks } from '../checks/check-queue.ts';
 import { domainStoreOf } from '../checks/registries.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** The agent that the schema has for the service itself. */
+/** The agent that represents the service itself in the schema. */
 const SERVICE_SOURCE = { id: 'agt_service', name: 'service' };
 
-/** Lookups under way at a time: each waits for a vendor's server. */
+/** Maximum simultaneous lookups: each waits for a vendor's server. */
 const LOOKUPS_AT_ONCE = 10;
 
-/** A request waits a few seconds for its lookup: what a killed worker leaves behind is of no use. */
+/**
+ * Lifetime of a lock, in milliseconds. A request waits a few seconds for its lookup, so a killed worker's lookup is
+ * useless.
+ */
 const LOCK_MS = 15_000;
 
-/**
- * Works on the pages that the form of a monitor needs; what a page says is found in the shared store
- * afterwards.
- */
+/** Looks up the pages that the form of a monitor needs; the contents are in the shared store afterwards. */
 function workOnLookups(
   { backend, log }: Pick<Runtime, 'backend' | 'log'>,
   readPage: VendorPageReader,
@@ -65,7 +65,7 @@ export type ServiceCheckOptions = {
   selfCheckHosts?: readonly HostPort[];
 };
 
-/** A sign of life of the agent, every so often, in milliseconds. */
+/** Interval of the agent's signs of life, in milliseconds. */
 const UPDATE_EVERY_MS = 15_000;
 
 /** Starts the probes of one shared agent, which registers itself by its region. */
@@ -122,8 +122,8 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
 }
 
 /**
- * Starts the service's own checks (domain, dns, vendor), and the lookups of who writes a monitor. Every check process
- * takes part in them, whatever its region.
+ * Starts the service's own checks (domain, dns, vendor), and the lookups for people who edit a monitor. Every check
+ * process takes part in them, whatever its region.
  */
 export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions): RunningProcess {
   const { database, now } = runtime;

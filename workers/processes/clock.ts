@@ -3,7 +3,7 @@ import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * When each chore is due, as cron with seconds, UTC. A second clock by accident adds nothing: a chore that waits is not
+ * Schedules of the chores, as cron with seconds, in UTC. A second clock by accident is harmless: a waiting chore is not
  * added twice.
  */
 const TIMETABLE = {
@@ -30,8 +30,8 @@ export function startClock({ queues, log, clockListeners }: Runtime): RunningPro
   const arrange = () =>
     CHORES.map((chore) => schedule(TIMETABLE[chore], () => enqueue(chore), { timezone: 'Etc/UTC' }));
   let tasks = arrange();
-  // Cron goes by the machine's clock and waits for the next moment that it knew of: with one that was set back, for as
-  // long as that.
+  // Cron uses the machine's clock and waits for the next time it has computed: after the clock is set back, that much
+  // longer.
   const arrangeAnew = () => {
     for (const task of tasks) void task.destroy();
     tasks = arrange();

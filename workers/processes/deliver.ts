@@ -19,24 +19,23 @@ export type DeliverProcessOptions = {
   retrySeconds: readonly number[];
   telegram: TelegramSettings;
   slackApiUrl: string;
-  /** Null = no mail server is set up. */
+  /** Null if no mail server is configured. */
   mail: MailSettings | null;
 };
 
-/**
- * Jobs in hand at a time, each as long as the slowest of its channels: they wait for receivers, they do not compute.
- */
+/** Maximum running jobs, each as long as the slowest of its channels: they wait for receivers rather than compute. */
 const JOBS_AT_ONCE = 500;
 
-/** A quarter of them: so many one account may have in hand whose receivers hang. */
+/** Maximum running jobs of one account whose receivers hang: a quarter of them. */
 const JOBS_OF_ACCOUNT = 125;
 
 /**
- * A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again.
+ * Time until a killed worker's job goes to another one, in milliseconds; its claim in the database decides when it may
+ * be attempted again.
  */
 const LOCK_MS = 15_000;
 
-/** Starts sending: a job is worth whatever its channels have due, however many jobs of theirs come meanwhile. */
+/** Starts delivering: a job delivers all that its channels have due, however many jobs for them arrive meanwhile. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
   const { database, backend, queues, log, metrics, newId, now, publicUrl } = runtime;
   const sending = openWebhookSending(options);
@@ -97,10 +96,10 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
   return {
     name: 'deliver',
     async stop() {
-      // A long backlog would hold the stop: what is left of it goes with its job to another process, or waits for the
-      // next start.
+      // A long backlog would delay shutdown: its rest goes to another process with its job, or waits for the next
+      // start.
       lanes.stop();
-      // An email that began only now could be cut off in its exchange, and would be sent twice.
+      // An email that began only now could be interrupted in its exchange, and would be sent twice.
       mail?.stop();
       await worker.close();
       mail?.close();

@@ -10,13 +10,16 @@ import { announce, announceRechecks } from '../incidents/record-changes.ts';
 import { SharedTransactions } from '../incidents/shared-transactions.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** Jobs in hand at a time, which share transactions; those of a killed evaluator wait for their locks to expire. */
+/** Maximum running jobs, which share transactions; those of a killed evaluator wait for their locks to expire. */
 const JOBS_AT_ONCE = 64;
 
-/** A killed evaluator's batch goes to another one after this; both may work on it, repeats change nothing (D-40). */
+/**
+ * Time until a killed evaluator's batch goes to another one, in milliseconds; both may process it, because repeats
+ * change nothing (D-40).
+ */
 const LOCK_MS = 15_000;
 
-/** Starts deciding: batches of results become stored rows, transitions, incidents and deliveries. */
+/** Starts evaluating: batches of results become stored rows, transitions, incidents and deliveries. */
 export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
   const { database, backend, queues, log, metrics, now, recordActivity } = runtime;
   await createPartitions(database, now());
@@ -26,7 +29,7 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
     const results = openAnswers(database, sealed, (error, { monitorNo }) =>
       log.warn({ err: error, monitor_no: monitorNo, job_id: id }, 'evaluation.answer_not_opened'),
     );
-    // Collecting a batch takes time by design; that is not lag.
+    // Collecting a batch takes time by design, which does not count as lag.
     return { results, readyAtMs: readyAtMs ?? Math.min(...results.map((result) => result.finishedAtMs)) };
   };
   const transactions = new SharedTransactions(async (jobs: readonly OpenedJob[]) => {
@@ -60,5 +63,5 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
   return { name: 'evaluate', stop: () => worker.close() };
 }
 
-/** Results of a job, with their answers; `readyAtMs` (Unix milliseconds) is when the last of them had come. */
+/** Results of a job, with their answers; `readyAtMs` (Unix milliseconds) is when the batch was complete. */
 type OpenedJob = { results: ResultPayload[]; readyAtMs: number };

@@ -27,9 +27,8 @@ import {
 } from '../system/metrics.ts';
 
 /**
- * Starts keeping the service's time in a worker process, before anything goes by it. A clock that was set is logged,
- * counted and passed to the listeners. `settles` is for the process that does the chores: it mends what a setting
- * leaves behind.
+ * Starts keeping the service's time in a worker process, before any part uses it. A clock that was set is logged,
+ * counted and passed to the listeners. `settles` is for the process that does the chores: it repairs the consequences.
  */
 export async function startServiceClock(
   { database, log, clockListeners }: Runtime,
@@ -48,7 +47,7 @@ export async function startServiceClock(
 }
 
 /**
- * Keeps the row of a worker process up to date for operators. It says how late its checks and how far behind its
+ * Keeps the row of a worker process up to date for operators. It records how late its checks and how far behind its
  * evaluation were since the last update.
  */
 export function startProcessRecord(
@@ -69,7 +68,9 @@ export function startProcessRecord(
   return { name: 'process record', stop };
 }
 
-/** Makes what reads a histogram, all of its labels together: what was observed since it was read before. */
+/**
+ * Creates the function that reads a histogram, all of its labels together: its observations since the previous reading.
+ */
 function createReading(registry: Registry, name: string) {
   let before: Bucket[] = [];
   return async () => {
@@ -87,7 +88,7 @@ function createReading(registry: Registry, name: string) {
   };
 }
 
-/** Registers what one process shows for the whole service, as PostgreSQL knows it. */
+/** Registers the metrics that one process shows for the whole service, from PostgreSQL. */
 export function showServiceMetrics({ database, now }: Pick<Runtime, 'database' | 'now'>, registry: Registry): void {
   registerServiceMetrics(registry, {
     readOverdue: () => countOverdueDeliveries(database, now()),
@@ -97,26 +98,24 @@ export function showServiceMetrics({ database, now }: Pick<Runtime, 'database' |
 
 type RuntimeOptions = {
   databaseUrl: string;
-  /** Null = queues in PostgreSQL. */
+  /** Null for queues in PostgreSQL. */
   redisUrl: string | null;
-  /** First part of Redis keys; only tests share a Redis. */
+  /** Prefix of Redis keys; only tests share a Redis. */
   queuePrefix?: string;
   secretKeys: readonly SecretKey[];
   publicUrl: string;
   log: Logger;
   registry: Registry;
-  /** Absent or null = spans of failed checks are not sent. */
+  /** Absent or null if spans of failed checks are not sent. */
   recordFailedCheck?: Runtime['recordFailedCheck'];
-  /** How long to wait for a connection, in milliseconds; only tests, on machines that are slow for a while, set it. */
+  /** Timeout of a connection, in milliseconds; only tests set it, on machines that are temporarily slow. */
   acquireTimeoutMs?: number;
 };
 
-/**
- * Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them.
- */
+/** Maximum connections, opened on demand: in an alert storm dozens of attempts and the evaluator share them. */
 const POOL_SIZE = 12;
 
-/** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
+/** Opens the runtime of worker processes; call `close` after they have stopped. Connections are opened on demand. */
 export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {
   const { databaseUrl, redisUrl, log, registry } = options;
   const database = openDatabase({

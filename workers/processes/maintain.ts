@@ -18,27 +18,27 @@ import { maintainPartitions, retainHistory } from '../system/retention.ts';
 import { newSweepMemory, sweep } from '../system/sweep.ts';
 
 /**
- * One of each kind at a time. The sweep must never wait for a long one, or it takes the wait for a stand-still of the
+ * One of each kind at a time. The sweep must never wait for a long one, or it takes the wait for a standstill of the
  * service.
  */
 const CHORES_AT_ONCE = CHORES.length;
 
-/** Renewed while a chore runs; a killed worker's chore comes back after this. */
+/** Lifetime of a lock, in milliseconds, renewed while a chore runs; a killed worker's chore is retried after it. */
 const LOCK_MS = 15_000;
 
 /**
- * What chores need that look at the world outside: who refers to registries' WHOIS servers, and where the registry of
- * RDAP services is.
+ * Settings of chores that access external servers: the server that refers to registries' WHOIS servers, and the URL of
+ * the registry of RDAP services.
  */
 export type MaintainOptions = {
   allowPrivateNetwork: boolean;
   whoisServer: { host: string; port: number };
   rdapBootstrapUrl: string;
-  /** Default: no addresses but those that commands have set. */
+  /** Default: only the addresses that commands have added. */
   canary?: CanaryOptions;
 };
 
-/** Starts doing chores; what each did is logged and counted. */
+/** Starts doing chores; each is logged and counted. */
 export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
   const { backend, log, metrics, now, clockListeners } = runtime;
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(runtime.database), now });
@@ -61,11 +61,10 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
         throw error;
       }
     },
-    // Logged above: a failed chore throws after it was logged.
+    // A failed chore throws after it was logged, so `onFailed` has nothing to do.
     { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: () => undefined },
   );
-  // The process that set the service's time mends at once what that leaves behind, and again once every process knows
-  // of it.
+  // The process that set the service's time repairs the consequences at once, and again once every process has read it.
   let mendAgain: NodeJS.Timeout | undefined;
   const mendAfterSetting = (clock: ClockName) => {
     if (clock !== 'service') return;
@@ -87,7 +86,7 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
   };
 }
 
-/** `signal` is aborted when the process stops: chores of many steps begin no other one. */
+/** `signal` is aborted when the process stops: chores of many steps start no further one. */
 type ChoreTools = Pick<MaintainOptions, 'rdapBootstrapUrl' | 'canary'> & {
   knowDomain: KnowDomain;
   signal: AbortSignal;
@@ -97,7 +96,7 @@ function openChores(
   runtime: Runtime,
   { rdapBootstrapUrl, canary, knowDomain, signal }: ChoreTools,
 ): Record<Chore, () => Promise<object>> {
-  // The operator has chosen this one address (D-30); the guard is for what others name.
+  // The operator chose this one address (D-30); the guard is for addresses that others name.
   const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'chores' });
   const sweepMemory = newSweepMemory();
   return {
@@ -111,7 +110,7 @@ function openChores(
     reports: () => makeReports(runtime, { signal }),
     async maintenance() {
       const planning = planMaintenance(runtime);
-      // Alerts are released also where that fails.
+      // Alerts are released even if that fails.
       await planning.catch(() => undefined);
       const released = await releaseAlerts(runtime);
       return { ...(await planning), ...released };

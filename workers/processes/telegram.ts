@@ -19,26 +19,25 @@ import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case another program has taken it
- * away.
+ * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case another program has removed it.
  */
 const PAUSES = { webhookSet: HOUR_MS, othersPoll: 5000, failed: 10_000, tooEasy: 1000, none: 0 } as const;
 
-/** A poll that has nothing to tell and is answered sooner than this did not wait, in milliseconds. */
+/** A poll without updates that was answered sooner than this did not wait, in milliseconds. */
 const HELD_MS = 1000;
 
 const CALL_MS = 10_000;
 
-/** Another program asks in the bot's name, or a webhook is set. */
+/** Status if another program polls for the bot, or a webhook is set. */
 const CONFLICT = 409;
 
-/** Milliseconds until the next round. */
+/** Runs a round; returns the milliseconds until the next one. */
 type Round = () => Promise<number>;
 
 /**
- * Starts listening to what chats send to the bot. With an https PUBLIC_URL Telegram is told to hand updates to the API,
- * otherwise it is asked for them. Several processes that do so share the work: one asks at a time. Without a bot there
- * is nothing to do.
+ * Starts receiving the messages of chats to the bot. With an https PUBLIC_URL Telegram sends updates to the API,
+ * otherwise they are polled. Several processes that do so share the work: one polls at a time. Without a bot this does
+ * nothing.
  */
 export function startTelegram(runtime: Runtime, { botToken, botName, apiUrl }: TelegramSettings): RunningProcess {
   const bot = openTelegramBot({ botToken, apiUrl });
@@ -110,7 +109,7 @@ function pollRound(listening: Listening): Round {
   return async () => (await withAdvisoryLock(database, 'telegram', ask)) ?? PAUSES.othersPoll;
 }
 
-/** A formerly public installation has left a webhook behind: while it exists, Telegram refuses `getUpdates`. */
+/** Detects the webhook of a formerly public installation: while it exists, Telegram refuses `getUpdates`. */
 function isRefusedForWebhook(answer: BotAnswer): boolean {
   return answer.outcome === 'refused' && answer.statusCode === CONFLICT && /webhook/i.test(answer.description);
 }
@@ -120,31 +119,31 @@ function pauseAfter(answer: BotAnswer): number {
   return Math.max(PAUSES.failed, requestedWaitMs);
 }
 
-/** How the installation's bot is listened to. */
+/** Dependencies of receiving the bot's messages. */
 export type Listening = {
   runtime: Pick<Runtime, 'database' | 'log' | 'newId' | 'now' | 'publicUrl' | 'queues'>;
   bot: TelegramBot;
-  /** Null = commands are taken to whichever bot they are addressed. */
+  /** Null if commands are accepted whichever bot they address. */
   botName: string | null;
   /** Destroyed when the process stops, which ends a poll that waits for updates. */
   agent: Agent;
   stopping: AbortSignal;
 };
 
-/** How long Telegram holds a poll while there is nothing to tell, and how much longer its answer may take. */
+/** How long Telegram holds a poll without updates, and how much longer its response may take. */
 const POLL_SECONDS = 25;
 const POLL_MARGIN_MS = 10_000;
 
-/** Updates of one poll: their texts are long at the most, and each is answered before the next. */
+/** Maximum updates of one poll: their texts are long at worst, and each is answered before the next. */
 const UPDATES_AT_ONCE = 20;
 
-/** A reply that takes longer is not waited for, in milliseconds. */
+/** Timeout of a reply, in milliseconds. */
 const REPLY_MS = 8000;
 
 /**
  * Polls Telegram for updates once and acts on each, in one transaction with the record that it was taken. So neither a
- * restart nor another process takes it again. Returns Telegram's answer, and how many updates were taken; null where a
- * stop came first: the rest is there for the next poll. One process at a time.
+ * restart nor another process takes it again. Returns Telegram's response, and how many updates were taken; null if a
+ * stop came first: the remaining ones are left for the next poll. One process does this at a time.
  */
 async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; taken: number } | null> {
   const { runtime, bot, agent, stopping } = listening;
@@ -155,7 +154,7 @@ async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; t
     allowed_updates: ALLOWED_UPDATES,
     ...(offset !== null && { offset }),
   };
-  // From this poll on the agent knows of the request, so that a stop ends it.
+  // From this call on the agent tracks the request, so that a stop ends it.
   if (stopping.aborted) return null;
   const answer = await callBot(bot, {
     method: 'getUpdates',
@@ -172,7 +171,7 @@ async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; t
   return { answer, taken };
 }
 
-/** False where the update was taken before, or is none. */
+/** Acts on an update; returns false if it was taken before, or is not one. */
 async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown): Promise<boolean> {
   const { database, queues, log, publicUrl, newId, now } = runtime;
   const { id, update } = readUpdate(json, botName);
@@ -196,7 +195,7 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
   return true;
 }
 
-/** What a log line says of a call that failed. */
+/** Returns the log fields of a failed call. */
 function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): {
   status_code: number | null;
   error: string;
@@ -205,8 +204,8 @@ function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): {
 }
 
 /**
- * An update may have been handed over by webhook before, when there was a public URL. Polling goes on behind it all the
- * same.
+ * Takes a polled update. It may have been delivered by webhook before, when there was a public URL; polling still
+ * continues after it.
  */
 async function takePolled(run: Run, update: BotUpdate): Promise<boolean> {
   return (await passUpdate(run, update)) && (await takeUpdate(run, update));

@@ -9,21 +9,21 @@ import { watchMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * How often heartbeats are polled, in milliseconds: part of how soon a missed ping is reported. Where none waits for a
- * ping, less often will do.
+ * Interval of polls for heartbeats, in milliseconds: part of the delay until a missed ping is reported. It is longer if
+ * none waits for a ping.
  */
 const HEARTBEATS_EVERY_MS = { awake: 500, asleep: 2000 } as const;
 
 /**
- * How often agents are polled, in milliseconds: part of how soon their silence is reported. Where no customer has one
- * no channel is notified.
+ * Interval of polls for agents, in milliseconds: part of the delay until their silence is reported. It is longer if no
+ * customer has one, because no channel is notified then.
  */
 const AGENTS_EVERY_MS = { own: 3000, shared: 5000 } as const;
 
-/** How often it is asked whether maintenance has begun or ended, in milliseconds: how late a console shows it. */
+/** Interval of polls for maintenance that begins or ends, in milliseconds: the delay until a console shows it. */
 const MAINTENANCE_EVERY_MS = 5000;
 
-/** Starts watching heartbeats; several processes that do so do no harm. */
+/** Starts watching heartbeats; several processes may do so. */
 export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
   const { database, now, newId, publicUrl } = runtime;
   const evaluate = createEvaluator({ database, now, newId, publicUrl });
@@ -39,7 +39,7 @@ export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
   });
 }
 
-/** Starts watching agents; several processes that do so do no harm. */
+/** Starts watching agents; several processes may do so. */
 export function startAgentWatch(runtime: Runtime): RunningProcess {
   return startWatch(runtime, {
     name: 'agents',
@@ -56,7 +56,7 @@ export function startAgentWatch(runtime: Runtime): RunningProcess {
   });
 }
 
-/** Starts announcing that maintenance begins and ends; several processes that do so do no harm. */
+/** Starts announcing maintenance that begins and ends; several processes may do so. */
 export function startMaintenanceWatch(runtime: Runtime): RunningProcess {
   return startWatch(runtime, {
     name: 'maintenance',
@@ -66,10 +66,10 @@ export function startMaintenanceWatch(runtime: Runtime): RunningProcess {
   });
 }
 
-/** How often it is asked whether alerts that wait for other monitors need wait no longer, in milliseconds. */
+/** Interval of polls for alerts that need not wait for other monitors any longer, in milliseconds. */
 const PARENTS_EVERY_MS = 1000;
 
-/** Starts watching what alerts wait for that depend on other monitors; several processes that do so do no harm. */
+/** Starts watching alerts that wait for other monitors; several processes may do so. */
 export function startParentWatch(runtime: Runtime): RunningProcess {
   return startWatch(runtime, {
     name: 'parents',
@@ -85,14 +85,14 @@ export function startParentWatch(runtime: Runtime): RunningProcess {
 
 type Watch = {
   name: string;
-  /** Polls once, announces by `hand` what was recorded, and says in how many milliseconds the next round is due. */
+  /** Polls once, announces the recorded changes with `hand`, and returns the milliseconds until the next round. */
   round: (hand: (recorded: Announced) => void) => Promise<number>;
-  /** The log line of a round that failed; the next one makes up for it, after `afterFailureMs` milliseconds. */
+  /** The log line of a failed round; the next one makes up for it, after `afterFailureMs` milliseconds. */
   failureLine: string;
   afterFailureMs: number;
 };
 
-/** Makes rounds until it is stopped; no round waits for the announcements of the one before, but the stop does. */
+/** Runs rounds until it is stopped; no round waits for the announcements of the previous one, but the stop does. */
 function startWatch(runtime: Runtime, { name, failureLine, round, afterFailureMs }: Watch): RunningProcess {
   const stopping = new AbortController();
   const announcements = new Set<Promise<void>>();

@@ -24,30 +24,27 @@ import { announce } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**
- * Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what
- * there is.
+ * How long after a period's end its report waits for unfinished roll-ups, in milliseconds: then it is made from the
+ * existing ones.
  */
 const PATIENCE_MS = 6 * HOUR_MS;
 
-/**
- * How long one round begins reports, and then those of other zones, in milliseconds. Another chore may be a long one as
- * well, and two are all that run at once. The next round goes on.
- */
+/** How long one round starts reports, and then those of other zones, in milliseconds. The next round continues. */
 const ROUND_MS = 20_000;
 
 type ReportsOptions = {
-  /** Aborted when the process stops: the report under way is finished, no other is begun. */
+  /** Aborted when the process stops: the current report is finished, and no other is started. */
   signal?: AbortSignal;
 };
 
-/** What making one report needs. */
+/** Dependencies of making one report. */
 type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
  * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended. Chats that want
- * it are notified of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
- * standstill, once the sweep has found that. Where nothing is to be made and no email has a zone
- * of its own these are two queries.
+ * it are notified of the newest of each kind. Each report is made once even by simultaneous rounds, and after days of
+ * standstill, once the sweep has detected that. If no report is due and no email has its own time zone, these are two
+ * queries.
  */
 export async function makeReports(
   runtime: Runtime,
@@ -82,8 +79,8 @@ export async function makeReports(
 }
 
 /**
- * True once a standstill of the service that has just ended is on record, and PostgreSQL's clock is certain. A report
- * made before would lack the gap for good, or be made for a period that only seems to have ended.
+ * Reports whether a standstill of the service that has just ended is recorded, and PostgreSQL's clock is certain. A
+ * report made before would lack the gap for good, or be made for a period that only seems to have ended.
  */
 async function isWatched({ database, now }: Runtime): Promise<boolean> {
   const sweptAtMs = await findLastSweep(runOn(database.pool));
@@ -92,8 +89,8 @@ async function isWatched({ database, now }: Runtime): Promise<boolean> {
 }
 
 /**
- * Makes one report with the deliveries of its summary, in one transaction. False where there is nothing to report on,
- * or another process made it first. The deliveries' jobs are for the caller to add.
+ * Makes one report with the deliveries of its summary, in one transaction. Returns false if there is nothing to report,
+ * or another process made it first. The caller adds the deliveries' jobs.
  */
 export async function makeReport(
   { database, newId, publicUrl }: ReportTools,
@@ -127,7 +124,7 @@ export async function makeReport(
 
 type Made = { reports: number; isUnfinished: boolean };
 
-/** Adds up both; what failed of the first holds nothing of the second up. */
+/** Sums both, and only then throws a failure of the first, so that it does not hold up the second. */
 function sumOf(first: PromiseSettledResult<Made>, second: Made): Made {
   if (first.status === 'rejected') throw first.reason;
   return {
@@ -136,7 +133,9 @@ function sumOf(first: PromiseSettledResult<Made>, second: Made): Made {
   };
 }
 
-/** Another order in each round: what takes long, or fails late, does not hold up the same others each time. */
+/**
+ * Shuffles items in each round, so that one that takes long, or fails late, does not always hold up the same others.
+ */
 function inAnyOrder<Item>(items: readonly Item[]): Item[] {
   return items
     .map((item) => ({ item, place: Math.random() }))
@@ -162,8 +161,8 @@ async function makeAll(
           reports += 1;
       }
     } catch (error) {
-      // The tenant's later reports wait for this one: that the newest is missing is how the next round finds it. Other
-      // tenants do not.
+      // The tenant's later reports wait for this one, because the next round detects it by the missing newest one.
+      // Other tenants do not wait.
       log.error({ err: error, tenant_id: tenant.id }, 'report.failed');
       failure ??= error;
     }
@@ -194,7 +193,7 @@ async function makeOne(
   return true;
 }
 
-/** The last one of each kind. */
+/** Returns the last one of each kind. */
 function newestOf(ended: readonly ReportWindow[]): ReportWindow[] {
   return (['week', 'month'] as const).flatMap((period) => ended.findLast((window) => window.period === period) ?? []);
 }
@@ -203,13 +202,13 @@ function nameOf({ period, startSeconds }: ReportWindow): string {
   return `${period} ${startSeconds}`;
 }
 
-/** A period that ended longer ago is not reported any more, in seconds: it would be no news. */
+/** Age beyond which an ended period is not reported any more, in seconds: it would be outdated. */
 const LATEST_SECONDS = 3 * DAY_SECONDS;
 
-/** Until when one round begins reports, and up to where roll-ups are whole, both in Unix milliseconds. */
+/** Until when one round starts reports, and up to when roll-ups are complete, both in Unix milliseconds. */
 type ZoneRound = { endMs: number; readyMs: number; signal?: AbortSignal };
 
-/** The newest week and month of each zone that have ended and are to be reported by email, and are not yet. */
+/** Returns the newest ended week and month of each zone that are to be reported by email, and have not been. */
 async function listDueZonePeriods(runtime: Pick<Runtime, 'database' | 'now'>): Promise<ZonePeriod[]> {
   const nowSeconds = Math.floor(runtime.now() / 1000);
   const zones = await listReportZones(runtime.database);
@@ -222,8 +221,8 @@ async function listDueZonePeriods(runtime: Pick<Runtime, 'database' | 'now'>): P
 }
 
 /**
- * Makes these reports, each once whatever runs at once, with the deliveries of their emails. One that cannot be made
- * holds up no other; the first failure is thrown in the end.
+ * Makes these reports, each once even by simultaneous rounds, with the deliveries of their emails. A failed one holds
+ * up no other; the first failure is thrown at the end.
  */
 async function makeZoneReports(
   runtime: Runtime,

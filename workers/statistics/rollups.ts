@@ -15,27 +15,27 @@ import {
 import { createRollupPartitions, findOldestDay, indexNewTimes } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** A run begins nothing new after this, in milliseconds; the next one goes on. */
+/** Time after which a run starts nothing new, in milliseconds; the next one continues. */
 const BUDGET_MS = 20_000;
 
-/** Sources set aside that a run names in the log; the others are counted. */
+/** Maximum sources set aside that a run names in the log; the others are counted. */
 const MAX_NAMED = 10;
 
 /**
- * Shares of it at whose end each part begins nothing new. The last is what one account can fill, by results that come
- * late; what the others leave is its own.
+ * Shares of the budget after which each part starts nothing new. One account can fill the last part, by late results;
+ * it also gets the time that the others leave.
  */
 const ENDS = { hours: 0.6, packing: 0.8, late: 1 } as const;
 
 type Round = { runtime: Runtime; mayGoOn: () => boolean };
 
-/** Hours made, and hours that results came late for made again. */
+/** Hours rolled up, and hours rolled up again because of late results. */
 type Made = { hours: number; late: number };
 
 /**
- * Rolls up the hours that are over, oldest first, and makes those again that results came late for. After days away it
- * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside. Steady
- * results are packed an hour later. None of the three parts waits for another to succeed.
+ * Rolls up the hours that are over, oldest first, and repeats those with late results. After days away it works through
+ * them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside. Steady results are packed
+ * an hour later. None of the three parts depends on the success of another.
  */
 export async function rollUp(
   runtime: Runtime,
@@ -55,7 +55,7 @@ export async function rollUp(
     await tryTo(() => packHours(until(ENDS.packing))),
     await tryTo(() => remakeHours(until(ENDS.late))),
   ];
-  // What the others left of their shares.
+  // The hours get the time that the other parts left.
   const more = first.failure === null ? await tryTo(() => makeHours(until(ENDS.late))) : { ...first, made: 0 };
   const hours = { made: first.made + more.made, failure: more.failure };
   const failures = [restored, hours, packed, late].flatMap(({ failure }) => failure ?? []);
@@ -80,7 +80,7 @@ async function remakeHours({ runtime, mayGoOn }: Round): Promise<number> {
 }
 
 async function makeHours({ runtime, mayGoOn }: Round): Promise<number> {
-  // Where our clock is ahead, an hour would be done before its results are there.
+  // If this machine's clock is ahead, an hour would be rolled up before its results arrive.
   const nowMs = Math.min(runtime.now(), await databaseNowMs(runOn(runtime.database.pool)));
   let hours = 0;
   while (mayGoOn() && (await rollHourAt(runtime, nowMs))) hours += 1;
@@ -95,7 +95,7 @@ async function packHours({ runtime: { database, now }, mayGoOn }: Round): Promis
   return hours;
 }
 
-/** Rolls up the next hour, whatever month it lies in; false where there is none to roll up now. */
+/** Rolls up the next hour, in any month; returns false if there is none to roll up now. */
 async function rollHourAt(runtime: Runtime, nowMs: number): Promise<boolean> {
   const { database } = runtime;
   const atMs = await rolledUntilMs(runOn(database.pool));

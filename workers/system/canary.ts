@@ -15,24 +15,24 @@ import {
 import type { Runtime } from '../runtime.ts';
 
 /**
- * `urls` are the addresses of the environment; `target` is the base at which check processes reach `web`, null = the
- * public URL.
+ * `urls` are the addresses of the environment; `target` is the base URL at which check processes reach `web`, null for
+ * the public URL.
  */
 export type CanaryOptions = { urls: readonly string[]; target: string | null; seconds: number };
 
 const BY_COMMAND: CanaryOptions = { urls: [], target: null, seconds: 30 };
 
-/** What the canary did is kept so long, in milliseconds: two changes a minute, of which no customer asks. */
+/** Retention of the canary's history, in milliseconds: two changes a minute, which no customer needs. */
 const KEPT_MS = 10 * MINUTE_MS;
 
-/** The canary is stuck after so many checks without a change. */
+/** Checks without a change after which the canary is stuck. */
 const STUCK_AFTER_CHECKS = 3;
 
 type Kept = { addresses: number };
 
 /**
- * Makes the chore that keeps the canary. It runs where an address is set, is checked from everywhere, and may change
- * once more, because `clock` and `maintain` work. What it left behind is deleted. Says once where it is stuck.
+ * Creates the chore that keeps the canary. The canary runs if an address is set, is checked from everywhere, and may
+ * change once more, because `clock` and `maintain` work. Its old history is deleted. Logs once when it is stuck.
  */
 export function createCanaryKeeper(
   runtime: Pick<Runtime, 'database' | 'queues' | 'log' | 'newId' | 'now' | 'publicUrl'>,

@@ -4,12 +4,12 @@ import type { Registry } from 'prom-client';
 import { createWriteProof } from '../../models/system/service-marks.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** `host` null = all addresses of this machine. */
+/** `host` null for all addresses of this machine. */
 export type MetricsServerOptions = { registry: Registry; port: number; host: string | null; stopping: AbortSignal };
 
 /**
- * Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken.
- * The last says 503 from the moment on that `stopping` is aborted.
+ * Serves a worker process's `/metrics`, `/healthz` and `/readyz` on a separate port; rejects if the port is taken.
+ * `/readyz` responds with 503 once `stopping` is aborted.
  */
 export async function serveMetrics(
   runtime: Runtime,

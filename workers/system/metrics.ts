@@ -9,7 +9,7 @@ import { MAIL_TROUBLES } from '../../notifications/email/outcome.ts';
 import { CHORES } from '../../queues/job-queues.ts';
 import { QUEUES } from '../../queues/payloads.ts';
 
-/** What the workers count. Names are a contract with dashboards. */
+/** Metrics of the workers. Names are a contract with dashboards. */
 export type WorkerMetrics = {
   checkCompleted(check: { type: MonitorType; verdict: Vote; region: string; latenessMs: number }): void;
   checksDropped(count: number): void;
@@ -28,18 +28,18 @@ export type WorkerMetrics = {
   selfCheckChanged(reachesAny: boolean): void;
   heartbeatsMissed(count: number): void;
   agentsChanged(to: 'offline' | 'online', count: number): void;
-  /** `count` 0 begins the count of a queue, so that the first time is a change. */
+  /** `count` 0 initializes the count of a queue, so that the first reopening is a change. */
   workerReopened(queue: string, count?: number): void;
 };
 
-/** The two that operators are shown as well. */
+/** The two metrics that are also shown to operators. */
 export const LATENESS = 'spotcheck_check_lateness_seconds';
 export const EVALUATION_LAG = 'spotcheck_evaluation_lag_seconds';
 
-/** When the oldest hour was over that is not rolled up, in Unix milliseconds; null = there is none. */
+/** Returns the end of the oldest hour that is not rolled up, in Unix milliseconds; null if there is none. */
 type UnrolledSince = () => Promise<number | null>;
 
-/** Registers the workers' metrics. How far roll-ups are behind is asked for with each scrape. */
+/** Registers the workers' metrics. The lag of roll-ups is read with each scrape. */
 export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: UnrolledSince): WorkerMetrics {
   const registers = [registry];
   const checks = new Counter({
@@ -207,10 +207,13 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   };
 }
 
-/** When a ping last arrived at each address of the canary, in Unix milliseconds; null = never. */
+/** Returns when a ping last arrived at each address of the canary, in Unix milliseconds; null if never. */
 type CanaryPings = () => Promise<readonly { name: string; pingedAtMs: number | null }[]>;
 
-/** Registers when pings of the canary last arrived, read with each scrape: that alone is stale where they stop. */
+/**
+ * Registers when pings of the canary last arrived, read with each scrape, because otherwise it would be outdated once
+ * they stop.
+ */
 export function registerCanaryMetric(registry: Registry, read: CanaryPings): void {
   const reading = keepReading<Awaited<ReturnType<CanaryPings>>>(read, []);
   const gauge = new Gauge({
@@ -226,17 +229,19 @@ export function registerCanaryMetric(registry: Registry, read: CanaryPings): voi
   });
 }
 
-/** What `maintain` reads from PostgreSQL with each scrape. */
+/** Readings of `maintain` from PostgreSQL with each scrape. */
 type ServiceReadings = {
   readOverdue: () => Promise<OverdueDeliveries>;
-  /** When the newest gap of each kind ended, in Unix milliseconds. */
+  /** Returns when the newest gap of each kind ended, in Unix milliseconds. */
   readLastGaps: () => Promise<readonly { kind: GapKind; endMs: number }[]>;
 };
 
-/** Registers what only PostgreSQL knows: what waits though no worker counts it, and what was while none ran. */
+/**
+ * Registers metrics that only PostgreSQL has: waiting deliveries that no worker counts, and gaps while no worker ran.
+ */
 export function registerServiceMetrics(registry: Registry, { readOverdue, readLastGaps }: ServiceReadings): void {
   const registers = [registry];
-  // Absent rather than 0 where it is not known: `absent()` has an alert of its own.
+  // Absent rather than 0 if unknown: `absent()` has its own alert.
   const overdue = keepReading<OverdueDeliveries | null>(() => readOverdue().catch(() => null), null);
   const count = new Gauge({
     name: 'spotcheck_deliveries_overdue',
@@ -271,19 +276,19 @@ export function registerServiceMetrics(registry: Registry, { readOverdue, readLa
   });
 }
 
-/** Shares a reading among the metrics of a scrape; where it fails or takes too long, the one before stays. */
+/** Shares a reading among the metrics of a scrape; if it fails or takes too long, the previous one stays. */
 function keepReading<Reading>(read: () => Promise<Reading>, none: Reading): () => Promise<Reading> {
   let known = none;
   const calls = new SharedCalls(async () => (known = await read().catch(() => known)));
   return async () => await within(LAG_WAIT_MS, calls.run(), known);
 }
 
-/** A scrape waits no longer for PostgreSQL, in milliseconds: what was known last grows meanwhile. */
+/** How long a scrape waits for PostgreSQL, in milliseconds; otherwise the last known lag grows meanwhile. */
 const LAG_WAIT_MS = 1000;
 
 /**
- * The gauge of how far roll-ups are behind, which grows between runs, while they fail, and where there is none at all.
- * `learn` sets a known moment.
+ * Creates the gauge of the roll-ups' lag, which grows between runs, while they fail, and if there is none at all.
+ * `learn` sets a known time.
  */
 function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (sinceMs: number) => void } {
   let sinceMs: number | null = null;

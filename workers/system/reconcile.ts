@@ -8,29 +8,29 @@ import { findSetBack } from '../../models/statistics/service-time.ts';
 import { pullBackTimes } from '../../models/system/future-times.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Channels whose lost deliveries one round brings back; the next round brings the next. */
+/** Maximum channels whose lost deliveries one round restores; the next round restores more. */
 const CHANNELS_PER_ROUND = 500;
 
-/** Every so many milliseconds each job scheduler is compared, not only their number. */
+/** Interval at which each job scheduler is compared, not only their number, in milliseconds. */
 const THOROUGH_EVERY_MS = 300_000;
 
-/** A recheck that no worker claimed for so long, in milliseconds, is enqueued again. */
+/** Time after which an unclaimed recheck is enqueued again, in milliseconds. */
 const FORGOTTEN_AFTER_MS = 5000;
 
 /**
- * Processes learn within this, in milliseconds, that the service's time was set back: what they wrote meanwhile lies
- * further ahead.
+ * Time within which processes learn that the service's time was set back, in milliseconds: times that they wrote
+ * meanwhile are that much further ahead.
  */
 const LEARNED_WITHIN_MS = 2000;
 
-/** How often reconcile runs: what makes one round in many a thorough one. */
+/** Interval of reconcile, in milliseconds, which determines the share of thorough rounds. */
 const ROUND_MS = 10_000;
 
 /**
- * Makes the queue say again what the database says. It adds job schedulers of every occupied slot, jobs of channels
- * whose deliveries are overdue, rechecks that were not claimed, sources of monitors that were made before there was an
- * agent. For a while after the service's time was set back it also takes away what was written of the time before. One
- * process at a time.
+ * Reconciles the queue with the database. It adds job schedulers of every occupied slot, jobs of channels with overdue
+ * deliveries, rechecks that were not claimed, and sources of monitors that were created before there was an agent. For
+ * a while after the service's time was set back it also removes entries with times before that. One process does this
+ * at a time.
  */
 export async function reconcile({
   database,
@@ -60,7 +60,7 @@ export async function reconcile({
     const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
     const schedules = await queues.reconcileSchedules(await listOccupiedSlots(database), regions, { nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
-    // A job for each: one that waits already must not keep those of other channels from being added.
+    // Each channel has a separate job: one that already waits must not keep those of other channels from being added.
     for (const attempt of overdue) await queues.enqueueAttempts([attempt]);
     return { schedules, deliveries: overdue.reduce((sum, { deliveries }) => sum + deliveries, 0) };
   });

@@ -18,10 +18,10 @@ import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** The longest that any plan keeps single results, in days: a partition holds those of every tenant. */
+/** Maximum days that any plan keeps single results: a partition contains those of every tenant. */
 const RAW_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((limits) => limits.resultDays));
 
-/** Roll-ups of hours are kept longer than 90 days, of days longer than two years, whatever the plan. */
+/** Retention of roll-ups, whatever the plan: those of hours more than 90 days, those of days more than two years. */
 const HOURLY_DAYS = 100;
 const DAILY_DAYS = 26 * 31;
 
@@ -33,56 +33,54 @@ const KEPT_DAYS = {
   daily_rollups: DAILY_DAYS,
 };
 
-/** Makes the partitions of the days to come and drops those that no plan keeps, unless the time is uncertain. */
+/** Creates the partitions of the coming days and drops those that no plan keeps, unless the time is uncertain. */
 export async function maintainPartitions({ database, now }: Runtime): Promise<{ dropped: string[] }> {
   await createPartitions(database, now());
   if (await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: JUMP_WINDOW_MS })) return { dropped: [] };
   return { dropped: await dropOldPartitions(database, now(), KEPT_DAYS) };
 }
 
-/** Finished deliveries are kept this long, in days. */
+/** Retention of finished deliveries, in days. */
 export const KEEP_DELIVERIES_DAYS = 30;
 
-/** Entries of the audit log are kept this long, in days: a year, and a month to look back over it. */
+/** Retention of audit log entries, in days: a year, and a month to review it. */
 const KEEP_AUDIT_DAYS = 400;
 
-/**
- * What is known of a domain, and of the servers that were asked, goes this long after its last use, in days.
- */
+/** Retention of domain facts and of queried servers after their last use, in days. */
 const KEEP_DOMAINS_DAYS = 30;
 
-/** A maintenance window that is over is kept this long, in days; what it took out of the SLA as long as the days. */
+/** Retention of ended maintenance windows, in days; their exclusions from the SLA are kept as long as the days. */
 const KEEP_WINDOWS_DAYS = 90;
 
-/** Drills are kept this long, in days. */
+/** Retention of drills, in days. */
 const KEEP_DRILLS_DAYS = 90;
 
-/** An unused vendor's page is deleted after this long, in days. */
+/** Retention of an unused vendor's page, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
-/** One that no monitor watches, read for a request of the API alone, goes sooner, in milliseconds. */
+/** Retention of a page without a monitor, read only for a request of the API, in milliseconds. */
 const KEEP_UNWATCHED_MS = HOUR_MS;
 
-/** What came of a bulk change is kept this long, in days. */
+/** Retention of the results of bulk changes, in days. */
 const KEEP_BULK_CHANGES_DAYS = 7;
 
-/** Pings of deleted heartbeats that go at a time. */
+/** Maximum pings of deleted heartbeats deleted at a time. */
 const MAX_PINGS = 500_000;
 
 /**
- * After a jump of the time nothing is deleted for so long, in milliseconds. A clock that was set a year ahead is set
- * back by then.
+ * Time after a clock jump in which nothing is deleted, in milliseconds. A clock that was set a year ahead is set back
+ * by then.
  */
 const JUMP_WINDOW_MS = DAY_MS;
 
-/** What goes in chunks begins no other one after so long, in milliseconds; the next run goes on. */
+/** Time after which deletions in chunks start no further one, in milliseconds; the next run continues. */
 const BUDGET_MS = 5 * MINUTE_MS;
 
 type Deletion = () => Promise<number>;
 
 /**
- * Deletes what is older than its promise, and sessions that are over; returns how many rows of each kind. None of these
- * waits for another to succeed: throws the first failure after all of them. `signal` is aborted when the process stops.
+ * Deletes rows beyond their retention, and ended sessions; returns the number of each kind. No deletion depends on the
+ * success of another: throws the first failure after all of them. `signal` is aborted when the process stops.
  */
 export async function retainHistory(
   { database, now, log }: Pick<Runtime, 'database' | 'now' | 'log'>,
@@ -111,7 +109,7 @@ export async function retainHistory(
     bulkChanges: () => deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
     zoneReports: () => deleteOldZoneReports(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
     drills: () => deleteOldDrills(database, now() - KEEP_DRILLS_DAYS * DAY_MS),
-    // The longest last.
+    // The longest deletions come last.
     auditEntries: () => deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS, mayGoOn),
     deliveries: () => deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS, mayGoOn),
   };

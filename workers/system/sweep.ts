@@ -20,24 +20,23 @@ import { watchOverload, watchService, type ServiceGap } from '../../models/stati
 import { announce, recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Monitors edited within this time are decided anew, in milliseconds. */
+/** Age of an edit within which its monitor is decided again, in milliseconds. */
 const EDITED_MS = 60_000;
 
 /**
- * A sweep scans all monitors where the last scan is this old, in milliseconds: every fifth sweep. Shorter than
- * `EDITED_MS`, so that a monitor that is edited meanwhile is in the next scan.
+ * Age of the last scan at which a sweep scans all monitors, in milliseconds: every fifth sweep. It is shorter than
+ * `EDITED_MS`, so that a monitor edited meanwhile is in the next scan.
  */
 const SCAN_EVERY_MS = 45_000;
 
 /**
- * How far ahead a scan finds what may be stale, in milliseconds: until the next one is done. A monitor that is checked
- * in time is not found: its results count for a minute longer than its interval.
+ * How far ahead a scan finds monitors that may become stale, in milliseconds: until the next one is done. A monitor
+ * that is checked in time is not found: its results count for a minute longer than its interval.
  */
 const AHEAD_MS = 50_000;
 
 /**
- * With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their
- * sources.
+ * Age of unevaluated results, in milliseconds, from which a silence is the service's own and not that of the sources.
  */
 const BEHIND_MS = 5000;
 
@@ -48,16 +47,16 @@ const PAGE = 5000;
 const CHUNK = 200;
 
 /**
- * The memory of a process from one sweep to the next. It has when all monitors were scanned (Unix milliseconds), and
- * which may be stale within `AHEAD_MS` of that.
+ * The memory of a process from one sweep to the next. It contains the time of the last scan of all monitors (Unix
+ * milliseconds), and the monitors that may become stale within `AHEAD_MS` of it.
  */
 export type SweepMemory = { scannedAtMs: number; suspects: readonly number[] };
 
 /**
- * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown
- * is said only where we have been watching for as long as the silence lasts, and nothing waits that may end it: after a
- * stand-still of ours every source is silent. Where a silent location had more checks than it could run, unknown is
- * said without an alert, as a service gap of ours. Without a memory it scans all monitors.
+ * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). A
+ * monitor becomes unknown only if the service has been watching for as long as the silence lasts, and no waiting result
+ * may end it: after a standstill of the service every source is silent. If a silent location had more checks than it
+ * could run, it becomes unknown without an alert, as a service gap. Without a memory it scans all monitors.
  */
 export async function sweep(
   runtime: Runtime,
@@ -68,7 +67,7 @@ export async function sweep(
   const startMs = runtime.now();
   const oldestResultsAtMs = await findOldestResults(runtime);
   const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
-  // While the queue is away it is not known what waits in it.
+  // While the queue is away, its waiting results are unknown.
   const isBehind =
     oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
   const stale = [
@@ -91,7 +90,7 @@ export async function sweep(
   return { stale: stale.length, transitions };
 }
 
-/** The memory of a process that has not swept yet, which is empty. */
+/** Returns the empty memory of a process that has not swept yet. */
 export function newSweepMemory(): SweepMemory {
   return { scannedAtMs: Number.NEGATIVE_INFINITY, suspects: [] };
 }
@@ -105,7 +104,7 @@ async function listStale({ database }: Runtime, nowMs: number, memory: SweepMemo
     Object.assign(memory, { scannedAtMs: nowMs, suspects });
   }
   const changed = await restingAfter(() => listChangedMonitors(run, asOf.editedSinceSeconds));
-  // A changed monitor is a suspect until the next scan: a source may count again by a result that is old already.
+  // A changed monitor is a suspect until the next scan: a source may count again by an old result.
   memory.suspects = [...new Set([...memory.suspects, ...changed])].toSorted((a, b) => a - b);
   const stale: number[] = [];
   for (let start = 0; start < memory.suspects.length; start += PAGE) {
@@ -115,7 +114,7 @@ async function listStale({ database }: Runtime, nowMs: number, memory: SweepMemo
   return stale;
 }
 
-/** Lists the stale ones of all monitors. */
+/** Returns the stale ones of all monitors. */
 async function scan(run: Run, asOf: StaleAsOf): Promise<number[]> {
   const found: number[] = [];
   for (let afterNo: number | null = 0; afterNo !== null;) {
@@ -128,8 +127,8 @@ async function scan(run: Run, asOf: StaleAsOf): Promise<number[]> {
 }
 
 /**
- * Rests after a statement for as long as it took. No caller waits for a sweep, and of very many monitors it would have
- * a processor to itself for seconds.
+ * Pauses after a statement for as long as it took. No caller waits for a sweep, and with very many monitors it would
+ * occupy a processor for seconds.
  */
 async function restingAfter<Result>(read: () => Promise<Result>): Promise<Result> {
   const startedAt = performance.now();
@@ -138,10 +137,10 @@ async function restingAfter<Result>(read: () => Promise<Result>): Promise<Result
   return result;
 }
 
-/** The facts that say what a silence is worth to a sweep. */
+/** Facts that decide whether a silence counts. */
 type Watching = { watchingSinceMs: number; isBehind: boolean };
 
-/** Undefined where the queue could not be read. */
+/** Undefined if the queue could not be read. */
 async function findOldestResults({ queues, log }: Runtime): Promise<number | null | undefined> {
   try {
     return await queues.oldestResultsAtMs();
@@ -151,14 +150,16 @@ async function findOldestResults({ queues, log }: Runtime): Promise<number | nul
   }
 }
 
-/** Reports and counts the gaps that this poll found, and returns since when we have been watching without one. */
+/**
+ * Reports and counts the gaps that this poll found, and returns since when the service has been watching without one.
+ */
 async function watchOurselves(runtime: Runtime, evidence: Parameters<typeof watchService>[1]): Promise<number> {
   const { watchingSinceMs, ...gaps } = await watchService(runtime.database, evidence);
   reportGaps(runtime, gaps);
   return watchingSinceMs;
 }
 
-/** Begins and ends the gap of our overload, as the monitors that are not checked say. */
+/** Begins and ends the gap of the service's overload, by the monitors that are not checked. */
 async function watchOwnOverload(runtime: Runtime): Promise<void> {
   const { begun, ended } = await inTransaction(runtime.database, (run) => watchOverload(run, runtime.now()));
   reportGaps(runtime, {
@@ -167,7 +168,7 @@ async function watchOwnOverload(runtime: Runtime): Promise<void> {
   });
 }
 
-/** Logs and counts the gaps of the service that began and that ended. */
+/** Logs and counts gaps of the service that began or ended. */
 function reportGaps(
   { metrics, log }: Runtime,
   { begun, ended }: { begun: readonly Omit<ServiceGap, 'endMs'>[]; ended: readonly ServiceGap[] },
@@ -177,7 +178,7 @@ function reportGaps(
     log.error({ kind, started_at: startMs }, 'service.gap_began');
   }
   for (const { kind, startMs, endMs } of ended) {
-    // Of the clock's gaps no process saw the beginning.
+    // No process observed the beginning of the clock's gaps.
     if (kind === 'clock') metrics.serviceGapBegan(kind);
     metrics.serviceGapEnded(kind, endMs - startMs);
     log.warn({ kind, started_at: startMs, ended_at: endMs, duration_ms: endMs - startMs }, 'service.gap_ended');
@@ -206,7 +207,7 @@ function decideChunk(
 
 function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
-  // A shorter interval, or another location, raises no alarm about the past.
+  // A shorter interval, or another location, must not raise an alarm about the past.
   const sinceMs = Math.max(when.watchingSinceMs, monitor.updatedAtMs);
   const mayBeSilence = !when.isBehind && when.nowMs - sinceMs >= patienceMs;
   const overloaded = listOverloaded(monitor, when.nowMs);
@@ -219,7 +220,7 @@ function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }
 }
 
 /**
- * The names of the monitor's locations that reported nothing lately because they had more checks than they could run.
+ * Returns the names of the monitor's locations without recent results because they had more checks than they could run.
  */
 function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
   const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
@@ -230,7 +231,7 @@ function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
     .map(({ name }) => name);
 }
 
-/** Whether a decided monitor has too few votes left to decide it, and is not unknown yet. */
+/** Reports whether a decided monitor has too few votes left to decide it, and is not unknown yet. */
 function isOutOfVotes(monitor: EvaluatedMonitor, nowMs: number): boolean {
   const votes = monitor.sources.map((source) => ({
     vote: voteOf(source.state),
@@ -241,7 +242,7 @@ function isOutOfVotes(monitor: EvaluatedMonitor, nowMs: number): boolean {
 
 type TurnedSource = { monitorNo: number; agentNo: number; isNotCounted: boolean };
 
-/** The sources that count in this decision and did not in the one before, or the other way round. */
+/** Returns the sources that count in this decision and did not in the previous one, or the other way round. */
 function findTurned(monitor: EvaluatedMonitor, nowMs: number): TurnedSource[] {
   return monitor.sources
     .map((source) => ({
