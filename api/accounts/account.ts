@@ -47,7 +47,7 @@ export function getUsageHandler({ database, config, now }: Parts<'database' | 'c
   };
 }
 
-/** How many entries come when the caller sets no limit: the log has no end (D-05). */
+/** Default number of entries in a page: the log is unbounded (D-05). */
 const DEFAULT_LIMIT = 100;
 
 /** `GET /audit-log` */
@@ -81,7 +81,6 @@ export function listAuditLogHandler({ database, config }: Parts<'database' | 'co
   };
 }
 
-/** An entry of the audit log. */
 function presentAuditEntry({
   id,
   at,

@@ -30,7 +30,7 @@ type Schemas = components['schemas'];
 
 const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
 
-/** Whether it was used, taken back, is past or never was is shown to nobody. */
+/** The response does not reveal whether the invitation was used, revoked, expired or never existed. */
 const isOver = (): ApiError =>
   new ApiError(404, 'this invitation was used or revoked, or is older than 7 days: ask for a new one');
 
@@ -60,7 +60,7 @@ export function updateMemberHandler({ database }: Parts<'database'>): Handler<'u
   };
 }
 
-/** `DELETE /members/{id}`: everybody may go, and owners may send others away. */
+/** `DELETE /members/{id}`: any member may leave, and owners may remove others. */
 export function removeMemberHandler({ database, config }: Parts<'database' | 'config'>): Handler<'removeMember'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (request, response) => {
@@ -132,7 +132,7 @@ export function deleteInvitationHandler({ database }: Parts<'database'>): Handle
   };
 }
 
-/** `GET /invitations/{id}`, for who has the link. */
+/** `GET /invitations/{id}`, for anyone who has the link. */
 export function findInvitationHandler({ database, now }: Parts<'database' | 'now'>): Handler<'findInvitation'> {
   return async (request, response) => {
     const invitation = await findOpenInvitation(database, idOf(request), now());
@@ -150,7 +150,7 @@ export function findInvitationHandler({ database, now }: Parts<'database' | 'now
   };
 }
 
-/** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
+/** `POST /invitations/accept`. Hashes the password only if the link is valid, because hashing is expensive. */
 export function acceptInvitationHandler(
   dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'openId' | 'rateLimits'>,
 ): Handler<'acceptInvitation'> {
@@ -181,7 +181,7 @@ export function acceptInvitationHandler(
     });
     if (user === null) throw isOver();
     if (user === 'taken') throw isTaken();
-    // Who comes by an invitation is recorded as that, and not as signed in.
+    // The audit log records an accepted invitation as such, not as a sign-in.
     const caller = await beginSession(dependencies, { request, response }, { user, author: null });
     if (caller === null) throw conflict('this user has just been removed');
     response.status(201).json(presentSignedIn(caller, 0, dependencies.config));

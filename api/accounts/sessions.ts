@@ -26,7 +26,7 @@ import { sessionCookie } from './session/cookie.ts';
 import { takeCode } from './session/proofs.ts';
 import { recordClients } from './session/throttle.ts';
 
-/** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */
+/** `POST /session`. A user removed or given another password meanwhile gets the same response as an unknown one. */
 export function signInHandler(
   dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'throttle' | 'openId'>,
 ): Handler<'signIn'> {
@@ -36,12 +36,12 @@ export function signInHandler(
     const user = await findUserByEmail(database, email);
     if (openId?.settings.isOnly === true && (user?.passwordSignInUntil ?? 0) * 1000 <= now())
       throw passwordsOff(openId.settings.name);
-    // An address without an account is counted like one that has one, or the count would tell them apart.
+    // Unknown addresses are counted like known ones, or the count would tell them apart.
     const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });
     if (!(await attempt.verify(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null)
       throw wrong();
     if (user.totpConfirmedAt !== null && code === undefined) {
-      // The password was right: it is no failure, but neither does it make good for wrong codes.
+      // The password was correct: the attempt is no failure, but does not clear wrong codes either.
       await attempt.excuse();
       throw new CodeRequired();
     }
@@ -55,22 +55,22 @@ export function signInHandler(
   };
 }
 
-/** How many recovery codes are left; none is asked for where there is no second factor. */
+/** Returns the number of recovery codes left; runs no query if there is no second factor. */
 export async function recoveryCodesOf({ database }: Parts<'database'>, user: User): Promise<number> {
   return user.totpConfirmedAt === null ? 0 : await countRecoveryCodes(database, user.id);
 }
 
-/** Stands for an address that no user has, which may be any text. */
+/** Returns the throttle key of an address without a user, which may be any text. */
 function digestOf(email: string): string {
   return createHash('sha256').update(normalizeEmail(email)).digest('base64url');
 }
 
-/** Which of the two it was is shown to nobody. */
+/** The response does not reveal which of the two was wrong. */
 function wrong(): ApiError {
   return new ApiError(401, 'incorrect email or password');
 }
 
-/** Where only the provider's sign-in is accepted (D-588). */
+/** Refusal of passwords where only the provider's sign-in is accepted (D-588). */
 function passwordsOff(providerName: string): ApiError {
   return new ApiError(
     403,
@@ -194,9 +194,9 @@ function presentSession(
 const USER_AGENT_LENGTH = 255;
 
 /**
- * Begins a session of a user whom a password and code, or a provider, vouched for, and ends the one that the request
- * came with. Sets the cookie of the new session, and one by which the browser is recognized later.
- * Null, and no cookie is set, where the user was removed meanwhile or has another password or second factor.
+ * Begins a session of a user whom a password and code, or a provider, vouched for, and ends the request's current
+ * session. Sets the session cookie, and one that identifies the browser later. Returns null, and sets no cookie, if the
+ * user was removed meanwhile or has another password or second factor.
  */
 export async function beginSession(
   { database, now, makeId, config }: Parts<'database' | 'now' | 'makeId' | 'config'>,

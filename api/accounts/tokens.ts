@@ -13,7 +13,7 @@ import type { Handler, Parts } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
-/** For how long a token that has ended is still listed. */
+/** Time that an ended token is still listed. */
 const ENDED_MS = 30 * DAY_MS;
 
 /** `GET /tokens` */
@@ -24,7 +24,7 @@ export function listTokensHandler({ database, now }: Parts<'database' | 'now'>):
   };
 }
 
-/** `POST /tokens`: the only place beside the command line that shows a token. */
+/** `POST /tokens`: besides the command line, the only place that shows a token. */
 export function createTokenHandler({
   database,
   makeId,
@@ -40,7 +40,7 @@ export function createTokenHandler({
       throw badRequest(`expires_at must be in the future, in Unix seconds, got ${expiresAt}`);
     await rateLimits.take('token', tenantId);
     const granted = readScopes(scopes);
-    // The prefix tells people, and programs that look for leaked secrets, how much a token can do.
+    // The prefix shows people, and scanners for leaked secrets, how much a token can do.
     const token = generateToken(granted.includes('wall') ? 'spw' : 'spk', config.cell);
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(
@@ -61,7 +61,7 @@ export function createTokenHandler({
       throw badRequest(
         `the ${plan} plan allows at most ${limit} API tokens, and this account has reached the limit: revoke one first`,
       );
-    // The token is in the answer: no cache on the way may keep it.
+    // The response contains the token: no cache on the way may store it.
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentToken(created), token });
   };
@@ -84,7 +84,7 @@ export function revokeTokenHandler({ database, now }: Parts<'database' | 'now'>)
   };
 }
 
-/** The scope `write` includes `read`; `wall` goes with neither. */
+/** The scope `write` includes `read`; `wall` cannot be combined with either. */
 function readScopes(scopes: readonly TokenScope[]): TokenScope[] {
   if (scopes.includes('wall')) {
     if (scopes.every((scope) => scope === 'wall')) return ['wall'];

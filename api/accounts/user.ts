@@ -92,7 +92,7 @@ export function startTotpHandler({ database, throttle }: Parts<'database' | 'thr
     const secret = generateTotpSecret();
     if (!(await beginSecondFactor(database, { userId: user.id, secret, author: authorOf(response) }))) throw isOn();
     const url = otpauthUrl(secret, user.email);
-    // The secret is in the answer: no cache on the way may keep it.
+    // The response contains the secret: no cache on the way may store it.
     response.setHeader('Cache-Control', 'no-store');
     response.json({ secret, otpauth_url: url, qr_svg: renderSVG(url) });
   };
@@ -157,7 +157,7 @@ export function renewRecoveryCodesHandler(
   };
 }
 
-/** The password before the code, which is used up by being looked at. */
+/** Requires the password before the code, because checking a code uses it up. */
 async function requireBoth(dependencies: Parts<'database' | 'now' | 'throttle'>, exchange: Exchange): Promise<void> {
   const { password, code } = exchange.request.body;
   const { user } = personOf(exchange.response);

@@ -16,8 +16,8 @@ export function listIdentitiesHandler({ database }: Parts<'database'>): Handler<
 }
 
 /**
- * `POST /user/identities`: where the browser is to go to link one. A new way in to an account asks for what the old way
- * asks for, or a stranger at an open browser would make one for good.
+ * `POST /user/identities`: returns the URL where the browser links an identity. Requires the proofs of a password
+ * sign-in: otherwise a stranger at an open browser could gain permanent access.
  */
 export function startIdentityLinkHandler(
   dependencies: Parts<'database' | 'now' | 'config' | 'openId' | 'logger' | 'throttle'>,

@@ -11,45 +11,48 @@ import {
 import type { ProviderLogout } from '../../../models/accounts/identities.ts';
 import { createBoundedFetch, PeerAway } from '../../../net/bounded-fetch.ts';
 
-/** Where the provider is and who we are there; `clientSecret` null = a public client. */
+/** Issuer and client of the provider; `clientSecret` null = a public client. */
 export type OpenIdSettings = OpenIdPolicy &
   Readonly<{ issuer: string; clientId: string; clientSecret: string | null; scopes: string }>;
 
-/** What one sign-in was begun with; all three are random. */
+/** Values that one sign-in was begun with; all three are random. */
 export type Checks = { state: string; nonce: string; verifier: string };
 
 /**
- * What came of a visit that returned with a code. `stale`: the code was used or is too old, another sign-in helps.
- * `refused`: what came cannot be trusted, or the provider does not accept us. `away`: it does not answer. `reason` is
- * for the log and holds no secret.
+ * Outcome of a visit that returned with a code. `stale`: the code was used or has expired, so another sign-in helps.
+ * `refused`: the response cannot be trusted, or the provider does not accept this client. `away`: the provider does not
+ * respond. `reason` is for the log and contains no secret.
  */
 export type Authorization =
   | { outcome: 'granted'; issuer: string; person: OpenIdPerson }
   | { outcome: 'stale' | 'refused' | 'away'; reason: string };
 
-/** What a logout token says, or why it is none; `away` = the provider's keys could not be read. */
+/** Contents of a logout token, or why it is invalid; `away` = the provider's keys could not be read. */
 export type LogoutReading =
   | { outcome: 'good'; logout: ProviderLogout }
   | { outcome: 'refused' | 'away'; reason: string };
 
-/** An answer of a provider takes 1 to 30 kB; who is in thousands of groups has more. */
+/** Maximum size of a provider's response: 1 to 30 kB are usual, and more for a member of thousands of groups. */
 const ANSWER_BYTES = 262_144;
-/** Each request to the provider; a sign-in makes up to four, one after the other. */
+/** Time limit for each request to the provider, in milliseconds; a sign-in makes up to four, one after the other. */
 const DEADLINE_MS = 5000;
 const AT_ONCE = 32;
 
-/** What the provider says of itself is read again this long after, in milliseconds; until then it is kept. */
+/** Time until the provider's metadata is read again, in milliseconds. */
 const DISCOVERED_MS = 3_600_000;
 
-/** How far the provider's clock may be off, in seconds. */
+/** Tolerated deviation of the provider's clock, in seconds. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 
-/** A logout token is good for this long after its `iat`, in seconds. */
+/** Time that a logout token is valid after its `iat`, in seconds. */
 const LOGOUT_SECONDS = 300;
 
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** Those with a key that the provider publishes: with the client's secret as a key, whoever learns it could sign. */
+/**
+ * Only algorithms with a key that the provider publishes: if the client secret were a key, anyone who learns it could
+ * sign.
+ */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -67,8 +70,8 @@ const ALGORITHMS = [
 type Discovered = { config: client.Configuration; keys: JWTVerifyGetKey; atMs: number };
 
 /**
- * The OpenID Connect provider of an installation. What it says of itself is read at the first sign-in and kept; while
- * it is away nothing but its own sign-ins waits, and those for seconds.
+ * The OpenID Connect provider of an installation. Its metadata is read at the first sign-in and cached. An outage of
+ * the provider delays only its own sign-ins, and those by seconds.
  */
 export class OpenIdProvider {
   readonly settings: OpenIdSettings;
@@ -84,7 +87,10 @@ export class OpenIdProvider {
     this.#now = now;
   }
 
-  /** The address where a person signs in at the provider; rejects with `PeerAway` where it is not known and away. */
+  /**
+   * Returns the URL where a person signs in at the provider. Rejects with `PeerAway` if its metadata is not cached and
+   * it is away.
+   */
   async authorizeUrl({ state, nonce, verifier }: Checks, redirectUri: string): Promise<string> {
     const { config } = await this.#discover();
     return client.buildAuthorizationUrl(config, {
@@ -97,7 +103,7 @@ export class OpenIdProvider {
     }).href;
   }
 
-  /** Exchanges the code of a visit for who the person is. `url` is the return address with the visit's own query. */
+  /** Exchanges the code of a visit for the person's claims. `url` is the return address with the visit's own query. */
   async authorize(url: URL, { state, nonce, verifier }: Checks): Promise<Authorization> {
     try {
       const { config } = await this.#discover();
@@ -118,7 +124,10 @@ export class OpenIdProvider {
     }
   }
 
-  /** What the ID token lacks is asked of userinfo, whose `sub` must be the same; the token's own claims come first. */
+  /**
+   * Reads claims that the ID token lacks from userinfo, whose `sub` must be the same. The token's own claims take
+   * precedence.
+   */
   async #readPerson(
     config: client.Configuration,
     claims: client.IDToken,
@@ -129,14 +138,16 @@ export class OpenIdProvider {
     const more: Partial<client.UserInfoResponse> = isWhole
       ? {}
       : await client.fetchUserInfo(config, accessToken, claims.sub);
-    // `email_verified` is about the address beside it, and belongs to that alone.
+    // `email_verified` applies only to the address in the same source.
     const isFromToken =
       claims.email !== undefined && (claims['email_verified'] !== undefined || more.email !== claims.email);
     const { email, email_verified: isVerified } = isFromToken ? claims : more;
     return readPerson({ ...more, ...claims, email, email_verified: isVerified }, roleClaim);
   }
 
-  /** Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). The caller sees to it that it is good once. */
+  /**
+   * Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). The caller ensures that it is used only once.
+   */
   async readLogout(token: string): Promise<LogoutReading> {
     try {
       const { config, keys } = await this.#discover();
@@ -169,7 +180,7 @@ export class OpenIdProvider {
     }
   }
 
-  /** What is known is used while it is read again; one reading serves all who wait for the first. */
+  /** Returns cached metadata while it is read again; concurrent first callers share one read. */
   async #discover(): Promise<Discovered> {
     const known = this.#discovered;
     if (known !== null && this.#now() - known.atMs < DISCOVERED_MS) return known;
@@ -210,7 +221,7 @@ export class OpenIdProvider {
   }
 }
 
-/** HTTP Basic unless the provider says that it takes the secret in the form alone. */
+/** Uses HTTP Basic unless the provider accepts the secret only in the form. */
 function authenticate(clientSecret: string | null): client.ClientAuth {
   if (clientSecret === null) return client.None();
   const [basic, form] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
@@ -233,7 +244,7 @@ function problemOfLogout(payload: Readonly<Record<string, unknown>>, type: strin
   return isMark(sub) || isMark(sid) ? null : 'there is neither sub nor sid';
 }
 
-/** OAuth errors of the token endpoint that another sign-in helps against. */
+/** OAuth errors of the token endpoint that another sign-in resolves. */
 const STALE_ERRORS = new Set(['invalid_grant', 'expired_token']);
 
 function failureOf(error: unknown): { outcome: 'stale' | 'refused' | 'away'; reason: string } {
@@ -244,7 +255,7 @@ function failureOf(error: unknown): { outcome: 'stale' | 'refused' | 'away'; rea
       outcome: STALE_ERRORS.has(error.error) ? 'stale' : 'refused',
       reason: `the provider responded with ${wordOf(error.error)}`,
     };
-  // What a provider that keeps to RFC 6749 answers to a wrong secret.
+  // A provider that follows RFC 6749 responds so to a wrong secret.
   if (error instanceof client.WWWAuthenticateChallengeError) {
     const code = error.cause.map(({ parameters }) => parameters.error).find((found) => found !== undefined);
     return { outcome: 'refused', reason: `the provider responded with ${wordOf(code ?? '')} (${error.status})` };
@@ -252,7 +263,7 @@ function failureOf(error: unknown): { outcome: 'stale' | 'refused' | 'away'; rea
   if (error instanceof client.AuthorizationResponseError)
     return { outcome: 'refused', reason: `the provider reported ${wordOf(error.error)}` };
   if (error instanceof errors.JWKSTimeout) return { outcome: 'away', reason: 'its keys did not arrive in time' };
-  // Their messages are the package's own and name what is wrong, not what came.
+  // These messages are the package's own: they name the problem and do not quote the response.
   if (error instanceof Error) return { outcome: 'refused', reason: [error.message, detailOf(error)].join('') };
   throw error;
 }
@@ -261,7 +272,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined;
 }
 
-/** What the package found underneath, such as which claim it was. */
+/** Returns the underlying cause that the package found, such as which claim is wrong. */
 function detailOf(error: Error): string {
   const cause = causeOf(error);
   return cause instanceof Error && cause.message !== error.message ? ` (${cause.message})` : '';

@@ -37,7 +37,7 @@ import {
   type Visit,
 } from './visit.ts';
 
-/** `GET /sign-in-methods`: for the sign-in page, before anybody is known. */
+/** `GET /sign-in-methods`: for the sign-in page, without authentication. */
 export function getSignInMethodsHandler({ openId }: Parts<'openId'>): Handler<'getSignInMethods'> {
   return (_request, response) => {
     response.setHeader('Cache-Control', 'no-store');
@@ -48,7 +48,7 @@ export function getSignInMethodsHandler({ openId }: Parts<'openId'>): Handler<'g
   };
 }
 
-/** `POST /session/open-id`: where the browser is to go. */
+/** `POST /session/open-id`: returns the URL where the browser signs in. */
 export function startOpenIdHandler(
   dependencies: Parts<'database' | 'now' | 'config' | 'openId' | 'logger'>,
 ): Handler<'startOpenIdSignIn'> {
@@ -61,15 +61,15 @@ export function startOpenIdHandler(
 
 type ReturnParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'openId' | 'rateLimits' | 'logger'>;
 
-/** What a visit is finished with, once the provider has vouched for a person. */
+/** Everything needed to finish a visit once the provider has vouched for a person. */
 type Finishing = { parts: ReturnParts; provider: OpenIdProvider; exchange: Exchange; visit: Visit };
 
-/** `GET /connect/open-id`: where the provider sends people back to. Its answer is a page, or the way to the console. */
+/** `GET /connect/open-id`: the provider redirects people here. Responds with a page, or a redirect to the console. */
 export function openIdReturnHandler(dependencies: ReturnParts): RequestHandler {
   const { config, logger, openId } = dependencies;
   return async (request, response) => {
     contextOf(response).route = OPEN_ID_RETURN_PATH;
-    // HEAD would use up the code without showing a page.
+    // A HEAD request would use up the code without showing a page.
     if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
     const outcome = await comeBack(dependencies, { request, response }).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 429) return throttledPage(error, response);
@@ -106,7 +106,7 @@ async function comeBack(parts: ReturnParts, exchange: Exchange): Promise<Refusal
   if (visit === 'expired') return 'expired';
   if (request.query['error'] !== undefined) return request.query['error'] === 'access_denied' ? 'denied' : 'reported';
 
-  // Not counted with wrong passwords: a provider that is not set up correctly must not keep those out (D-590).
+  // Counted apart from wrong passwords: a misconfigured provider must not lock out password sign-ins (D-590).
   await rateLimits.take('openId', networkOf(addressOf(response) ?? ''));
   const authorization = await provider.authorize(returnUrl(config.publicUrl, request), visit);
   if (authorization.outcome !== 'granted') {
@@ -114,7 +114,7 @@ async function comeBack(parts: ReturnParts, exchange: Exchange): Promise<Refusal
     logger.warn({ outcome, error: reason }, 'sign_in.provider_refused');
     return outcome;
   }
-  // Only what a provider vouched for is remembered: strangers fill no table.
+  // Only visits that a provider vouched for are stored, so strangers cannot fill the table.
   if (!(await useOnce(runOn(database.pool), `visit ${visit.state}`, visit.expiresAtMs))) return 'used';
   const { issuer, person } = authorization;
   const finishing: Finishing = { parts, provider, exchange, visit };
@@ -133,20 +133,20 @@ async function comeBack(parts: ReturnParts, exchange: Exchange): Promise<Refusal
   return refusal;
 }
 
-/** The return address as it was registered, with what this visit brought: proxies may have changed host and scheme. */
+/** Returns the registered return address with this visit's query: proxies may have changed host and scheme. */
 function returnUrl(publicUrl: string, { originalUrl }: Request): URL {
   const url = new URL(`${publicUrl}${OPEN_ID_RETURN_PATH}`);
   url.search = new URL(originalUrl, publicUrl).search;
   return url;
 }
 
-/** In whose name it is recorded: the person's, once they are known. */
+/** Returns the author for the audit log: the person, once they are identified. */
 function authorOf({ parts, exchange }: Finishing, action: AuditAction): Author {
   const { makeId, now } = parts;
   return { id: makeId('aud'), action, actor: null, address: addressOf(exchange.response), nowMs: now() };
 }
 
-/** Makes an identity one of the person who began the visit, and has not signed out since. Null = done. */
+/** Links an identity to the person who began the visit, unless they have signed out since. Null = done. */
 async function link(finishing: Finishing, identity: NewIdentity, userId: string): Promise<Refusal | null> {
   const { parts, exchange } = finishing;
   const secret = sessionCookie(parts.config.publicUrl).read(exchange.request);
@@ -157,7 +157,7 @@ async function link(finishing: Finishing, identity: NewIdentity, userId: string)
   return linked === 'linked' ? null : linked === 'taken' ? 'linkTaken' : 'linkSignedOut';
 }
 
-/** Begins a session of the identity's user, who may be made first. Null = done. */
+/** Begins a session of the identity's user, who may be created first. Null = done. */
 async function signIn(finishing: Finishing, person: OpenIdPerson, identity: NewIdentity): Promise<Refusal | null> {
   const { parts, provider, exchange } = finishing;
   const { roleClaim, roles } = provider.settings;
@@ -175,7 +175,7 @@ async function signIn(finishing: Finishing, person: OpenIdPerson, identity: NewI
   return caller === null ? 'gone' : null;
 }
 
-/** The provider's role counts from the next sign-in on; only the last owner of an account stays one. */
+/** Sets the role that the provider gives, except that the last owner of an account remains one. */
 async function setRole({ parts, exchange }: Finishing, user: User, role: Role): Promise<void> {
   const { database, makeId, now, logger } = parts;
   const author = {
@@ -189,7 +189,9 @@ async function setRole({ parts, exchange }: Finishing, user: User, role: Role): 
 
 type Newcomer = { identity: NewIdentity; role: Role | null };
 
-/** The user that an unknown identity becomes: of an invitation, of an address where that is allowed, or a new one. */
+/**
+ * Returns the user for an unknown identity: from an invitation, by email address where that is allowed, or a new one.
+ */
 async function findNewUser(
   finishing: Finishing,
   { email, isEmailVerified, name }: OpenIdPerson,
@@ -214,7 +216,8 @@ async function findNewUser(
   const domain = provisionedDomainOf(email, provisionDomains);
   const owner = linksByEmail && isEmailVerified ? await findUserByEmail(database, email) : null;
   if (owner !== null) {
-    // Addresses of users are what an owner of any account entered: those of others decide for no domain (D-707).
+    // An owner of any account can enter any address for a user: in other accounts it proves nothing for a domain
+    // (D-707).
     const isOurs = domain?.tenantId === owner.tenantId || (await isOnlyTenant(database, owner.tenantId));
     if (!isOurs) return 'noUser';
     const author = authorOf(finishing, 'member.identity_linked');
@@ -236,17 +239,17 @@ async function findNewUser(
   return ({ taken: 'noUser', full: 'full', no_account: 'noAccount' } as const)[made];
 }
 
-/** Where the provider reports that a person signed out there, below the public URL. */
+/** Path of the endpoint where the provider reports that a person signed out, below the public URL. */
 export const OPEN_ID_LOGOUT_PATH = '/connect/open-id/logout';
 
-/** A token takes about a kilobyte. */
+/** Maximum size of a body, in bytes; a token takes about a kilobyte. */
 const MAX_BODY_BYTES = 16_384;
 
 type LogoutParts = Parts<'database' | 'now' | 'makeId' | 'openId' | 'rateLimits' | 'logger'>;
 
 /**
- * `POST /connect/open-id/logout` (OpenID Connect Back-Channel Logout 1.0): ends the sessions that the provider's began.
- * Needs no token of ours: the provider signs its own, and that one is good once.
+ * `POST /connect/open-id/logout` (OpenID Connect Back-Channel Logout 1.0): ends the sessions that the provider's
+ * session began. Requires no token of this API: the provider signs its own, which is valid once.
  */
 export function openIdLogoutHandler(dependencies: LogoutParts): RequestHandler[] {
   const { database, now, makeId, openId, rateLimits, logger } = dependencies;

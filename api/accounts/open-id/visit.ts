@@ -9,31 +9,31 @@ import type { PlainPage } from '../../system/plain-page.ts';
 import { VISIT_SECONDS, visitCookie } from '../session/cookie.ts';
 import type { Checks } from './provider.ts';
 
-/** Where the provider sends people back to, below the public URL. */
+/** Path that the provider redirects people to, below the public URL. */
 export const OPEN_ID_RETURN_PATH = '/connect/open-id';
 
-/** A visit at the provider: what it was begun with, and what is to come of it. */
+/** A visit at the provider: the values that it was begun with, and its purpose. */
 export type Visit = Checks & {
   /** A path of the console. */
   returnTo: string;
-  /** Whose identity it is to become; null = the person signs in. */
+  /** User whom the identity is linked to; null = the person signs in. */
   linkTo: string | null;
-  /** The token of an invitation that the person accepts; null = of none. */
+  /** Token of the invitation that the person accepts; null if there is none. */
   invitation: string | null;
   expiresAtMs: number;
 };
 
 type Purpose = { returnTo: string | undefined; linkTo?: string; invitation?: string | undefined };
 
-/** What only visits are sealed for: a value sealed for anything else is none. */
+/** Context that only visits are sealed with: a value sealed for another purpose does not open. */
 const CONTEXT = 'open-id:visit';
 
 type VisitParts = Parts<'database' | 'now' | 'config' | 'openId' | 'logger'>;
 
 /**
- * Begins a visit: the address at the provider where the browser is to go. State, nonce and PKCE verifier go into a
- * cookie of this browser, sealed, so that nothing is stored for whoever begins one (D-586). Throws 404 where there is
- * no provider, 503 where it is away.
+ * Begins a visit and returns the URL at the provider to send the browser to. State, nonce and PKCE verifier go into a
+ * sealed cookie of this browser, so that beginning a visit stores nothing (D-586). Throws 404 if there is no provider,
+ * 503 if it is away.
  */
 export async function beginVisit(
   { database, now, config, openId, logger }: VisitParts,
@@ -75,7 +75,10 @@ export async function beginVisit(
   }
 }
 
-/** The visit that a browser returns from; `unknown` = it began none here, or another since, `expired` = long ago. */
+/**
+ * Returns the visit that a browser comes back from; `unknown` = it began none here, or another since, `expired` = it is
+ * too old.
+ */
 export function readVisit(
   { database, now, config }: Parts<'database' | 'now' | 'config'>,
   request: Request,
@@ -89,13 +92,12 @@ export function readVisit(
   } catch {
     return 'unknown';
   }
-  // It opened, so we wrote it.
+  // The cookie opened, so this code wrote it.
   const visit = JSON.parse(plain) as Visit;
   if (!timingSafeEqual(digestOf(visit.state), digestOf(state))) return 'unknown';
   return now() < visit.expiresAtMs ? visit : 'expired';
 }
 
-/** Ends the visit in the browser. */
 export function endVisit({ config }: Parts<'config'>, response: Response): void {
   visitCookie(config.publicUrl).take(response);
 }
@@ -109,7 +111,7 @@ export type RefusalPage = Omit<PlainPage, 'link' | 'button'>;
 
 const AGAIN = 'Go back to the sign-in page and start again.';
 
-/** What is wrong with a visit, for the person who made it; `name` is what the provider is called. */
+/** Explanations of a failed visit for the person who made it; `name` is the provider's display name. */
 const REFUSALS = {
   notSetUp: () => ({
     status: 404,
@@ -236,7 +238,7 @@ const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS;
 
-/** The page of a refusal. */
+/** Returns the page for a refusal. */
 export function describeRefusal(refusal: Refusal, name: string): RefusalPage {
   return REFUSALS[refusal](name);
 }

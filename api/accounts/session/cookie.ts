@@ -4,27 +4,27 @@ import { KEPT_SECONDS } from '../../../models/accounts/sign-in-clients.ts';
 import { basePathOf } from '../../middleware/request-form.ts';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
-/** What `SecretBox.seal` makes, of what fits into a cookie. */
+/** Format of a `SecretBox.seal` result that fits into a cookie. */
 const SEALED = /^v1\.[\w-]{1,100}\.[\w-]{1,3500}$/;
 const CELL_NAME = /^[a-z][a-z0-9]{0,15}$/;
 
-/** For how long a sign-in at a provider may take, in seconds. */
+/** Time limit for a sign-in at a provider, in seconds. */
 export const VISIT_SECONDS = 600;
 
 /** A cookie that holds a secret, or the name of a cell, on one installation. */
 export type SecretCookie = {
-  /** What a request brings; null where it brings none, several, or something that cannot be one. */
+  /** Returns the value in a request; null if there is none, several, or a malformed one. */
   read: (request: Request) => string | null;
   give: (response: Response, secret: string) => void;
   take: (response: Response) => void;
 };
 
-/** Makes the cookie of a session. */
+/** Makes the session cookie. */
 export function sessionCookie(publicUrl: string): SecretCookie {
   return secretCookie(publicUrl, 'spotcheck', LIFETIME_SECONDS);
 }
 
-/** Makes the cookie that says which cell a browser's pages come from, behind a router; it opens nothing. */
+/** Makes the cookie that names the cell a browser's pages come from, behind a router; it grants no access. */
 export function cellCookie(publicUrl: string): SecretCookie {
   return namedCookie(publicUrl, { plainName: 'spotcheck-cell', maxAgeSeconds: KEPT_SECONDS, form: CELL_NAME });
 }
@@ -34,20 +34,20 @@ export function visitCookie(publicUrl: string): SecretCookie {
   return namedCookie(publicUrl, { plainName: 'spotcheck-open-id', maxAgeSeconds: VISIT_SECONDS, form: SEALED });
 }
 
-/** Makes the cookie by which a browser that signed in is recognized; it opens nothing. */
+/** Makes the cookie that identifies a browser that has signed in; it grants no access. */
 export function browserCookie(publicUrl: string): SecretCookie {
   return secretCookie(publicUrl, 'spotcheck-browser', KEPT_SECONDS);
 }
 
-/** Makes a cookie that holds a secret of ours. */
+/** Makes a cookie that holds a secret generated here. */
 export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds: number): SecretCookie {
   return namedCookie(publicUrl, { plainName, maxAgeSeconds, form: SECRET });
 }
 
 /**
- * Makes a cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that
- * very host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one. The
- * path of `PUBLIC_URL` is in the name, for two installations may share a host.
+ * Makes a cookie of an installation. With https its name begins with `__Host-`: browsers accept such a cookie only from
+ * that exact host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so no neighbouring host can plant one. The
+ * name contains the path of `PUBLIC_URL`, since two installations may share a host.
  */
 function namedCookie(
   publicUrl: string,

@@ -8,15 +8,15 @@ import { personOf, type Exchange } from '../../request-context.ts';
 import type { Throttle } from './throttle.ts';
 
 /**
- * Something that a person must prove before a setting that guards their account changes. `field` is the field of the
- * request that holds it.
+ * A proof that a person must give before a setting that protects their account changes. `field` is the request field
+ * that contains it.
  */
 type Proof = { field: string; isGiven: () => Promise<boolean>; wrong: string };
 
 /**
- * Checks proofs in order and throws 400 at the first that is not given. Each failure counts like a failed sign-in:
- * otherwise a stranger at an open browser could guess for as long as they like. A password without the code of a
- * person who has one clears no failures: it would make room for more guesses at the code.
+ * Checks proofs in order and throws 400 at the first that fails. Each failure counts like a failed sign-in: otherwise a
+ * stranger at an open browser could guess without limit. A password alone clears no failures of a person with
+ * two-factor codes: that would allow more guesses at the code.
  */
 export async function requireProofs(throttle: Throttle, exchange: Exchange, proofs: readonly Proof[]): Promise<void> {
   const attempt = await throttle.begin(personOf(exchange.response).user.id, exchange);
@@ -36,7 +36,10 @@ export function passwordProof(response: Response, field: string, password: strin
   };
 }
 
-/** Whether a code is valid for a person's second factor: one of the app, or a recovery code. A valid one is used up. */
+/**
+ * Reports whether a code is valid for a person's second factor: from the app, or a recovery code. A valid one is used
+ * up.
+ */
 export async function takeCode(
   { database, now }: Parts<'database' | 'now'>,
   userId: string,
@@ -53,37 +56,39 @@ const DIGITS = 6;
 const STEP_MS = 30_000;
 const SIX_DIGITS = /^[0-9]{6}$/;
 
-/** As many steps a clock may be off, before and after (RFC 6238, 5.2). */
+/** Number of steps that a clock may be off, before and after (RFC 6238, 5.2). */
 const SLACK_STEPS = 1;
 
-/** RFC 4226 asks for as long a secret as SHA-1 is. */
+/** RFC 4226 recommends a secret as long as a SHA-1 hash. */
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
 const RECOVERY_CODE_BYTES = 10;
 
-/** A new secret for an authenticator app, in base32 (RFC 4648). */
+/** Returns a new secret for an authenticator app, in base32 (RFC 4648). */
 export function generateTotpSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32;
 }
 
-/** New recovery codes of 80 bits each, as they are stored: `normalizeCode` makes the same of what people type. */
+/**
+ * Returns new recovery codes of 80 bits each, as they are stored: `normalizeCode` converts typed codes to this form.
+ */
 export function generateRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => new Secret({ size: RECOVERY_CODE_BYTES }).base32.toLowerCase());
 }
 
-/** A recovery code as people read it: in groups of four. */
+/** Formats a recovery code for reading: in groups of four. */
 export function writeRecoveryCode(code: string): string {
   return code.replaceAll(/.{4}(?=.)/g, '$&-');
 }
 
-/** A code without what people put into it for the eye. */
+/** Removes the spaces and hyphens that people type for readability, and lowercases the code. */
 export function normalizeCode(typed: string): string {
   return typed.replaceAll(/[\s-]+/g, '').toLowerCase();
 }
 
-/** The time step (RFC 6238, SHA-1) that a code is of, now or one step off; null where it is of none of those. */
+/** Returns the time step (RFC 6238, SHA-1) of a code, now or one step off; null if it matches none of those. */
 export function findTotpStep(secret: string, code: string, nowMs: number): number | null {
-  // otpauth throws where a character of a code has more than one byte.
+  // otpauth throws if a character of a code takes more than one byte.
   if (!SIX_DIGITS.test(code)) return null;
   const off = TOTP.validate({
     token: code,
@@ -96,7 +101,7 @@ export function findTotpStep(secret: string, code: string, nowMs: number): numbe
   return off === null ? null : Math.floor(nowMs / STEP_MS) + off;
 }
 
-/** What an authenticator app reads from the picture (Google's key URI format). */
+/** Returns the content of the QR code for an authenticator app (Google's key URI format). */
 export function otpauthUrl(secret: string, email: string): string {
   const parameters = `secret=${secret}&issuer=Spotcheck&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
   return `otpauth://totp/Spotcheck:${encodeURIComponent(email)}?${parameters}`;

@@ -14,39 +14,39 @@ import { browserCookie } from './cookie.ts';
 
 const WINDOW_SECONDS = 15 * 60;
 
-/** Failures within the window after which nothing is verified any more. A whole office may share a network. */
+/** Failures within the window after which nothing more is verified. A whole office may share a network. */
 const FAILURES = { account: 10, network: 30 } as const;
 
-/** Attempts in a minute, right ones too: each hash takes time that everybody waits for. */
+/** Attempts in a minute, successful ones included: each hash delays all other requests. */
 const ATTEMPTS_A_MINUTE = 30;
 
 /** An attempt that was counted and may be verified. */
 type Attempt = {
-  /** Runs the verification; an error of ours is not counted as a failure. */
+  /** Runs the verification; if it throws, the attempt does not count as a failure. */
   verify: <Verified>(verification: () => Promise<Verified>) => Promise<Verified>;
-  /** Forgets the failures that it was counted with. */
+  /** Clears the failures counted so far. */
   succeed: () => Promise<void>;
-  /** Forgets this attempt only. */
+  /** Takes back this attempt only. */
   excuse: () => Promise<void>;
 };
 
 /**
- * Counts passwords and codes of every way to sign in, above all wrong ones, over all processes. An attempt is counted
- * before it is verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for
- * what has none.
+ * Counts passwords and codes of all sign-in methods, above all wrong ones, across processes. An attempt is counted
+ * before it is verified, or a thousand concurrent ones would all be verified. An account is a user's id, or a
+ * placeholder where there is no user.
  */
 export type Throttle = {
-  /** `isHashed` where verifying takes a password's hash, which is the default. */
+  /** `isHashed` (the default): verifying computes a password hash. */
   begin: (account: string, exchange: Exchange, how?: { isHashed: boolean }) => Promise<Attempt>;
 };
 
-/** Whose attempts are refused from now on, and where the one came from with which it began. */
+/** The account whose further attempts are refused, and the address of the attempt that triggered this. */
 type ShutAccount = { account: string; address: string };
 
 /**
- * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often,
- * or of an account with more attempts than a person makes. A browser that has signed in to the account before, or else
- * a network, has counts of its own: those of strangers do not count against it. `onAccountShut` is called for the first
+ * Makes the throttle of an installation. `begin` throws 429 for an account or network with too many failures, or an
+ * account with more attempts than a person makes. A browser that has signed in to the account before, or else a
+ * network, has its own counts: strangers' failures do not count against it. `onAccountShut` is called for the first
  * attempt of a window that is refused for an account's failures.
  */
 export function createThrottle(
@@ -75,8 +75,8 @@ export function createThrottle(
       const client = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
       const key = keyOf(`${account} ${client}`);
 
-      // The network first: who is over its limit must not use up other people's. What others of its network do is not
-      // held against a known browser.
+      // The network is counted first: a client over its limit must not use up other people's. A known browser is not
+      // affected by others on its network.
       if (!isKnownBrowser) await consume(() => networks.consume(network), TOO_MANY_FAILURES);
       await consume(
         () => accounts.consume(key),
@@ -85,8 +85,7 @@ export function createThrottle(
       );
       const giveBack = async () => void (isKnownBrowser || (await networks.reward(network)));
       const excuse = async () => void (await Promise.all([accounts.reward(key), giveBack()]));
-      // What would be hashed, with one count for all known clients: who has the password may have as many of those as
-      // they like.
+      // All known clients share one count of hashes: a person with the password may have any number of clients.
       const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
       if (isHashed) await consume(() => paces.consume(pace), 'too many sign-ins', excuse);
       return {
@@ -98,7 +97,7 @@ export function createThrottle(
             throw error;
           }
         },
-        // Set to none and not deleted: deleting alone would wait for as long as Redis is away.
+        // The count is set to zero, not deleted: deleting would wait until Redis responds.
         succeed: async () => void (await Promise.all([accounts.set(key, 0, WINDOW_SECONDS), giveBack()])),
         excuse,
       };
@@ -125,7 +124,7 @@ async function consume(
   }
 }
 
-/** Any text as a short key; the table of counts need not tell who was tried. */
+/** Hashes any text to a short key; the table of counts need not reveal whose account was tried. */
 function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
@@ -138,8 +137,8 @@ type RecorderParts = {
 };
 
 /**
- * Makes the recorder of shut accounts: an entry in the audit log, so that owners learn of the guessing. A database that
- * is away does not change the answer, which is a refusal already.
+ * Makes the recorder of shut accounts: an audit log entry, so that owners learn of the guessing. A database failure is
+ * only logged, because the attempt is already refused.
  */
 export function createShutAccountRecorder({
   database,
@@ -162,19 +161,19 @@ export function createShutAccountRecorder({
 
 type ClientTools = { database: Pick<Database, 'pool'>; now: () => number; publicUrl: string };
 
-/** The client that is a browser, by what its cookie holds: nothing stores that itself. */
+/** Returns the client key of a browser: the hash of its cookie's secret, which itself is never stored. */
 function clientOfBrowser(secret: string): string {
   return `browser:${createHash('sha256').update(secret).digest('base64url')}`;
 }
 
-/** The client that is a network, as `networkOf` writes it. */
+/** Returns the client key of a network, in the form that `networkOf` returns. */
 export function clientOfNetwork(network: string): string {
   return `network:${network}`;
 }
 
 /**
  * Records the browser and the network of a successful sign-in. A browser unknown to the account gets a new cookie,
- * whatever it brings: that may have been planted.
+ * because one that it sends may have been planted.
  */
 export async function recordClients(
   { database, now, publicUrl }: ClientTools,
