@@ -44,7 +44,7 @@ export function getAgentHandler({ database }: Parts<'database'>): Handler<'getAg
   };
 }
 
-/** `DELETE /agents/{id}`: shared agents are not the caller's to delete (D-63). */
+/** `DELETE /agents/{id}`: callers cannot delete shared agents (D-63). */
 export function deleteAgentHandler(
   dependencies: Parts<'database' | 'onScheduleChange' | 'logger' | 'now'>,
 ): Handler<'deleteAgent'> {
@@ -61,7 +61,7 @@ export function deleteAgentHandler(
   };
 }
 
-/** `PATCH /agents/{id}`: shared agents are not the caller's to change (D-63). */
+/** `PATCH /agents/{id}`: callers cannot change shared agents (D-63). */
 export function updateAgentHandler({ database }: Parts<'database'>): Handler<'updateAgent'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -81,7 +81,7 @@ export function updateAgentHandler({ database }: Parts<'database'>): Handler<'up
 
 const NEEDS_NO_QUOTES = /^[\w:/.@%+-]+$/;
 
-/** What a customer types to start an agent, for a POSIX shell. */
+/** Returns the POSIX shell command that starts a customer's agent. */
 function writeInstallCommand({ publicUrl, token }: { publicUrl: string; token: string }): string {
   const url = NEEDS_NO_QUOTES.test(publicUrl) ? publicUrl : `'${publicUrl.replaceAll("'", `'\\''`)}'`;
   return `SPOTCHECK_URL=${url} SPOTCHECK_AGENT_TOKEN=${token} npm run agent`;
@@ -150,7 +150,9 @@ function tokenAnswer({ publicUrl }: ApiConfig, token: string): components['schem
   return { token, install_command: writeInstallCommand({ publicUrl, token }) };
 }
 
-/** An agent as it is shown. The service itself, which probes domains and the like, is none that customers meet. */
+/**
+ * Returns an agent for responses. The service's internal source, which probes domains and the like, is never listed.
+ */
 export function presentAgent(agent: Agent): components['schemas']['Agent'] {
   return {
     id: agent.id,

@@ -39,10 +39,10 @@ export function getFleetHandler({
   };
 }
 
-/** Monitors that leave a region within one request. */
+/** Maximum number of monitors that leave a region within one request. */
 const MOVED_AT_ONCE = 1000;
 
-/** `POST /fleet/retirements`: the plan, and with `confirmed` what it says. */
+/** `POST /fleet/retirements`: returns the plan, and with `confirmed` carries it out. */
 export function retireRegionHandler(
   dependencies: Parts<'database' | 'now' | 'makeId' | 'onScheduleChange' | 'logger'>,
 ): Handler<'retireRegion'> {

@@ -9,8 +9,8 @@ const AGENT_TOKEN = /^spa_[A-Za-z0-9_-]{1,200}$/;
 const API_TOKEN = /^Bearer +spk_/i;
 
 /**
- * Finds out which agent calls; without a usable token the request stays anonymous, for `requireAgent` to refuse once it
- * has been counted.
+ * Identifies the calling agent. Without a usable token the request stays anonymous, for `requireAgent` to refuse after
+ * it has been counted.
  */
 export function agentAuthentication({ database }: Parts<'database'>): RequestHandler {
   return async (request, response, next) => {
@@ -22,8 +22,7 @@ export function agentAuthentication({ database }: Parts<'database'>): RequestHan
 }
 
 /**
- * Refuses callers that are no agent: 401, and how to do better. The answer is the same for unknown and revoked tokens,
- * distinguished for nobody.
+ * Refuses callers that are not agents, with 401 and advice. The response is the same for unknown and revoked tokens.
  */
 export const requireAgent: RequestHandler = (request, response, next) => {
   const { authorization } = request.headers;
@@ -31,14 +30,14 @@ export const requireAgent: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Which agent calls. Throws before authentication: only routes behind it may ask. */
+/** Returns the calling agent. Throws on routes without authentication. */
 export function agentOf(response: Response): TokenAgent {
   const { agent } = contextOf(response);
   if (agent === undefined) throw new Error('The agent is asked for on a route without authentication');
   return agent;
 }
 
-/** 401 for a token that was good once, or never. */
+/** Returns the 401 for a token that is unknown or no longer valid. */
 export function invalidAgentToken(): ApiError {
   return new ApiError(
     401,

@@ -25,7 +25,7 @@ import type { Parts } from '../../handler.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
 import { createResultBatches, createResultIntake, type AcceptedReport, type AssignedReport } from './result-intake.ts';
 
-/** `POST /agent/v1/ingest`: takes an agent's results, of which those that are not repeated go where the fleet's go. */
+/** `POST /agent/v1/ingest`: accepts an agent's results and submits the new ones to the same queue as the fleet's. */
 export function ingestHandler({
   database,
   logger,
@@ -65,7 +65,7 @@ export function ingestHandler({
         result: resultOf(one.report, { ...one, agent, nowMs }),
       }));
       submitted = all.filter(({ isFresh }) => isFresh);
-      // Before they are handed on: once they are applied none of them is a change.
+      // Rechecks are listed before submission: once the results are applied, none of them is a change.
       recheck = await listRechecks(database, agent.no, all);
       if (submitted.length === 0) return;
       try {
@@ -136,21 +136,19 @@ function resultOf(
   };
 }
 
-/** Agents of other makes call the wait for the first byte by its other name. */
+/** Third-party agents use another name for the wait for the first byte. */
 function withWait({ waitMs, ...timing }: Record<string, unknown>): Record<string, unknown> {
   return { ...timing, firstByteMs: timing['firstByteMs'] ?? waitMs };
 }
 
-/**
- * The longest time of a check that is believed, in milliseconds: its deadline, and what a busy machine may be late by.
- */
+/** Returns the longest plausible time of a check, in milliseconds: its deadline plus the delay of a busy machine. */
 function mostMsOf({ timeoutMs }: ReportedMonitor): number {
   return 2 * timeoutMs + 1000;
 }
 
 /**
- * The version of the checks that a result measured. This is the newest or, for a result from before it was given, the
- * one before where there was one.
+ * Returns the version of the checks that a result measured: the newest, or the previous one for a result from before
+ * the newest was given.
  */
 function measuredVersion(
   { startedAtMs }: Report,
@@ -161,8 +159,8 @@ function measuredVersion(
 }
 
 /**
- * Lists the monitors of a batch that the agent is to check again before their next ticks (D-47). It queries the
- * database only where the batch has a bad result of the monitor's current checks.
+ * Lists the monitors of a batch that the agent is to check again before their next ticks (D-47). Queries the database
+ * only if the batch has a bad result of a monitor's current checks.
  */
 async function listRechecks(
   database: Database,
@@ -190,7 +188,7 @@ async function listRechecks(
   });
 }
 
-/** The failed ones among an agent's results, as their spans show them. */
+/** Returns an agent's failed results in the form that spans take. */
 function failedChecks(accepted: readonly AcceptedReport[], { id, tenantId, name }: TokenAgent): FailedCheck[] {
   return accepted.flatMap(({ monitor, result }) => {
     const { verdict, dueAtMs, latencyMs, phases, httpStatus, cause, reason } = result;
@@ -213,12 +211,12 @@ function failedChecks(accepted: readonly AcceptedReport[], { id, tenantId, name 
   });
 }
 
-/** How long a certificate that was seen again is not stored again, in milliseconds. */
+/** Time until an unchanged certificate is stored again, in milliseconds. */
 const STORED_AGAIN_MS = 6 * HOUR_MS;
 
 /**
- * Lists the newest certificate of each https monitor that an agent saw, where it differs from the one seen before, or
- * that was long ago.
+ * Lists the newest certificate of each https monitor in the reports, if it differs from the stored one or that was
+ * stored long ago.
  */
 function newCertificates(accepted: readonly AcceptedReport[], agentNo: number, nowMs: number): ObservedCertificate[] {
   const newest = new Map<number, AcceptedReport & { expiresAt: number }>();
@@ -249,7 +247,7 @@ function newCertificates(accepted: readonly AcceptedReport[], agentNo: number, n
     }));
 }
 
-/** Whether a result measured the present https target: what older checks saw may belong to another one. */
+/** Reports whether a result measured the present https target: older checks may have measured another one. */
 function isSecure({ monitor: { type, target, checksVersion }, result }: AcceptedReport): boolean {
   return (
     type === 'http' && /^https:/i.test(target) && result.checksVersion === checksVersion && result.verdict !== 'none'

@@ -26,24 +26,26 @@ import type { Parts } from '../../handler.ts';
 import { MAX_WORK_MONITORS } from '../../rate-limits.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
 
-/** Monitors whose settings are read at a time: what an answer has in memory, of 128 KiB each at the most. */
+/** Monitors whose settings are read at a time, each of up to 128 KiB: bounds the memory of a response. */
 const PAGE_MONITORS = 20;
 
-/** The least of a piece but the last one, in characters: many small monitors are sent together. */
+/** Minimum size of a piece except the last, in characters: many small monitors are sent together. */
 const PIECE_CHARACTERS = 65_536;
 
-/** An answer of at most so many characters is sent at once: a thousand monitors mostly take half of it. */
+/** Maximum size of a response sent at once, in characters: a thousand monitors usually take half of it. */
 const WHOLE_CHARACTERS = 1_048_576;
 
-/** The most work of an answer, in bytes: agents read 64 MiB, and proxies may allow less. */
+/** Maximum size of the work in a response, in bytes: agents read 64 MiB, and proxies may allow less. */
 const MAX_WORK_BYTES = 50_331_648;
 
-/** How long an agent may take to read a large answer, in milliseconds: ours gives up after ten seconds. */
+/**
+ * Time limit for an agent to read a large response, in milliseconds; Spotcheck's own agent gives up after ten seconds.
+ */
 const READ_WITHIN_MS = 60_000;
 
 /**
- * `POST /agent/v1/pull`: the agent's check-in, answered with all of its work. What is unchanged is known without the
- * monitors' settings, and a large answer is made while it is read (D-662).
+ * `POST /agent/v1/pull`: the agent's check-in, answered with all of its work. Detects unchanged work without reading
+ * the monitors' settings, and generates a large response while it is read (D-662).
  */
 export function pullHandler({
   database,
@@ -65,7 +67,8 @@ export function pullHandler({
     const checkIn = accept(readPull(request.body));
     await requireUsableKey(checkIn, agent);
     const checkedIn = await checkInAgent(database, { agent, checkIn, nowMs: now() });
-    // Deleted, revoked or given a new token since the request was admitted: its body may have come much later.
+    // The agent was deleted, revoked or given a new token since the request was admitted: its body may arrive much
+    // later.
     if (checkedIn === null) throw invalidAgentToken();
 
     const { capabilities } = checkIn;
@@ -82,7 +85,7 @@ export function pullHandler({
         secretsKeyId && (keyTags.get(secretsKeyId) ?? null),
       ]),
     });
-    // For the agent alone, which asks again each time.
+    // The response is for this agent only, which revalidates it each time.
     response.set('Cache-Control', 'private, no-cache');
     if (namesTag(request.headers['if-none-match'], tag) && assigned.every(isGiven)) {
       count.inc({ outcome: 'unchanged' });
@@ -105,10 +108,10 @@ export function pullHandler({
     const start = await readStart(pieces);
     const giveBack = start.isWhole ? null : takeAnswerSlot(agent.tenantId);
     const hasAll = recipient.withheld !== null || assigned.every((work) => isOpenable(work, keyTags));
-    // Without a tag where something was left out, so that it is offered again once it can be.
+    // An incomplete response has no tag, so that the omitted monitors are offered again later.
     if (hasAll && !answer.isIncomplete) response.set('ETag', tag);
     count.inc({ outcome: 'answered' });
-    // Not by json(), which would make a tag of its own over boxes that differ each time.
+    // json() would add a tag over sealed boxes, which differ each time.
     response.type('application/json');
     if (giveBack === null) response.end(start.text);
     else await sendWhileRead(response, start.text, pieces).finally(giveBack);
@@ -116,15 +119,17 @@ export function pullHandler({
 }
 
 /**
- * The tags of the keys that secrets are sealed with, by their ids. What could not be opened with another key of that id
- * is offered again with the right one.
+ * Returns the tags of the keys that secrets are sealed with, by key id. If the key of an id is replaced, monitors that
+ * could not be opened are offered again.
  */
 function keyTagsOf({ secrets }: Database): ReadonlyMap<string, string> {
   const tags = secrets.derive('agents.work');
   return new Map(secrets.keyIds.map((id, index) => [id, tags[index] ?? '']));
 }
 
-/** Whether the agent has the monitor as it is now, or is not to be offered it again as it is (D-662). */
+/**
+ * Reports whether the agent has the monitor in its current version, or is not to be offered this version again (D-662).
+ */
 function isGiven({ givenVersion, checksVersion }: AssignedWork): boolean {
   return givenVersion !== null && givenVersion >= checksVersion;
 }
@@ -137,19 +142,22 @@ type WorkAnswerParts = {
   head: Omit<PullAnswer, 'work'>;
   assigned: readonly AssignedWork[];
   readSettings: (monitorNos: readonly number[]) => Promise<ReadonlyMap<number, MeasuredSettings>>;
-  /** Null where its secrets cannot be opened. */
+  /** Resolves with null if the monitor's secrets cannot be opened. */
   itemOf: (work: WholeWork) => Promise<WorkItem | null>;
-  /** Called before the last piece: until then the agent can use nothing of the answer. */
+  /** Called before the last piece: until then the agent cannot use any of the response. */
   recordGiven: (given: readonly GivenVersion[]) => Promise<void>;
   onLeftOut: (monitorId: string) => void;
-  /** Called with how many monitors, the newest ones, do not fit into the answer. */
+  /** Called with the number of monitors, the newest ones, that do not fit into the response. */
   onTooLarge: (monitors: number) => void;
 };
 
-/** A monitor with what it measures, which may be newer than when it was listed. */
+/** An assigned monitor with its settings, which may be newer than the listing. */
 type WholeWork = AssignedWork & MeasuredSettings;
 
-/** An agent's work as JSON in pieces, each of many small monitors or one large one; others have a turn in between. */
+/**
+ * An agent's work as JSON in pieces, each of many small monitors or one large one. Yields to the event loop between
+ * them.
+ */
 class WorkAnswer {
   readonly #parts: WorkAnswerParts;
   readonly #given: GivenVersion[] = [];
@@ -159,7 +167,9 @@ class WorkAnswer {
     this.#parts = parts;
   }
 
-  /** Whether a monitor is not in the pieces so far: its secrets cannot be opened, or it is no longer the agent's. */
+  /**
+   * Whether a monitor is missing from the pieces so far: its secrets cannot be opened, or it is no longer the agent's.
+   */
   get isIncomplete(): boolean {
     return this.#isIncomplete;
   }
@@ -200,7 +210,7 @@ class WorkAnswer {
         if (bytes > MAX_WORK_BYTES) {
           const left = assigned.slice(start + index);
           onTooLarge(left.length);
-          // As if given: they would be left out again, however often the agent asks.
+          // Monitors that do not fit count as given: they would be left out again at every check-in.
           this.#give(left);
           return;
         }
@@ -216,7 +226,7 @@ class WorkAnswer {
   }
 }
 
-/** Reads pieces until an answer is too large to be sent at once, or whole. */
+/** Reads pieces until the response is complete, or too large to be sent at once. */
 async function readStart(pieces: AsyncGenerator<string, void>): Promise<{ text: string; isWhole: boolean }> {
   let text = '';
   while (text.length <= WHOLE_CHARACTERS) {
@@ -227,7 +237,7 @@ async function readStart(pieces: AsyncGenerator<string, void>): Promise<{ text: 
   return { text, isWhole: false };
 }
 
-/** Sends pieces as fast as they are read, and gives up on a reader that closes its connection or takes too long. */
+/** Sends pieces as fast as they are read; stops if the reader closes its connection or takes too long. */
 async function sendWhileRead(response: Response, start: string, pieces: AsyncGenerator<string, void>): Promise<void> {
   const all = async function* () {
     yield start;
@@ -240,32 +250,32 @@ async function sendWhileRead(response: Response, start: string, pieces: AsyncGen
   }
 }
 
-/** Whether the answer broke off because of its reader, which is no fault of ours. */
+/** Reports whether the response was cut off by its reader, which is not an error of the service. */
 function isReaderGone(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-/** Refuses a public key that nothing can be sealed to: it must not be pinned. */
+/** Refuses a public key that nothing can be sealed to, so that it is not pinned. */
 async function requireUsableKey({ publicKey }: CheckIn, agent: TokenAgent): Promise<void> {
   if (publicKey === null || agent.publicKey !== null) return;
   if (!(await isUsableKey(publicKey)))
     throw badRequest('publicKey must be a valid X25519 public key, got 32 bytes that nothing can be encrypted for');
 }
 
-/** Whether an agent can run an item. Withheld secrets do not keep an item back: the agent gets it, marked. */
+/** Reports whether an agent can run an item. Withheld secrets do not exclude an item: the agent gets it, marked. */
 function isAble({ type }: AssignedWork, { capabilities }: CheckIn): boolean {
   return findInability({ capabilities, secretsWithheld: null }, { type, hasSecrets: false }) === null;
 }
 
-/** Makes a strong entity tag of what has this JSON. */
+/** Returns a strong entity tag of a value's JSON. */
 function tagOf(content: unknown): string {
   return `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url')}"`;
 }
 
 /**
- * True when `If-None-Match` names the tag: a list, weak ones too (proxies that compress weaken them), or `*` (RFC 9110,
- * section 13.1.2).
+ * Reports whether `If-None-Match` names the tag: a list, including weak tags (compressing proxies weaken them), or `*`
+ * (RFC 9110, section 13.1.2).
  */
 function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   return (
@@ -274,10 +284,10 @@ function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   );
 }
 
-/** The agent that work is given to: the key that its secrets are sealed to, or why they are withheld. */
+/** The agent that gets the work: the key to seal its secrets to, or why they are withheld. */
 type Recipient = { agentId: string; publicKey: string | null; withheld: Withholding | null };
 
-/** Opens a monitor's secrets; null where they cannot be. */
+/** Opens a monitor's secrets; null if that fails. */
 type Open = (sealed: { monitorId: string; sealedSecrets: string }) => MonitorSecrets | null;
 
 async function makeItem(
@@ -292,7 +302,7 @@ async function makeItem(
   const opened = open({ monitorId, sealedSecrets });
   const secrets = opened && workSecretsOf(opened, settings.checkSpec.transport);
   if (secrets === null) return null;
-  // Sealing hundreds takes a while, and others are waiting.
+  // Sealing hundreds of items takes a while, so each yields to the event loop.
   await setImmediate();
   return {
     ...besideSecrets(item, secrets, settings.checkSpec.transport),
@@ -300,7 +310,7 @@ async function makeItem(
   };
 }
 
-/** The item of an agent that gets no secrets: one that knew of an `auth` might send an empty one (D-69). */
+/** Returns the item without `auth`, for an agent that gets no secrets: it might send an empty one otherwise (D-69). */
 function withoutAuth({ checkSpec: { request, ...checkSpec }, ...item }: WorkItem): WorkItem {
   const { auth: _auth, ...rest } = request ?? {};
   return { ...item, checkSpec: { ...checkSpec, ...(request && { request: rest }) } };

@@ -6,24 +6,24 @@ import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError } from '../../api-error.ts';
 
-/** Results are stored within this of being taken, in milliseconds; until then this process remembers them. */
+/** Time within which submitted results are stored, in milliseconds; until then this process remembers them. */
 const REMEMBERED_MS = 60_000;
 
-/** Due times remembered for so long at the most: some 10 MB. Beyond it the older half is forgotten early. */
+/** Maximum number of remembered due times: some 10 MB. Beyond it the older half is dropped early. */
 const MAX_REMEMBERED = 100_000;
 
-/** A report of a monitor that its agent is a source of. */
+/** A report whose agent is a source of the monitor. */
 export type AssignedReport = { report: Report; monitor: ReportedMonitor };
 
-/** One accepted result: what was reported, of which monitor, and what becomes of it. */
+/** One accepted result: the report, its monitor, and the payload for the queue. */
 export type AcceptedReport = { report: Report; monitor: ReportedMonitor; result: ResultPayload };
 
-/** Reports that are taken, each result once; of these `fresh` are to be submitted, as nobody has done it before. */
+/** Reports that are taken, each result once; `fresh` are those to submit, which no request has submitted before. */
 export type TakenReports = { taken: readonly AssignedReport[]; fresh: ReadonlySet<AssignedReport> };
 
 /**
- * Takes those of an agent's reports that are not more than its monitors' intervals allow, and returns how many they
- * are, repeated ones too. Rejects where they could not be submitted.
+ * Takes an agent's reports as far as its monitors' intervals allow, and returns their number, repeated ones included.
+ * Rejects if they could not be submitted.
  */
 type ResultIntake = (
   { agentNo, nowMs }: { agentNo: number; nowMs: number },
@@ -32,10 +32,10 @@ type ResultIntake = (
 ) => Promise<number>;
 
 /**
- * Makes the limit of results for each monitor, source and window of due time (core/agents/result-limit.ts). What is
- * stored counts, and what this process took lately; processes that take results of one source at the same moment do not
- * know of each other's until they are stored. A result that is known is taken and goes no further (D-663): it waits for
- * whoever is submitting it, and is forgotten if that fails.
+ * Makes the limit of results for each monitor, source and window of due time (core/agents/result-limit.ts). Counts
+ * stored results and those that this process took lately; concurrent processes do not see each other's results of one
+ * source until they are stored. A known result is taken but not submitted again (D-663): it waits for the pending
+ * submission, and is forgotten if that fails.
  */
 export function createResultIntake(database: Pick<Database, 'pool'>): ResultIntake {
   const memory = createMemory();
@@ -45,7 +45,7 @@ export function createResultIntake(database: Pick<Database, 'pool'>): ResultInta
     );
     const stored =
       windows.size === 0 ? new Map<string, number[]>() : await listStoredDueTimes(database, agentNo, windows);
-    // Nothing is awaited until the fresh ones are remembered: of two requests at once the second sees them.
+    // No await until the fresh reports are remembered, so that the second of two concurrent requests sees them.
     const known = new Map(
       [...windows.keys()].map((key) => [
         key,
@@ -79,7 +79,7 @@ export function createResultIntake(database: Pick<Database, 'pool'>): ResultInta
   };
 }
 
-/** How the submission of a result ends; null = it is stored, or is another one of the same request. */
+/** Pending submission of a result; null = it is stored, or belongs to the same request. */
 type Submission = Promise<void> | null;
 
 function windowOf({ report, monitor }: AssignedReport): DueWindow {
@@ -91,10 +91,10 @@ function keyOf(agentNo: number, one: AssignedReport): string {
   return `${agentNo} ${one.monitor.no} ${fromMs} ${toMs}`;
 }
 
-/** A result by the window that it lies in, and its due time. */
+/** A result, by its window and due time. */
 type Remembered = { key: string; dueAtMs: number };
 
-/** Remembers due times and their submissions by key in two halves, of which the older one is dropped whole. */
+/** Remembers due times and their submissions by key in two halves, and drops the older half as a whole. */
 function createMemory() {
   let young = new Map<string, Map<number, Submission>>();
   let old = new Map<string, Map<number, Submission>>();
@@ -120,25 +120,25 @@ function createMemory() {
 }
 
 /**
- * The first results of a batch wait this long for those of other agents, in milliseconds. On PostgreSQL a job costs as
+ * Time that the first results of a batch wait for those of other agents, in milliseconds. On PostgreSQL a job costs as
  * much as twenty results.
  */
 const GATHER_MS = 50;
 
-/** The most results of a job, unless one agent sent more. */
+/** Maximum number of results in a job, unless one agent sent more. */
 const MAX_A_BATCH = 1000;
 
-/** Results in memory while the queue is slow; beyond it agents are asked to come back. */
+/** Maximum number of results in memory while the queue is slow; beyond it agents are refused with 503. */
 const MAX_WAITING = 20_000;
 
-/** Those of one account, so that its agents are asked to come back before the agents of others are. */
+/** The same for one account, so that its agents are refused before those of other accounts. */
 const MAX_WAITING_OF_ACCOUNT = MAX_WAITING / 4;
 
 type Waiting = { tenantId: string; results: ResultPayload[]; resolve: () => void; reject: (error: unknown) => void };
 
 /**
- * Makes the way of agents' results into the queue: one job after the other, each of many agents, of each account in
- * turn. The returned function resolves once its results are in the queue; it rejects where the queue refused them, or
+ * Makes the path of agents' results into the queue: one job after the other, each from many agents, the accounts in
+ * turn. The returned function resolves once its results are in the queue, and rejects if the queue refused them or
  * cannot keep up (503).
  */
 export function createResultBatches(
@@ -170,7 +170,7 @@ export function createResultBatches(
   };
 }
 
-/** Orders what waits so that the first of each account comes before the second of any. */
+/** Orders waiting results so that the first of each account comes before the second of any. */
 function inTurn(waiting: readonly Waiting[]): Waiting[] {
   const before = new Map<string, number>();
   const ranked = waiting.map((one) => {

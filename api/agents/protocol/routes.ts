@@ -8,25 +8,22 @@ import { agentAuthentication, requireAgent } from './authentication.ts';
 import { ingestHandler } from './ingest.ts';
 import { pullHandler } from './pull.ts';
 
-/** Below which path agents call. */
+/** Base path of the agent protocol. */
 export const AGENT_PATH = '/agent/v1';
 
-/** The largest body of an agent, in bytes: 1,000 results take less than half of it. */
+/** Maximum size of a body, in bytes: 1,000 results take less than half of it. */
 const MAX_BODY_BYTES = 1_048_576;
 
-/** More than bodies of so many bytes have that agents send: a value takes fourteen bytes at least, with its name. */
+/** Maximum number of JSON values in a body; with its name a value takes at least fourteen bytes. */
 const MAX_VALUES = 75_000;
 
-/**
- * Requests of an agent in a minute, over all processes: one every 15 s, results every second, and a backlog to be rid
- * of.
- */
+/** Requests of an agent in a minute, across processes: one every 15 s, results every second, and a backlog to drain. */
 const REQUESTS_PER_MINUTE = 300;
 
-/** Where agents of other makes upload what they found in their network, if they do. */
+/** Paths where third-party agents may upload discoveries in their network. */
 const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
-/** What the routes of agents use, all together. */
+/** Dependencies of all agent routes. */
 type AgentParts = Parts<
   | 'database'
   | 'logger'
@@ -40,8 +37,8 @@ type AgentParts = Parts<
 >;
 
 /**
- * The protocol of customers' agents: calls with an agent's token, and no other. `concurrency` limits what an account
- * has under way at a time.
+ * The protocol of customers' agents, which accepts only agent tokens. `concurrency` limits the concurrent requests of
+ * an account.
  */
 export function createAgentRouter(dependencies: AgentParts, concurrency: RequestHandler): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -65,7 +62,7 @@ export function createAgentRouter(dependencies: AgentParts, concurrency: Request
   return router;
 }
 
-/** Taken and dropped: an agent whose upload fails would retry for ever. */
+/** Accepts and drops uploads: an agent whose upload fails would retry forever. */
 const dropDiscoveries: RequestHandler = (_request, response) => {
   response.status(204).end();
 };
