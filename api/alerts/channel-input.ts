@@ -17,16 +17,16 @@ import { findPresetUrlProblem } from '../../notifications/webhook/presets/index.
 import type { Body } from '../handler.ts';
 
 /**
- * A creation, complete. `url` is null for other types than webhook; `monitorIds` that are no monitors of the caller are
- * left out later, however they look (D-64).
+ * A complete creation. `url` is null for types other than webhook; `monitorIds` that are not the caller's monitors are
+ * dropped later, in any format (D-64).
  */
 export type ChannelDraft = {
   type: ChannelType;
   name: string;
   url: string | null;
-  /** Null for other types than email. */
+  /** Null for types other than email. */
   address: string | null;
-  /** Of other types than webhook there are none. */
+  /** Empty for types other than webhook. */
   headers: WebhookHeaders;
   format: WebhookFormat;
   allMonitors: boolean;
@@ -40,7 +40,7 @@ export type ChannelDraft = {
   summarizesFlapping: boolean;
 };
 
-/** What a PATCH changes; an absent field stays. */
+/** Changes of a PATCH; absent fields stay as they are. */
 export type ChannelPatch = {
   name?: string;
   enabled?: boolean;
@@ -55,7 +55,7 @@ export type ChannelPatch = {
   summarizesFlapping?: boolean;
 };
 
-/** Ids that are no monitors of the account are left out, however they look. */
+/** Ids that are not monitors of the account are dropped, in any format. */
 const ONLY_LOOKED_UP = { field: '', except: ['monitor_ids'] };
 
 const DEFAULT_NAMES = {
@@ -65,7 +65,7 @@ const DEFAULT_NAMES = {
   email: 'Email',
 } as const satisfies Record<ChannelType, string>;
 
-/** Reads the body of a creation, or everything that is wrong with it. */
+/** Reads the body of a creation; returns all of its problems if there are any. */
 export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDraft> {
   const problems: Problem[] = [];
   findUnstorable(input, ONLY_LOOKED_UP, problems);
@@ -101,7 +101,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
 
-/** Reads the body of a PATCH of a channel, or everything that is wrong with it. */
+/** Reads the body of a PATCH of a channel; returns all of its problems if there are any. */
 export function readChannelPatch(
   input: Body<'updateChannel'>,
   { type, address, format }: Pick<Channel, 'type' | 'address' | 'format'>,
@@ -142,28 +142,33 @@ export function readChannelPatch(
   };
 }
 
-/** The tags that route monitors, sorted; null for none. The description has one of both lists. */
+/**
+ * Returns the tags that route monitors, sorted; null for none. The API description allows only one of the two lists.
+ */
 function readTags(sent: Body<'createChannel'>['monitor_tags']): MonitorTags | null {
   if (sent?.any !== undefined) return { any: sortTags(sent.any) };
   return sent?.all === undefined ? null : { all: sortTags(sent.all) };
 }
 
-/** What a request changes of where a webhook's deliveries go and what they carry; an absent part stays. */
+/**
+ * Returns the version of the checks that a result measured: the newest, or the previous one for a result from before
+ * the newest was given.
+ */
 export type AddressPatch = {
   url?: string;
   headers?: WebhookHeadersChange;
-  /** The format that it has from now on; null where one is taken away, which `takenAway` names. */
+  /** The new format; null if one is removed, which `takenAway` names. */
   format?: WebhookFormat;
   takenAway?: readonly ('preset' | 'template')[];
 };
 
-/** The format after a change: a null takes away the format that it names, and no other. */
+/** Returns the format after a change: a null removes only the format that it names. */
 export function mergeFormat(stored: WebhookFormat, { format, takenAway = [] }: AddressPatch): WebhookFormat {
   if (format === undefined) return stored;
   return format ?? (stored !== null && takenAway.some((kind) => kind in stored) ? null : stored);
 }
 
-/** Reads the body of a change of a webhook, or everything that is wrong with it. */
+/** Reads the body of a change of a webhook; returns all of its problems if there are any. */
 export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatch> {
   const problems: Problem[] = [];
   findUnstorable(input, ONLY_LOOKED_UP, problems);
@@ -186,7 +191,7 @@ export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatc
 
 type SentFormat = Pick<Body<'updateWebhook'>, 'preset' | 'template'>;
 
-/** The format that a body names; undefined where it names none, null for the signed envelope. */
+/** Returns the format in a body; undefined if it has none, null for the signed envelope. */
 function readFormat(
   type: ChannelType,
   { preset, template }: SentFormat,
@@ -204,14 +209,14 @@ function readFormat(
   return { template: { method, contentType, body } };
 }
 
-/** Some receivers are named by a part of the URL. */
+/** Checks the URL of presets that identify the receiver by a part of it. */
 export function checkPresetUrl(format: WebhookFormat, url: string | undefined, problems: Problem[]): void {
   if (format === null || !('preset' in format) || url === undefined) return;
   const problem = findPresetUrlProblem(format.preset, url);
   if (problem !== null) problems.push({ field: 'url', message: `url ${problem}` });
 }
 
-/** Rules as they are stored; null for none. */
+/** Returns rules in the form that is stored; null for none. */
 export function readRules(
   sent: readonly ChannelRule[] | undefined,
   problems: Problem[],
@@ -221,12 +226,12 @@ export function readRules(
   return sent;
 }
 
-/** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */
+/** Returns the trimmed name, or the default name of the type if that is empty (D-68). */
 function nameOf(type: ChannelType, sent = ''): string {
   return sent.trim() || DEFAULT_NAMES[type];
 }
 
-/** Chats always wait for the end of maintenance. */
+/** Only webhooks may choose: chats and email always follow maintenance. */
 function checkMaintenance(type: ChannelType, follows: boolean | undefined, problems: Problem[]): void {
   if (follows !== undefined && type !== 'webhook')
     problems.push({
@@ -237,7 +242,7 @@ function checkMaintenance(type: ChannelType, follows: boolean | undefined, probl
     });
 }
 
-/** A group has a form of its own, which no receiver of a preset and no template knows; summaries are for people. */
+/** Groups have their own payload format, which presets and templates do not support; summaries are for people. */
 function checkGrouping(
   { type, format }: { type: ChannelType; format: WebhookFormat },
   { group_seconds: seconds = 0, summarize_flapping: summarizes = false }: Body<'updateChannel'>,
@@ -256,7 +261,7 @@ function checkGrouping(
     });
 }
 
-/** What a webhook gets are the events of the service's description, and there is none for a report. */
+/** Webhooks get only events of the API description, which has none for reports. */
 function checkReports(type: ChannelType, reports: boolean | undefined, problems: Problem[]): void {
   if (reports !== true || type !== 'webhook') return;
   problems.push({
@@ -267,7 +272,7 @@ function checkReports(type: ChannelType, reports: boolean | undefined, problems:
   });
 }
 
-/** The zone of reports as it is stored; null for UTC, and where it is none. */
+/** Returns the time zone of reports in the form that is stored; null for UTC or an invalid zone. */
 function readZone(type: ChannelType, sent: string | undefined, problems: Problem[]): string | null {
   if (sent === undefined) return null;
   const zone = readTimeZone(sent);
@@ -294,7 +299,7 @@ function checkHeaders(type: ChannelType, headers: WebhookHeadersChange | undefin
   if (message !== null) problems.push({ field: 'headers', message });
 }
 
-/** The address of an email channel as it is stored; null for other types, and where there is none. */
+/** Returns the address of an email channel in the form that is stored; null for other types or an invalid address. */
 function readAddress(type: ChannelType, address: string | undefined, problems: Problem[]): string | null {
   if (type !== 'email') {
     if (address !== undefined)
@@ -314,7 +319,7 @@ function readAddress(type: ChannelType, address: string | undefined, problems: P
   return null;
 }
 
-/** The URL itself is not repeated: it often is a secret. */
+/** Checks the URL without repeating it in messages: it often is a secret. */
 function checkUrl(type: ChannelType, url: string | undefined, problems: Problem[]): void {
   if (type !== 'webhook') {
     if (url !== undefined)

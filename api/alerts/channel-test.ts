@@ -36,7 +36,7 @@ import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { checkPresetUrl, mergeFormat, readAddressPatch, type AddressPatch } from './channel-input.ts';
 import { getOwnChannel, throwRefusal } from './channels.ts';
 
-/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
+/** `POST /channels/{id}/test`: sends a test through the same sender as alerts, and records it among the deliveries. */
 export function testChannelHandler(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'sendTestMessage' | 'rateLimits'>,
 ): Handler<'testChannel'> {
@@ -65,8 +65,8 @@ export function testChannelHandler(
 }
 
 /**
- * `PATCH /channels/{id}/webhook`: another address proves itself before it is stored, as the first one
- * did (D-52). Its test is among the deliveries, whatever came of it.
+ * `PATCH /channels/{id}/webhook`: tests a new address before it is stored, as at creation (D-52). The test is recorded
+ * among the deliveries, successful or not.
  */
 export function updateWebhookHandler(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'rateLimits'>,
@@ -126,7 +126,7 @@ export function updateWebhookHandler(
   };
 }
 
-/** Who can change the address must not learn stored headers by sending them to a server of their own (D-69). */
+/** A caller who can change the address must not learn stored headers by redirecting them to their own server (D-69). */
 function mergeOrRefuse(opened: OpenedWebhook, { url = opened.url, headers = {} }: AddressPatch): WebhookHeaders {
   const merged = mergeWebhookHeaders(opened.headers, headers);
   const kept = Object.keys(merged).filter((name) => !Object.hasOwn(headers, name));
@@ -158,7 +158,7 @@ async function testWebhook(
   });
 }
 
-/** A key that has left the ring is the operator's to bring back: deliveries say the same. */
+/** If a key has left the ring, the operator must restore it: deliveries report the same. */
 function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook {
   try {
     return openWebhook(database, webhook);
@@ -177,13 +177,13 @@ type Send = (connection: string, message: ChatMessage) => Promise<ChannelAttempt
 
 export type ChatTestDependencies = {
   database: Database;
-  /** Base of links, without a slash at its end. */
+  /** Base URL of links, without a trailing slash. */
   publicUrl: string;
-  /** Null while the installation has no bot. */
+  /** Null if the installation has no bot. */
   sendTelegram: Send | null;
-  /** Takes the address in clear. */
+  /** Takes the address in clear text. */
   sendSlack: Send;
-  /** Null while the installation has no mail server. */
+  /** Null if the installation has no mail server. */
   sendEmail: ((email: Email) => Promise<ChannelAttempt>) | null;
   now: () => number;
   newId: (prefix: IdPrefix) => string;
@@ -191,8 +191,8 @@ export type ChatTestDependencies = {
 } & Parts<'enqueueAttempts'>;
 
 /**
- * Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat
- * that turns out to be lost is recorded and reported, as by an alert.
+ * Makes the function that sends a requested test message to a chat channel; it returns null if nothing is connected. A
+ * chat that turns out to be lost is recorded and reported, as by an alert.
  */
 export function createChatTest(dependencies: ChatTestDependencies): (channel: Channel) => Promise<TestResult | null> {
   const { database, publicUrl, newId, now, logger } = dependencies;
@@ -230,7 +230,7 @@ async function sendTo(
   return webhookUrl === null ? notSent('failed', SEALED_WEBHOOK) : await sendSlack(webhookUrl, message);
 }
 
-/** The webhook of a Slack channel; null where its key has left the ring. */
+/** Opens the webhook of a Slack channel; null if its key has left the ring. */
 function openOrNull(database: Database, sealed: { channelId: string; sealedUrl: string }): string | null {
   try {
     return openSlackWebhook(database, sealed);

@@ -55,7 +55,7 @@ export function listChannelsHandler({ database, config }: Parts<'database' | 'co
   };
 }
 
-/** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
+/** `POST /channels`: a webhook must pass a test delivery before anything is stored (D-52). */
 export function createChannelHandler(
   dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
 ): Handler<'createChannel'> {
@@ -65,7 +65,7 @@ export function createChannelHandler(
     const { url, address, headers, format, ...draft } = accept(readChannelCreate(request.body));
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
-    // Before anything is sent: what could not be stored is not tried either.
+    // The limits are checked before anything is sent, so that a channel that cannot be stored is not tested either.
     const id = makeId('nch');
     await requireRoom(runOn(database.pool), { tenantId, id }, { ...draft, format }).catch(throwRefusal);
     if (draft.type === 'webhook') await rateLimits.take('test', tenantId);
@@ -102,7 +102,7 @@ const REFUSALS = {
   grouped_format: 'group_seconds must be 0 for a webhook with a preset or template',
 } as const satisfies Record<ChannelRefusal['reason'], string>;
 
-/** Throws what a model refused to store as the answer, anything else as it is. */
+/** Throws a model's refusal to store a channel as a 400, and any other error as it is. */
 export function throwRefusal(error: unknown): never {
   throw error instanceof ChannelRefusal ? badRequest(REFUSALS[error.reason]) : error;
 }
@@ -122,7 +122,7 @@ export function updateChannelHandler(dependencies: Parts<'database'>): Handler<'
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const current = await getOwnChannel(dependencies, key);
-    // The type cannot change any more, so that the patch can be judged before the row is locked.
+    // The type never changes, so the patch can be checked before the row is locked.
     const patch = accept(readChannelPatch(request.body, current));
     const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
     const updated = await updateChannel(
@@ -144,7 +144,7 @@ export function deleteChannelHandler({ database }: Parts<'database'>): Handler<'
   };
 }
 
-/** `POST /channels/{id}/rotate-secret`: the only place beside the creation that shows a secret. */
+/** `POST /channels/{id}/rotate-secret`: besides the creation, the only place that shows a secret. */
 export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Handler<'rotateSecret'> {
   const { database, now } = dependencies;
   return async (request, response) => {
@@ -159,7 +159,7 @@ export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Ha
   };
 }
 
-/** Finds a channel of the account; throws 404 where it has none of that id. */
+/** Finds a channel of the account; throws 404 if there is none with the id. */
 export async function getOwnChannel(
   { database }: Parts<'database'>,
   key: { tenantId: string; id: string },
@@ -169,7 +169,7 @@ export async function getOwnChannel(
   return channel;
 }
 
-/** Keeps those of the ids that are monitors of the account, as with `dependencies` (D-64). */
+/** Returns those ids that are monitors of the account, as with `dependencies` (D-64). */
 async function filterOwnMonitors(
   { database }: Parts<'database'>,
   tenantId: string,
@@ -178,7 +178,7 @@ async function filterOwnMonitors(
   return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
 }
 
-/** How a new channel is connected: what is stored, and what its owner is shown once. */
+/** Connection of a new channel: the part that is stored, and the part that its owner is shown once. */
 type Connection = {
   stored: Pick<NewChannel, 'status' | 'webhook' | 'address' | 'connectCode' | 'tested'>;
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
@@ -196,7 +196,7 @@ type Connected = {
 
 /**
  * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram, Slack or email channel
- * later (D-55). Throws 400 unless the test delivery gets a 2xx response, and the mail server takes the confirmation.
+ * later (D-55). Throws 400 unless the test delivery gets a 2xx response, or the mail server accepts the confirmation.
  */
 async function connectChannel(
   dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
@@ -224,7 +224,7 @@ async function connectChannel(
   return { stored, shown: { deep_link: deepLink, group_deep_link: groupDeepLink } };
 }
 
-/** Sends the confirmation that connects an email channel later; throws 400 where it was not taken. */
+/** Sends the confirmation that connects an email channel later; throws 400 if it was not accepted. */
 async function connectEmail(
   dependencies: ConfirmationParts,
   { tenantId, address }: { tenantId: string; address: string },
@@ -268,7 +268,7 @@ function presentTags(tags: MonitorTags | null): components['schemas']['MonitorTa
   return 'any' in tags ? { any: [...tags.any] } : { all: [...tags.all] };
 }
 
-/** A rule in the order in which people read it: the database keeps another one. */
+/** Returns a rule with its fields in reading order: the database stores them in another. */
 function presentRule(rule: ChannelRule): components['schemas']['ChannelRule'] {
   const { events, tags, after_seconds, repeat_seconds, repeat_max, unless_acknowledged, quiet } = rule;
   return {
@@ -282,7 +282,7 @@ function presentRule(rule: ChannelRule): components['schemas']['ChannelRule'] {
   };
 }
 
-/** A channel as reads show it; only the host of a webhook's URL appears. */
+/** Returns a channel for responses, with only the host of a webhook's URL. */
 export function presentChannel(channel: Channel): components['schemas']['Channel'] {
   return {
     id: channel.id,

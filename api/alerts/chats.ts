@@ -28,12 +28,12 @@ import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 import { sendPlainPage } from '../system/plain-page.ts';
 
-/** What came of a visit, for the person who made it. */
+/** Outcome of a visit, for the person who made it. */
 type ResultPage = { status: number; title: string; sentences: string[] };
 
 const AGAIN = 'Create the channel again and open its new link.';
 
-/** What is wrong with a visit of which nothing can come. */
+/** Explanations of a visit that cannot connect anything. */
 const REFUSALS = {
   denied: {
     status: 400,
@@ -97,7 +97,7 @@ const REFUSALS = {
   },
 } as const satisfies Record<string, { status: number; title: string; sentences: readonly string[] }>;
 
-/** What an exchange that brought no webhook means for the person, by its outcome. */
+/** Explanations of an exchange that yielded no webhook, by its outcome. */
 const UNGRANTED = {
   stale: {
     status: 400,
@@ -121,20 +121,20 @@ const UNGRANTED = {
   { status: number; title: string; remedy: string }
 >;
 
-/** What connecting a Slack channel needs. */
+/** Dependencies for connecting a Slack channel. */
 type SlackParts = Parts<
   'database' | 'now' | 'makeId' | 'authorizeSlack' | 'sendSlack' | 'rateLimits' | 'config' | 'logger'
 >;
 
 /**
- * `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token:
+ * `GET /connect/slack`: Slack redirects people here after they have chosen a channel there (D-55). Requires no token:
  * the sealed state is proof enough.
  */
 export function slackReturnHandler(dependencies: SlackParts): RequestHandler {
   const { config, logger } = dependencies;
   return async (request, response) => {
     contextOf(response).route = SLACK_RETURN_PATH;
-    // HEAD would use up the code without showing a page.
+    // A HEAD request would use up the code without showing a page.
     if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
     const page = await comeBack(request, { ...dependencies, address: addressOf(response) }).catch((error: unknown) => {
       if (!isDatabaseAway(error)) throw error;
@@ -161,11 +161,11 @@ async function comeBack(
   if (authorizeSlack === null) return describeRefusal('noApp');
 
   await rateLimits.take('connect', fingerprint.toString('base64url'));
-  // Our own code stays good until it connects something, so that a visit while Slack is away can be made again.
+  // Spotcheck's own code stays valid until it connects something, so a visit during an outage of Slack can be repeated.
   const authorization = await authorizeSlack(code);
   if (authorization.outcome !== 'granted') return describeUngranted(authorization, dependencies);
   const { grant } = authorization;
-  // Who it was that came back is not known: the channel's link may have been handed on.
+  // The returning person is unknown: the channel's link may have been passed on.
   const author = { ...authorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now() }), address };
   const channel = await connectSlackChannel(database, { ...grant, fingerprint, nowMs: now(), author });
   if (channel === null) return describeRefusal('used');
@@ -173,7 +173,7 @@ async function comeBack(
   return describeConnected(channel, grant, await greet(channel, grant, dependencies));
 }
 
-/** Says hello in the channel; false where it did not arrive. */
+/** Posts a greeting in the channel; false if it was not delivered. */
 async function greet(
   { id, name, enabled, allMonitors }: CodedChannel,
   { webhookUrl }: SlackGrant,
@@ -228,13 +228,13 @@ function describeRefusal(refusal: keyof typeof REFUSALS): ResultPage {
   return { status, title, sentences: [...sentences] };
 }
 
-/** What updates of chats need. */
+/** Dependencies for updates from Telegram chats. */
 type TelegramParts = Parts<'database' | 'now' | 'makeId' | 'logger' | 'config' | 'telegramBot' | 'enqueueAttempts'>;
 
 /**
- * `POST /telegram/<secret>`: what chats send to the bot, handed over by Telegram itself (D-55). Answered once it is
- * committed, so that Telegram repeats what a database that is away has missed; what it repeats all the same is neither
- * done nor answered twice. What there is to say goes back as the answer. Other callers get a 404.
+ * `POST /telegram/<secret>`: updates that Telegram delivers for the bot (D-55). Responds once the update is committed,
+ * so that Telegram repeats those that a database outage missed. Repeated updates that were committed are neither
+ * applied nor answered twice. A reply is sent in the response. Other callers get a 404.
  */
 export function createTelegramRouter(dependencies: TelegramParts): Router {
   const router = Router({ caseSensitive: true });
@@ -248,7 +248,7 @@ function updateHandler(dependencies: TelegramParts): RequestHandler {
   const { publicUrl } = config;
   return async (request, response) => {
     const { id, update } = readUpdate(request.body, config.telegramBotName);
-    // What people say to each other needs no mark: nothing is done about it.
+    // Other messages cause no change, so they need not be recorded as taken.
     if (id === null || update.kind === 'other') return void response.json({});
     const nowMs = now();
     const applied = await inTransaction(database, async (run) =>
@@ -271,8 +271,8 @@ function updateHandler(dependencies: TelegramParts): RequestHandler {
 }
 
 /**
- * Both secrets, by digests of one length in constant time; those of older keys count while Telegram does not know the
- * new ones.
+ * Requires both secrets, compared in constant time by digests of equal length; those of older keys count until Telegram
+ * has the new ones.
  */
 function requireSecrets({ database }: Parts<'database'>): RequestHandler {
   const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(fingerprintOf);
@@ -282,7 +282,7 @@ function requireSecrets({ database }: Parts<'database'>): RequestHandler {
     const header = fingerprintOf(String(request.headers[SECRET_HEADER]));
     const isTelegram = [isOneOf(path, paths), isOneOf(header, headers)].every(Boolean);
     if (!isTelegram) return unknownRoute(request, response, next);
-    // The path itself belongs into no log.
+    // The path itself contains a secret and must not be logged.
     contextOf(response).route = `${TELEGRAM_PATH}/{secret}`;
     next();
   };

@@ -19,16 +19,16 @@ import { cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
-/** Which deliveries are to be sent again: those made between two moments (Unix milliseconds, both included). */
+/** Time range of the deliveries to send again, by creation, in Unix milliseconds, both ends included. */
 type Replay = { sinceMs: number; untilMs: number };
 
-/** Reads the body of a replay; without `until` it reaches to now. Throws 400 where it ends before it begins. */
+/** Reads the body of a replay; `until` defaults to now. Throws 400 if it ends before it begins. */
 function readReplay({ since, until }: Body<'replayDeliveries'>, nowMs: number): Replay {
   if (until !== undefined && until < since) throw badRequest(`until must be ${since} (since) or later, got ${until}`);
   return { sinceMs: since * 1000, untilMs: until === undefined ? nowMs : until * 1000 + 999 };
 }
 
-/** How many deliveries come when the caller sets no limit: the record has no end (D-05). */
+/** Default number of deliveries in a page: the record is unbounded (D-05). */
 const DEFAULT_LIMIT = 500;
 
 /** `GET /channels/{id}/deliveries` */
@@ -65,10 +65,10 @@ export function getDeliveryHandler({ database }: Parts<'database'>): Handler<'ge
   };
 }
 
-/** What sending again needs. */
+/** Dependencies for sending deliveries again. */
 type ResendingParts = Parts<'database' | 'now' | 'rateLimits' | 'enqueueAttempts' | 'logger'>;
 
-/** `POST /deliveries/{id}/redeliver`: the same delivery once more, with a whole timetable of retries. */
+/** `POST /deliveries/{id}/redeliver`: sends the same delivery again, with the full retry schedule. */
 export function redeliverHandler(dependencies: ResendingParts): Handler<'redeliver'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
@@ -89,7 +89,7 @@ export function redeliverHandler(dependencies: ResendingParts): Handler<'redeliv
   };
 }
 
-/** `POST /channels/{id}/replay`: all failed deliveries of a time, in order. */
+/** `POST /channels/{id}/replay`: resends all failed deliveries of a time range, in order. */
 export function replayHandler(dependencies: ResendingParts): Handler<'replayDeliveries'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
@@ -111,7 +111,7 @@ export function replayHandler(dependencies: ResendingParts): Handler<'replayDeli
   };
 }
 
-/** What would end at once with this reason is refused instead. */
+/** Throws 404 or 409 for a channel whose deliveries would fail at once. */
 async function requireOpenChannel(
   { database }: Parts<'database'>,
   key: { tenantId: string; id: string },
@@ -123,7 +123,7 @@ async function requireOpenChannel(
   return channel;
 }
 
-/** One job is enough for whatever the channel has due. */
+/** Enqueues one job, which handles all of the channel's due deliveries. */
 async function enqueue(
   { enqueueAttempts, now, logger }: Parts<'enqueueAttempts' | 'now' | 'logger'>,
   { id, channelId, attempt }: ReopenedDelivery,
@@ -135,7 +135,7 @@ async function enqueue(
   });
 }
 
-/** A delivery as lists show it: never where it goes to. */
+/** Returns a delivery for lists, never with its destination. */
 function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] {
   return {
     id: delivery.id,
@@ -159,7 +159,7 @@ function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] 
   };
 }
 
-/** A delivery with what was sent and what came of each attempt. */
+/** Returns a delivery with its message and the outcome of each attempt. */
 function presentDeliveryDetail(
   delivery: Delivery & { message: StoredMessage; attempts: Attempt[] },
 ): components['schemas']['DeliveryDetail'] {

@@ -21,12 +21,12 @@ import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { getOwnChannel } from './channels.ts';
 
-/** Drills that a list shows. */
+/** Maximum number of drills in a list. */
 const MAX_LISTED = 20;
 
 type StartingParts = Parts<'database' | 'now' | 'makeId' | 'rateLimits' | 'enqueueDrill' | 'logger'>;
 
-/** `POST /monitors/{id}/drill`: the same request with the same key answers with the same drill. */
+/** `POST /monitors/{id}/drill`: repeating a request with the same key returns the same drill. */
 export function startDrillHandler(dependencies: StartingParts): Handler<'startDrill'> {
   const { database, now, makeId, rateLimits } = dependencies;
   return async (request, response) => {
@@ -58,7 +58,7 @@ export function startDrillHandler(dependencies: StartingParts): Handler<'startDr
       }
       refusal = started.refusal;
     }
-    // Of two requests with one key the second came a moment later, and finds the drill of the first in progress.
+    // The second of two concurrent requests with one key finds the first one's drill in progress.
     const first = await findKnown(database, { tenantId, monitorId, requestKey });
     if (first === null) throw errorOf(refusal, monitorId);
     response.status(202).json(presentDrill(first));
@@ -76,7 +76,7 @@ export function listDrillsHandler({ database }: Parts<'database'>): Handler<'lis
   };
 }
 
-/** `GET /channels/{id}/drills`: of each only what it was to this channel. */
+/** `GET /channels/{id}/drills`: each drill with this channel's part only. */
 export function listChannelDrillsHandler({ database }: Parts<'database'>): Handler<'listChannelDrills'> {
   return async (request, response) => {
     const { id: channelId, tenantId } = await getOwnChannel(
@@ -98,7 +98,7 @@ export function getDrillHandler({ database }: Parts<'database'>): Handler<'getDr
   };
 }
 
-/** What a request with this key began; throws 409 where it was for another monitor. */
+/** Returns the drill that a request with this key started; throws 409 if it was for another monitor. */
 async function findKnown(
   database: StartingParts['database'],
   { tenantId, monitorId, requestKey }: { tenantId: string; monitorId: string; requestKey: string | null },
@@ -124,7 +124,7 @@ const REFUSALS = {
   key_in_use: 'cannot have a drill by this Idempotency-Key, which is in use: try again in a second',
 } as const satisfies Record<Exclude<DrillRefusal, object | 'gone'>, string>;
 
-/** The row says what is to be answered; a queue that is away costs the drill seconds alone. */
+/** Enqueues a drill's answers. The stored row lists them too, so a queue outage only delays the drill by seconds. */
 async function enqueue({ enqueueDrill, logger }: StartingParts, { id, monitor }: Drill): Promise<void> {
   const answers = monitor.sources.map(({ agentNo }) => ({ drillId: id, agentNo, verdict: 'down' as const }));
   await enqueueCommitted(() => enqueueDrill(answers), {
@@ -134,7 +134,7 @@ async function enqueue({ enqueueDrill, logger }: StartingParts, { id, monitor }:
   });
 }
 
-/** A drill with its stopwatch; milliseconds are never below 0, for clocks of two processes differ. */
+/** Returns a drill with its timings, which are at least 0 ms because clocks of two processes differ. */
 function presentDrill(drill: DrillRecord): components['schemas']['Drill'] {
   const { monitor, startedAtMs, alertedAtMs, answers } = drill;
   const firstAtMs = firstOf(answers, 'down');

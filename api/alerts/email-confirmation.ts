@@ -5,13 +5,13 @@ import { CONFIRMATION_SECONDS, buildConfirmLink } from '../../notifications/emai
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../handler.ts';
 
-/** What sending a confirmation needs. */
+/** Dependencies for sending a confirmation. */
 export type ConfirmationParts = Parts<'database' | 'config' | 'makeId' | 'now' | 'rateLimits' | 'sendEmail'>;
 
 /**
- * Sends the email that asks whether alerts may go to an address, and returns its code for the caller to store. Nothing
- * is stored before: an address that the mail server refuses is none. Throws 400 where it was not taken, and 429 beyond
- * the rates of the account and of the address, whoever asks.
+ * Sends the email that asks whether alerts may go to an address, and returns its code for the caller to store. Stores
+ * nothing itself: an address that the mail server refuses is not kept. Throws 400 if the email was not accepted, and
+ * 429 beyond the rate of the account, or of the address across accounts.
  */
 export async function sendConfirmation(
   { database, config, makeId, now, rateLimits, sendEmail }: ConfirmationParts,

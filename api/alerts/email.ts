@@ -25,7 +25,7 @@ import { sendConfirmation, type ConfirmationParts } from './email-confirmation.t
 
 type ResultPage = Omit<PlainPage, 'link'>;
 
-/** What is wrong with a link of which nothing can come. */
+/** Explanations of a link that cannot be used. */
 const REFUSALS = {
   foreign: {
     status: 400,
@@ -54,7 +54,7 @@ const REFUSALS = {
   },
 } as const satisfies Record<string, ResultPage>;
 
-/** `POST /channels/{id}/confirmation`: sends it once more; links that were sent before stop working. */
+/** `POST /channels/{id}/confirmation`: sends another one; links sent before stop working. */
 export function resendConfirmationHandler(dependencies: ConfirmationParts): Handler<'resendConfirmation'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -72,8 +72,8 @@ export function resendConfirmationHandler(dependencies: ConfirmationParts): Hand
 type ConfirmParts = Parts<'database' | 'now' | 'makeId' | 'rateLimits' | 'config' | 'logger'>;
 
 /**
- * `/connect/email`: where the link of a confirmation leads. A GET shows a button and changes nothing, for mail servers
- * open links themselves; its POST confirms. Needs no token: the sealed code is proof enough.
+ * `/connect/email`: target of the confirmation link. A GET shows a button and changes nothing, because mail servers
+ * open links themselves; its POST confirms. Requires no token: the sealed code is proof enough.
  */
 export function confirmEmailHandler(dependencies: ConfirmParts): RequestHandler {
   return pageHandler(EMAIL_CONFIRM_PATH, dependencies, async (request, response) => {
@@ -102,7 +102,7 @@ async function confirm(
   { database, now, makeId, logger }: ConfirmParts,
   response: Response,
 ): Promise<ResultPage> {
-  // Who it was is not known: whoever reads the mail of the address.
+  // The person is unknown: anyone who reads the mail of the address.
   const author = {
     ...systemAuthorOf(systemActor('Email'), 'channel.connected', { newId: makeId, nowMs: now() }),
     address: addressOf(response),
@@ -123,8 +123,8 @@ async function confirm(
 type UnsubscribeParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'logger' | 'enqueueAttempts'>;
 
 /**
- * `/connect/email/unsubscribe`: where `List-Unsubscribe` leads. A GET shows a button and changes nothing; a POST, be it
- * of that button or of a mail program (RFC 8058), disables the channel. Its body says nothing more and is not read.
+ * `/connect/email/unsubscribe`: target of `List-Unsubscribe`. A GET shows a button and changes nothing; a POST, from
+ * that button or a mail program (RFC 8058), disables the channel. Its body adds nothing and is not read.
  */
 export function unsubscribeHandler(dependencies: UnsubscribeParts): RequestHandler {
   return pageHandler(EMAIL_UNSUBSCRIBE_PATH, dependencies, async (request, response) => {
@@ -161,7 +161,7 @@ export function unsubscribeHandler(dependencies: UnsubscribeParts): RequestHandl
 
 const UNSUBSCRIBED = { status: 200, title: 'Unsubscribed' } as const;
 
-/** Shows what came of a visit; HEAD would do something without showing a page. */
+/** Shows the outcome of a visit; rejects HEAD, which would act without showing a page. */
 function pageHandler(
   path: string,
   { config, logger }: Parts<'config' | 'logger'>,

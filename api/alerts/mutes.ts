@@ -6,7 +6,7 @@ import type { Handler, Parts } from '../handler.ts';
 import { presentIncident } from '../incidents/presenter.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 
-/** The longest mute of a monitor and snooze of an incident, in seconds: each ends by itself. */
+/** Maximum mute of a monitor and snooze of an incident, in seconds: each ends by itself. */
 const MAX_MUTED_SECONDS = 30 * DAY_SECONDS;
 const MAX_SNOOZED_SECONDS = 7 * DAY_SECONDS;
 
@@ -77,7 +77,7 @@ function readUntil(until: number, { nowMs, mostSeconds }: { nowMs: number; mostS
   return until * 1000;
 }
 
-/** The rows say when; a queue that is away costs punctuality alone. */
+/** Enqueues moved attempts. The rows store the times, so a queue outage only makes them late. */
 async function enqueue({ enqueueAttempts, logger }: Enqueuing, attempts: MovedAttempts): Promise<void> {
   try {
     if (attempts.length > 0) await enqueueAttempts(attempts);

@@ -11,10 +11,10 @@ import type { components } from '../schema.generated.ts';
 import { readRules } from './channel-input.ts';
 import { getOwnChannel } from './channels.ts';
 
-/** How far back a preview goes. */
+/** Length of the previewed past. */
 const PREVIEWED_MS = 30 * DAY_MS;
 
-/** The most alerts that are shown; the others are counted. */
+/** Maximum number of alerts that are listed; the others are only counted. */
 const MAX_SHOWN = 500;
 
 /** `POST /channels/{id}/rules/preview` */
