@@ -16,23 +16,23 @@ import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
-/** How many checks come when the caller sets no limit: there are a thousand a day. */
+/** Default number of checks in a page: there are a thousand a day. */
 const DEFAULT_LIMIT = 100;
 
-/** How many checks one file of CSV has at most: a week of one location, a check a minute. */
+/** Maximum number of checks in one CSV file: a week of one location at a check a minute. */
 const CSV_LIMIT = 10_000;
 
-/** What agents' clocks may be ahead of ours. */
+/** Tolerated lead of agents' clocks. */
 const CLOCK_SLACK_MS = 60_000;
 
-/** The part of a cursor for what has no second part: no two pings have the same moment. */
+/** Second part of a cursor over pings, which need none: no two pings have the same time. */
 const NO_TIE = '0';
 
 type Schemas = components['schemas'];
 
 type ListQuery = Query<'listChecks'>;
 
-/** What is asked for, of whatever type the monitor is. */
+/** A request for checks, independent of the monitor's type. */
 type ChecksRequest = {
   monitor: MeasuredMonitor;
   source: string | undefined;
@@ -78,7 +78,10 @@ export function listChecksHandler({
   };
 }
 
-/** Results are shown for as long as the plan keeps them, although their day goes as a whole. */
+/**
+ * Reads the request. Results are shown for as long as the plan keeps them, although partitions are dropped by whole
+ * days.
+ */
 function readRequest(
   monitor: MeasuredMonitor,
   { request, response }: { request: WrittenRequest & { query: ListQuery }; response: Response },
@@ -95,7 +98,7 @@ function readRequest(
     monitor,
     source,
     verdict,
-    // Before it was made there is nothing to look through.
+    // A monitor has no checks from before its creation.
     fromMs: Math.max(keptFromMs, monitor.createdAt * 1000 - CLOCK_SLACK_MS, since === undefined ? 0 : since * 1000),
     toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((until + 1) * 1000, nowMs + DAY_MS),
     before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
@@ -153,7 +156,7 @@ function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): S
   return {
     id,
     requested_at: Math.floor(nowMs / 1000),
-    // The service itself is no agent that customers meet.
+    // The service's internal source is not an agent that customers see.
     sources: sources
       .filter(({ kind }) => kind !== 'service')
       .map(({ agentId, state, inability }) => ({
@@ -164,7 +167,6 @@ function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): S
   };
 }
 
-/** A result as it is shown. */
 function presentCheck(check: StoredCheck): Schemas['Check'] {
   return {
     at: check.atMs / 1000,
@@ -190,7 +192,7 @@ function presentAnswer(
     : { type, records: [...answer], failure: null };
 }
 
-/** What happened of a heartbeat, in the shape of a result. */
+/** Returns a ping of a heartbeat in the form of a check result. */
 function presentPing(ping: StoredPing, service: NamedAgent | null): Schemas['Check'] {
   return {
     at: ping.atMs / 1000,
@@ -206,7 +208,7 @@ function presentPing(ping: StoredPing, service: NamedAgent | null): Schemas['Che
   };
 }
 
-/** Timings as they are shown, to a tenth of a millisecond; null where a step did not happen. */
+/** Returns timings for responses, to a tenth of a millisecond; null for steps that did not happen. */
 export function presentTimings({
   dnsMs,
   connectMs,
@@ -244,7 +246,7 @@ const CSV_COLUMNS: CsvColumns<Schemas['Check']> = [
   ['exit_status', (check) => check.exit_status ?? null],
 ];
 
-/** Results as CSV, for spreadsheets: times in UTC, an empty cell for null. */
+/** Renders results as CSV for spreadsheets: times in UTC, an empty cell for null. */
 function renderChecksCsv(checks: readonly Schemas['Check'][]): string {
   return renderCsv(CSV_COLUMNS, checks);
 }

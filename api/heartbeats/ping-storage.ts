@@ -12,20 +12,20 @@ import { settleBatch, type Waiting } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
 
 /**
- * How long the first ping of a batch waits for others, in milliseconds; while one batch is committed the next gathers.
+ * Time that the first ping of a batch waits for others, in milliseconds; the next batch gathers while one is committed.
  */
 const GATHER_MS = 10;
 
-/** Pings of one transaction. */
+/** Maximum number of pings in one transaction. */
 const MAX_A_BATCH = 500;
 
-/** How many pings wait in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
+/** Maximum number of pings in memory while PostgreSQL is slow; further callers get 503. */
 const MAX_WAITING = 5000;
 
 /**
- * Makes the function that stores pings, or what they make, many in one transaction and one transaction after the other.
- * This keeps the pings of a job in order. The returned function resolves once its item is committed, and rejects where
- * the database is away or cannot keep up (503). `take` returns the outcomes of its items in order.
+ * Makes the function that stores pings or related items, many per transaction and one transaction after the other. This
+ * keeps the pings of a job in order. The returned function resolves once its item is committed, and rejects if the
+ * database is away or cannot keep up (503). `take` returns the outcomes of its items in order.
  */
 export function createBatches<Item, Outcome>(
   take: (items: readonly Item[]) => Promise<readonly Outcome[]>,
@@ -55,31 +55,28 @@ export function createBatches<Item, Outcome>(
 }
 
 /**
- * How often this process records that pings can come in, in milliseconds; `awaited` where there is any heartbeat. It is
- * part of how soon a missed ping is reported.
+ * Interval at which this process records that it can receive pings, in milliseconds; `awaited` if there is any
+ * heartbeat. It adds to the delay of reporting a missed ping.
  */
 const RECORD_EVERY_MS = { awaited: 500, idle: 2000 } as const;
 
 /**
- * A ping that has waited for the first of these holds the deadlines of all processes, until none has waited for the
- * second, in milliseconds. The others, which know nothing of it, go on meanwhile.
+ * A ping that has waited longer than `from` holds the deadlines of all processes, until none has waited longer than
+ * `until`, in milliseconds. Other processes, unaware of it, would let deadlines pass meanwhile.
  */
 const HELD_MS = { from: 1000, until: 200 } as const;
 
 type PingAvailabilityOptions = { database: Database; log: Logger; now: () => number; unstored: UnstoredPings };
 
-/**
- * Records ping availability repeatedly, for as long as the API listens and stores pings; only then can one be
- * missed.
- */
+/** Records ping availability repeatedly while the API listens and stores pings; only then can a ping be missed. */
 export function publishPingAvailability({ database, log, now, unstored }: PingAvailabilityOptions): {
-  /** Ends the recording; what `drain` does is waited for, which stores the pings that are still under way. */
+  /** Stops recording after `drain`, which stores the pings still in progress. */
   stop: (drain: () => Promise<void>) => Promise<void>;
 } {
   const stopping = new AbortController();
   const holder = randomUUID();
   let isHeld = false;
-  // A ping that is not stored yet may have come in time: pings were available until it came.
+  // A ping that is not stored yet may have arrived in time: pings were available only until it arrived.
   const availableUntil = () => (isHeld ? now() : Math.min(now(), unstored.oldestAtMs() ?? Number.POSITIVE_INFINITY));
   const holdWhileWaiting = async () => {
     const [fromMs, nowMs] = [unstored.oldestAtMs(), now()];
@@ -131,13 +128,13 @@ export function publishPingAvailability({ database, log, now, unstored }: PingAv
   };
 }
 
-/** A stretch of time in which pings were lost, Unix milliseconds. */
+/** A time range in which pings were lost, in Unix milliseconds. */
 type LostStretch = { fromMs: number; toMs: number };
 
-/** What this process knows of the pings that came to it and are not stored. */
+/** Tracks the pings that this process has received but not stored. */
 export class UnstoredPings {
   readonly #now: () => number;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #waiting = new Set<{ atMs: number }>();
   #lost: LostStretch | null = null;
 
@@ -146,7 +143,7 @@ export class UnstoredPings {
     this.#now = now;
   }
 
-  /** Follows a ping that has come just now until it is stored, or is not. */
+  /** Tracks a ping that has just arrived until it is stored, or storing it fails. */
   async follow<Outcome>(storing: Promise<Outcome>): Promise<Outcome> {
     const ping = { atMs: this.#now() };
     this.#waiting.add(ping);
@@ -160,19 +157,19 @@ export class UnstoredPings {
     }
   }
 
-  /** When the oldest ping came that is not stored yet; null = all are. */
+  /** Returns when the oldest unstored ping arrived; null if all are stored. */
   oldestAtMs(): number | null {
     return this.#waiting.values().next().value?.atMs ?? null;
   }
 
-  /** Takes the stretch of those that could not be stored; null = there were none since it was last taken. */
+  /** Takes the time range of pings that could not be stored; null if there were none since the last call. */
   takeLost(): LostStretch | null {
     const taken = this.#lost;
     this.#lost = null;
     return taken;
   }
 
-  /** Adds a stretch, such as one that was taken and could not be recorded. */
+  /** Adds a time range, such as one that was taken and could not be recorded. */
   recordLost({ fromMs, toMs }: LostStretch): void {
     this.#lost = {
       fromMs: Math.min(fromMs, this.#lost?.fromMs ?? fromMs),

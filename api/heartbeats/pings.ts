@@ -12,29 +12,29 @@ import { addressOf, contextOf } from '../request-context.ts';
 import { createBatches } from './ping-storage.ts';
 import { PING_KEY_PREFIX, createSlugPings, requireSlug } from './slug-pings.ts';
 
-/** The path below which pings come in. */
+/** Base path of pings. */
 export const PING_PATH = '/ping';
 
 const OK = 'OK';
 
 const METHODS = ['GET', 'HEAD', 'POST'];
 
-// Undecoded: nothing that would have to be decoded is part of a token.
+// Matches the undecoded path: tokens contain no character that needs encoding.
 const TOKEN_AND_SIGNAL = /^\/([^/]{1,200})(?:\/([^/]*))?\/?$/;
 const KEY_SLUG_AND_SIGNAL = new RegExp(`^/(${PING_KEY_PREFIX}[^/]{1,200})(?:/([^/]*)(?:/([^/]*))?)?/?$`);
 const EXIT_STATUS = /^\d{1,3}$/;
 
 /**
  * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). The same with a ping key and a slug
- * in place of the token (D-557). Answers once the ping is committed; needs no queue and no API token.
+ * in place of the token (D-557). Responds once the ping is committed; needs no queue and no API token.
  */
 export function pingHandler(
   dependencies: Parts<'database' | 'now' | 'metrics' | 'unstoredPings' | 'makeId' | 'config' | 'rateLimits'>,
 ): RequestHandler {
   const { database, now, metrics, unstoredPings } = dependencies;
   const batches = createBatches((pings: readonly TokenPing[]) => takePings(database, pings, now()));
-  // What is refused before it is stored is not lost: a flood of unknown tokens must not keep any heartbeat's deadlines
-  // from passing.
+  // A ping refused before storage is not lost: a flood of unknown tokens must not keep any heartbeat's deadlines from
+  // passing.
   const store = (ping: TokenPing) => unstoredPings.follow(batches(ping));
   const takeBySlug = createSlugPings({ ...dependencies, store });
   const tokens = new PingTokens(() => performance.now());
@@ -67,10 +67,10 @@ export function pingHandler(
   };
 }
 
-/** The parts of a ping's path; `slug` is null where a token stands in place of ping key and slug. Throws 404. */
+/** Returns the parts of a ping's path; `slug` is null if it has a token instead of ping key and slug. Throws 404. */
 function readPath(path: string): { credential: string; slug: string | null; signal: string } {
   const [, key, slug, keySignal = ''] = KEY_SLUG_AND_SIGNAL.exec(path) ?? [];
-  // Not an unknown token: as one it would be refused for a minute, with every slug.
+  // A ping key without a slug is not an unknown token, which would block the key for a minute, with every slug.
   if (key !== undefined && slug === undefined)
     throw new ApiError(404, 'after a ping key the path must have a slug: /ping/<ping key>/<slug>');
   if (key !== undefined && slug !== undefined) return { credential: key, slug, signal: keySignal };
@@ -85,7 +85,7 @@ function readCreate(value: unknown): boolean {
 }
 
 const ANSWERS = {
-  // Not by send(), which would answer 304 to a caller that shows the tag of an earlier answer.
+  // send() would respond 304 to a caller that sends the tag of an earlier response.
   taken: (response) =>
     void response
       .set({ 'Cache-Control': 'no-store', 'Content-Length': String(OK.length) })
@@ -132,15 +132,15 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
   );
 }
 
-/** Records the route as the description writes it: tokens and ping keys do not belong in logs. */
+/** Records the route as in the description: tokens and ping keys must not be logged. */
 function recordRoute(response: Response, target: string, signal: string): void {
   const part = EXIT_STATUS.test(signal) ? '{exit_status}' : signal;
   contextOf(response).route = `${PING_PATH}/${target}${part === '' ? '' : `/${part}`}`;
 }
 
 /**
- * Reads a ping's body to its end and returns the beginning that is kept (D-29). Every type and length is accepted: a
- * long body must not cost the ping. Null = there is no body. Rejects with a 400 where the client breaks off.
+ * Reads a ping's body to its end and returns the beginning that is kept (D-29). Accepts every type and length: a long
+ * body must not cost the ping. Null = there is no body. Rejects with 400 if the client aborts.
  */
 async function readPingBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
@@ -153,47 +153,46 @@ async function readPingBody(request: IncomingMessage): Promise<string | null> {
   } catch {
     throw badRequest('the length of the body must match Content-Length');
   }
-  // As a stream: a character that the cut left incomplete is dropped, not replaced.
+  // Stream mode drops a character that the cut left incomplete, instead of replacing it.
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_PING_BODY_BYTES), { stream: true });
   return cleanPingBody(text);
 }
 
 /**
- * The form of every token: the name of the cell that made it, if it has one, its monitor's id, and a random part. Ping
- * keys have one of their own.
+ * Format of all tokens: the name of the issuing cell, if it has one, the monitor's id, and a random part. Ping keys
+ * have their own format.
  */
 const TOKEN =
   /^(?:(?:[a-z][a-z0-9]{0,15}\.)?mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}|spp_(?:[a-z][a-z0-9]{0,15}_)?[\w-]{43})$/;
 
 /**
- * Tokens that are remembered in this process, those that were good and those that were not, and for how long the
+ * Maximum number of valid and of unknown tokens that this process remembers, and the time for which it remembers the
  * latter.
  */
 const MAX_TOKENS = 20_000;
 const UNKNOWN_FOR_MS = 60_000;
 
 /**
- * Tokens that were none, from one network within a minute; beyond it only those get on that were good before. As many
- * as anonymous requests of the API.
+ * Maximum number of unknown tokens from one network within a minute; beyond it only tokens known to be valid are
+ * accepted. Equals the limit of anonymous API requests.
  */
 const MAX_UNKNOWN = 600;
 const WINDOW_MS = 60_000;
 const MAX_NETWORKS = 10_000;
 
 /**
- * Pings under way with tokens that this process has not met: they must not take the place of those that are known to be
- * good.
+ * Maximum number of pings in progress with tokens new to this process: they must not displace those known to be valid.
  */
 const MAX_UNVERIFIED = 1000;
 
 const UNKNOWN: AccountPing = { outcome: 'unknown', tenantId: null };
 
-/** Stores a ping; `tenantId` is the account of its token, where this process knows it. */
+/** Stores a ping; `tenantId` is the account of its token, null if this process has not cached it. */
 type TakePing = (tenantId: string | null) => Promise<AccountPing>;
 
 /**
- * Filters pings by their tokens and ping keys, so that a flood of unknown ones costs no query each (D-319). What has
- * not the form of a token, or was unknown a minute ago, is answered at once.
+ * Filters pings by their tokens and ping keys, so that a flood of unknown ones costs no queries (D-319). Malformed
+ * tokens, and those unknown within the last minute, are refused without a query.
  */
 export class PingTokens {
   readonly #now: () => number;
@@ -208,8 +207,8 @@ export class PingTokens {
   }
 
   /**
-   * Has `take` store a ping with a token or a ping key. Rejects with 429 a network that has sent too many unknown
-   * tokens, and with 503 where too many unverified ones are under way.
+   * Has `take` store a ping with a token or a ping key. Rejects with 429 if the network has sent too many unknown
+   * tokens, and with 503 if too many unverified ones are in progress.
    */
   async take(token: string, address: string, take: TakePing): Promise<AccountPing> {
     const tenantId = this.#good.get(token);
@@ -266,27 +265,29 @@ export class PingTokens {
   }
 }
 
-/** Pings of a heartbeat that are stored at a time, and those that are under way with the ones that wait for that. */
+/** Maximum number of a heartbeat's pings stored at a time, and in progress including those that wait. */
 const MAX_STORING = 20;
 const MAX_OF_HEARTBEAT = 300;
 
-/** Pings of an account that are under way. Beyond them each heartbeat has one: it may be the only one that comes. */
+/**
+ * Maximum number of an account's pings in progress. Beyond it each heartbeat still has one: it may be its only ping.
+ */
 const MAX_OF_ACCOUNT = 1000;
 
 type Line = { count: number; storing: number; waiting: (() => void)[] };
 
 /**
- * Bounds the pings that are under way in this process, of each heartbeat and each account (D-660). One that waits here
- * holds no deadline: those before it are of the same heartbeat, and do.
+ * Limits the pings in progress in this process, by heartbeat and account (D-660). A ping that waits here holds no
+ * deadline: those before it are of the same heartbeat, and do.
  */
 export class PingsUnderWay {
   readonly #lines = new Map<string, Line>();
   readonly #accounts = new Map<string, number>();
 
   /**
-   * Has `take` store a ping when its turn has come. Rejects with 429 what is too much; `tenantId` is null where this
-   * process has not met the token, which bounds such pings by itself. `isMade`: whether the heartbeat is one that there
-   * is, and not a slug that anybody with the ping key may have made up.
+   * Has `take` store a ping when its turn comes; rejects with 429 beyond the limits. `tenantId` is null for tokens new
+   * to this process, whose pings `PingTokens` limits. `isMade`: whether the heartbeat surely exists, and is not a slug
+   * that any holder of the ping key may have invented.
    */
   async take(
     { heartbeat, tenantId, isMade }: { heartbeat: string; tenantId: string | null; isMade: boolean },
@@ -322,7 +323,7 @@ async function storeInTurn(line: Line, take: () => Promise<AccountPing>): Promis
   try {
     return await take();
   } finally {
-    // The place goes to the next, or is free.
+    // The slot passes to the next waiting ping, or becomes free.
     const next = line.waiting.shift();
     if (next === undefined) line.storing -= 1;
     else next();

@@ -23,27 +23,29 @@ import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 import { authorOf, callerOf } from '../request-context.ts';
 import { createBatches } from './ping-storage.ts';
 
-/** Which heartbeat is pinged, whether it is made where there is none, and the client's address. */
+/** A ping by slug: its heartbeat, whether to create it if missing, and the client's address. */
 type SlugPing = SlugKey & { creates: boolean; address: string | null };
 
-/** What begins a path with a ping key in place of a token. */
+/** Prefix of ping keys, which may replace the token in a path. */
 export const PING_KEY_PREFIX = 'spp_';
 
 const SLUG = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** What a heartbeat that a ping makes expects until it is edited: a ping a day, an hour late at most (D-558). */
+/** Schedule of a heartbeat that a ping creates, until it is edited: a ping a day, an hour late at most (D-558). */
 const MADE = { interval_seconds: DAY_SECONDS, grace_seconds: 3600 } as const;
 
 type Wanted = Omit<FoundSlug, 'token'> & { slug: string; address: string | null };
 
-/** The token of a heartbeat that was made or found; `null` beyond the plan's count of monitors; or what refuses it. */
+/**
+ * Token of a heartbeat that was made or found; null beyond the plan's number of monitors; or the error that refuses it.
+ */
 type Made = { token: string | null } | { error: unknown };
 
 type SlugParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'rateLimits' | 'unstoredPings'> & {
   store: (ping: TokenPing) => Promise<AccountPing>;
 };
 
-/** 400 for what no heartbeat can have as its slug. */
+/** Throws 400 for a value that cannot be a heartbeat's slug. */
 export function requireSlug(slug: string): void {
   if (!SLUG.test(slug))
     throw badRequest(
@@ -53,10 +55,10 @@ export function requireSlug(slug: string): void {
 }
 
 /**
- * Makes the function that takes pings by ping key and slug (D-557). Those with `creates` make their heartbeat where the
- * account has none with the slug: first pings that come together are made in one transaction for each account. The
- * outcome is `unknown` where no account has the key. Rejects with 404 where there is no such heartbeat and none is to
- * be made, with 400 beyond the plan, and with 429 where the account makes too many.
+ * Makes the function that takes pings by ping key and slug (D-557). With `creates` they make their heartbeat if the
+ * account has none with the slug: concurrent first pings are made in one transaction per account. The outcome is
+ * `unknown` if no account has the key. Rejects with 404 if there is no such heartbeat and none is to be made, with 400
+ * beyond the plan, and with 429 if the account makes too many.
  */
 export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Ping) => Promise<AccountPing> {
   const { database, store, unstoredPings } = parts;
@@ -70,7 +72,7 @@ export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Pi
     if ('error' in made) throw made.error;
     if (made.token === null) throw badRequest(explainPlanLimit(found.plan));
     const taken = await store({ token: made.token, ping });
-    // The key is known; the monitor was deleted just now.
+    // The key is known, so the monitor has just been deleted.
     if (taken.outcome === 'unknown') throw missing();
     return taken;
   };
@@ -80,7 +82,7 @@ function missing(): ApiError {
   return new ApiError(404, 'this account has no heartbeat with this slug: ping with ?create=1 to make it');
 }
 
-/** Makes what is wanted, each account's in a transaction of its own; one that is refused holds up no other. */
+/** Makes the wanted heartbeats, in one transaction per account; a refused one does not affect other accounts. */
 async function makeHeartbeats(parts: SlugParts, wanted: readonly Wanted[]): Promise<Made[]> {
   const made = new Map<string, ReadonlyMap<string, string> | { error: unknown }>();
   for (const [tenantId, ofTenant] of Map.groupBy(wanted, (each) => each.tenantId))

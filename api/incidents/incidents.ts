@@ -24,10 +24,10 @@ import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { asId, authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import { presentIncident, presentIncidentDetail, presentNote, type IncidentRecord } from './presenter.ts';
 
-/** How many incidents come when the caller sets no limit: history has no end (D-05). */
+/** Default number of incidents in a page: history is unbounded (D-05). */
 const DEFAULT_LIMIT = 500;
 
-/** What both lists may be narrowed by. */
+/** Query parameters that both lists share. */
 type ListQuery = Query<'listMonitorIncidents'>;
 
 /** `GET /incidents` */
@@ -86,8 +86,7 @@ async function answerIncidents(
 }
 
 /**
- * Reads a note as it will be stored; throws 400 where nothing of it is visible. NUL and lone surrogates in the text are
- * replaced.
+ * Reads a note in the form that is stored; throws 400 if nothing of it is visible. Replaces NUL and lone surrogates.
  */
 function readNote(field: string, written: string): string {
   const problems: Problem[] = [];
@@ -96,7 +95,7 @@ function readNote(field: string, written: string): string {
   return note;
 }
 
-/** How many entries of each list of an incident are shown at most. */
+/** Maximum number of entries in each list of an incident. */
 const MAX_SHOWN = 500;
 
 /** `GET /incidents/{id}` */
@@ -196,8 +195,8 @@ export function deleteIncidentNoteHandler({ database }: Parts<'database'>): Hand
 }
 
 /**
- * Returns when the end of an incident was decided, in Unix milliseconds; null where that is not known. Notifications
- * may be sent until then, which is later than the actual end.
+ * Returns when the end of an incident was decided, in Unix milliseconds; null if unknown. Notifications may be sent
+ * until then, which is later than the actual end.
  */
 function decidedOverAtMs(
   { resolution }: ListedIncident,

@@ -12,7 +12,7 @@ import { traceIdsOf } from '../../models/secrets/ids.ts';
 import { presentTimings } from '../checks/checks.ts';
 import type { components } from '../schema.generated.ts';
 
-/** An incident as it is shown (D-45); an open one lasts until now. */
+/** Returns an incident for responses (D-45); an open one lasts until now. */
 export function presentIncident(incident: ListedIncident, nowMs: number): components['schemas']['Incident'] {
   const startedAt = toUnixSeconds(incident.startedAtMs);
   const resolvedAt = incident.resolvedAtMs === null ? null : toUnixSeconds(incident.resolvedAtMs);
@@ -39,10 +39,16 @@ export function presentIncident(incident: ListedIncident, nowMs: number): compon
 
 type Wire = components['schemas'];
 
-/** Whether spans of failed checks are sent, and the page of a trace, with `{trace_id}` in it; null = there is none. */
+/**
+ * Whether spans of failed checks are sent, and the URL of a trace's page with `{trace_id}` in it; null if there is
+ * none.
+ */
 export type Traces = { areSent: boolean; urlTemplate: string | null };
 
-/** Everything of an incident; of evidence and deliveries one entry more than is shown tells that there are more. */
+/**
+ * An incident with all of its lists; one entry of evidence or deliveries beyond the shown ones means that there are
+ * more.
+ */
 export type IncidentRecord = {
   incident: ListedIncident;
   timeline: { transitions: readonly IncidentTransition[]; isCut: boolean };
@@ -51,7 +57,6 @@ export type IncidentRecord = {
   notes: readonly IncidentNote[];
 };
 
-/** An incident with all that belongs to it. */
 export function presentIncidentDetail(
   { incident, timeline, evidence, deliveries, notes }: IncidentRecord,
   { nowMs, mostShown, traces }: { nowMs: number; mostShown: number; traces: Traces },
@@ -75,7 +80,6 @@ export function presentIncidentDetail(
   };
 }
 
-/** A note of an incident. */
 export function presentNote({ id, author, text, createdAtMs }: IncidentNote): Wire['IncidentNote'] {
   return { id, author, text, created_at: toUnixSeconds(createdAtMs) };
 }
@@ -94,7 +98,7 @@ function presentTransition(transition: IncidentTransition): Wire['IncidentTransi
   };
 }
 
-/** Where it is not stored whether a vote counted, a fresh one did. */
+/** Returns a source's statement. If it was stored without a standing, a fresh vote counts as voting. */
 function presentStatement(statement: SourceStatement): Wire['SourceStatement'] {
   const { name, vote, fresh, standing, sinceMs, cause, reason } = statement;
   return {
@@ -125,7 +129,7 @@ function presentEvidence(monitorId: string, seen: IncidentEvidence, traces: Trac
   };
 }
 
-/** The trace of the check, where there may be one: a missed ping is no check (D-607). */
+/** Returns the trace of the check, if it may have one: a missed ping is not a check (D-607). */
 function presentTrace(
   monitorId: string,
   { sourceId, atMs, cause, sendsTraceparent }: IncidentEvidence,
@@ -139,7 +143,7 @@ function presentTrace(
   };
 }
 
-/** An answer of a target, as far as it is kept. */
+/** Returns the stored part of a target's response. */
 export function presentAnswerEvidence({ status, headers, body, bodyWithheld }: AnswerEvidence): Wire['SeenAnswer'] {
   return { status, headers, body, body_withheld: bodyWithheld ?? null };
 }
