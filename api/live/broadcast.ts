@@ -13,19 +13,19 @@ import { presentIncident } from '../incidents/presenter.ts';
 import { presentWindow } from '../maintenance/windows.ts';
 import { haveHeartbeats, presentMonitor, readCurrentFacts } from '../monitors/presenter.ts';
 
-/** What changed for a tenant, by kind. */
+/** Ids of changed objects of a tenant, by kind. */
 export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;
 
-/** More than this at once is reported as a gap: to load everything anew is cheaper then for both sides. */
+/** Number of changes beyond which a gap is reported: reloading everything is then cheaper for both sides. */
 const MAX_CHANGES = 250;
 
 /**
- * The longest batch of events, in bytes; more is a gap, too. So many changes mostly take less, and one batch is less
- * than what may wait for a reader.
+ * Maximum size of a batch of events, in bytes; beyond it a gap is reported. `MAX_CHANGES` changes usually take less,
+ * and a batch always fits into a reader's buffer.
  */
 const MAX_BATCH_BYTES = 480 * 1024;
 
-/** Changes of a tenant that were not sent yet; a thing that changes again before it was sent is sent once. */
+/** Unsent changes of a tenant; an object that changes again before it is sent is sent once. */
 export class Gathering {
   #changed = new Map<ChangeKind, Set<string>>();
   #size = 0;
@@ -39,7 +39,7 @@ export class Gathering {
     if (this.#size > MAX_CHANGES) this.addGap();
   }
 
-  /** What was missed cannot be reported thing by thing. */
+  /** Records that changes were missed, which cannot be reported object by object. */
   addGap(): void {
     this.#clear();
     this.#hasGap = true;
@@ -49,7 +49,7 @@ export class Gathering {
     return this.#size === 0 && !this.#hasGap;
   }
 
-  /** Takes what is there: changes, or `gap` where there were too many of them, or some were missed. */
+  /** Takes the gathered changes, or `gap` if there were too many or some were missed. */
   take(): Changed | 'gap' {
     const taken = this.#hasGap ? 'gap' : this.#changed;
     this.#clear();
@@ -64,35 +64,34 @@ export class Gathering {
 }
 
 export type BroadcastOptions = {
-  /** Reads what changed and writes it as events. */
+  /** Reads the changed objects and formats them as events. */
   read: (changed: Changed) => Promise<string>;
   now: () => number;
-  /** Called when what changed could not be read. */
+  /** Called if the changed objects could not be read. */
   onFailure: (error: unknown) => void;
 };
 
 /**
- * The first change waits this long for those that come with it, in milliseconds: a monitor and its incident, a batch of
- * results.
+ * Time that the first change waits for related ones, in milliseconds: a monitor and its incident, a batch of results.
  */
 const GATHER_MS = 40;
 
 /**
- * Milliseconds between two batches of events, after changes and after a gap: a page that loads everything is not asked
- * to do so again meanwhile.
+ * Milliseconds between two batches of events, after changes and after a gap, so that a page that reloads everything
+ * need not do so again meanwhile.
  */
 const AFTER_CHANGES_MS = 300;
 const AFTER_GAP_MS = 2000;
 
-/** Each of the streams that load anew gets this much time of the server, in milliseconds. */
+/** Server time allotted to each stream that reloads, in milliseconds. */
 const LOAD_MS = 20;
 
-/** The events of one tenant's streams, the same for all: what changes is gathered, read once, and sent to all. */
+/** The events of one tenant's streams, the same for all: gathers changes, reads them once, and sends them to all. */
 export class Broadcast {
   readonly streams = new Set<LiveStream>();
   readonly #options: BroadcastOptions;
   readonly #gathering = new Gathering();
-  /** Of bulk changes, which a gap does not swallow: what these change is mostly too much for single events. */
+  /** Progress of bulk changes, kept apart from gaps: the changes they make usually are too many for single events. */
   readonly #progress = new Gathering();
   #notBeforeMs = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -107,7 +106,7 @@ export class Broadcast {
     this.#plan();
   }
 
-  /** Some changes were missed. */
+  /** Records that some changes were missed. */
   addGap(): void {
     this.#gathering.addGap();
     this.#plan();
@@ -143,7 +142,10 @@ export class Broadcast {
     for (const stream of this.streams) stream.reset(this.streams.size * LOAD_MS, this.#options.now());
   }
 
-  /** What could not be read is reported as a gap later; what is too much for one batch is not sent but a gap now. */
+  /**
+   * Sends changes as events. Returns `failed` if they could not be read, so that a gap is reported later, and `gap` if
+   * they exceed one batch.
+   */
   async #sendChanges(changed: Changed): Promise<'sent' | 'gap' | 'failed'> {
     if (changed.size === 0) return 'sent';
     try {
@@ -158,51 +160,52 @@ export class Broadcast {
   }
 }
 
-/** What can be reported thing by thing. */
+/** Returns the changes that can be reported object by object. */
 function listed(changed: Changed | 'gap'): Changed {
   return changed === 'gap' ? new Map() : changed;
 }
 
 /** A stream of events to one reader. */
 export type LiveStream = {
-  /** Sends an event that says nothing but that the stream is alive. */
+  /** Sends an empty event that only shows that the stream is alive. */
   keepAlive(nowMs: number): void;
-  /** Sends events as they are written; a reader that does not keep up is cut off. */
+  /** Sends formatted events; a reader that does not keep up is disconnected. */
   send(events: string): void;
   /**
-   * Has the reader reload what it knows. Streams that are reset at once get different moments for it, at most
-   * `spreadMs` from now.
+   * Tells the reader to reload everything. Streams that are reset together get different times, at most `spreadMs` from
+   * now.
    */
   reset(spreadMs: number, nowMs: number): void;
   end(): void;
 };
 
 /**
- * How many bytes of earlier events may wait for a reader. With more the client does not read, and it reconnects by
- * itself when it does.
+ * Maximum size of unsent events per reader, in bytes. Beyond it the client is not reading, and it reconnects by itself
+ * once it does.
  */
 const MAX_WAITING_BYTES = 512 * 1024;
 
 /**
- * The shortest time after which a reader whose stream ended reconnects, in milliseconds. It waits up to as long again,
- * so that the readers of a process that stops do not all come back at once.
+ * Minimum delay before a disconnected reader reconnects, in milliseconds. A random delay of up to as much is added, so
+ * that the readers of a stopping process do not all return at once.
  */
 const RETRY_MS = 1000;
 
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
-  // Proxies neither keep nor rewrite it, and do not wait until they have a buffer full (the last one is nginx's own).
+  // Proxies must not store, modify or buffer the stream (the last header is nginx's own).
   'Cache-Control': 'no-store, no-transform',
   'X-Accel-Buffering': 'no',
 };
 
-/** Begins an answer that is a stream. `onCut` is called for a reader that did not keep up. */
+/** Begins a streamed response. `onCut` is called if the reader does not keep up. */
 export function openStream(response: ServerResponse, { onCut }: { onCut: () => void }): LiveStream {
   response.writeHead(200, HEADERS);
   response.write(`retry: ${RETRY_MS + Math.floor(Math.random() * RETRY_MS)}\n\n`);
   const write = (text: string) => {
     if (response.writableEnded || response.destroyed) return;
-    // Before the write: what is written now is handed to the system at the end of the turn, however fast the reader is.
+    // The buffer is checked before the write: the new text leaves it only at the end of the turn, however fast the
+    // reader is.
     if (response.writableLength <= MAX_WAITING_BYTES) {
       response.write(text);
       return;
@@ -240,8 +243,8 @@ const READERS = {
 } satisfies Record<ChangeKind, Reader>;
 
 /**
- * Reads the current state of what changed, and writes it as events of a stream. It runs one statement per kind, or one
- * per changed thing where they are few. What is gone is reported as deleted.
+ * Reads the current state of changed objects and formats it as events. Runs one statement per kind, or one per object
+ * if they are few. Missing objects are reported as deleted.
  */
 export async function readChanges(
   database: Database,
@@ -258,8 +261,8 @@ export async function readChanges(
 }
 
 /**
- * Writes one event of a stream (WHATWG HTML, 9.2); JSON has no line breaks. The id distinguishes a stream that comes
- * back from a new one.
+ * Formats one event of a stream (WHATWG HTML, 9.2); JSON has no line breaks. The id distinguishes a reconnecting stream
+ * from a new one.
  */
 export function writeEvent(event: string, data: object, nowMs: number): string {
   return `event: ${event}\nid: ${nowMs}\ndata: ${JSON.stringify(data)}\n\n`;

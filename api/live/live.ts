@@ -21,19 +21,16 @@ export type LiveDependencies = {
 
 type Opened = { stream: LiveStream; caller: Caller; isBack: boolean; isGreeted: boolean };
 
-/** Streams of a person, or of a token, in one process; a page of the console has one. */
+/** Maximum number of streams of a person or a token in one process; each page of the console has one. */
 const MAX_STREAMS = 20;
 
 /**
- * Streams say that they live, and callers are held against what is stored, so often, in milliseconds. Proxies mostly
- * close what is silent for 60 s.
+ * Interval at which streams send a heartbeat and callers are checked again, in milliseconds. Most proxies close
+ * connections that are silent for 60 s.
  */
 const BEAT_MS = 15_000;
 
-/**
- * The streams of a process. While there are any, one connection listens to the changes of all tenants; without streams
- * there is none.
- */
+/** The streams of a process. While there are any, one connection listens for the changes of all tenants. */
 export class LiveStreams implements Live {
   readonly #dependencies: LiveDependencies;
   readonly #beatMs: number;
@@ -65,7 +62,7 @@ export class LiveStreams implements Live {
   }
 
   open(response: ServerResponse, { caller, isBack }: { caller: Caller; isBack: boolean }): void {
-    // Hung up while its token was looked up: its end would never be seen.
+    // If the client disconnected during authentication, its close event has passed already.
     if (response.destroyed) return;
     const own = [...this.#opened].filter((reader) => keyOf(reader.caller) === keyOf(caller)).length;
     if (own >= MAX_STREAMS)
@@ -168,7 +165,7 @@ export class LiveStreams implements Live {
     await this.#endOver([...this.#opened]);
   }
 
-  /** Ends the streams of readers whose session or token has ended, with the reason. */
+  /** Ends the streams of readers whose session or token has ended, and sends the reason. */
   async #endOver(readers: readonly Opened[]): Promise<void> {
     if (readers.length === 0) return;
     const { database, now, logger } = this.#dependencies;
@@ -187,7 +184,7 @@ function keyOf(caller: Caller): string {
   return caller.kind === 'session' ? caller.user.id : caller.tokenId;
 }
 
-/** Readers whose session or token is over, and whether because the user was removed from the account. */
+/** Finds readers whose session or token has ended, and whether because the user was removed from the account. */
 async function findEnded(
   database: Database,
   readers: readonly Opened[],

@@ -15,10 +15,10 @@ import { isId } from '../request-context.ts';
 
 type Sent = Body<'createMaintenanceWindow'> | Body<'updateMaintenanceWindow'>;
 
-/** Ids that are no monitors of the account are left out, however they look. */
+/** Ids that are not monitors of the account are dropped, in any format. */
 const ONLY_LOOKED_UP = { field: '', except: ['monitor_ids'] };
 
-/** What a window is where its creation does not say otherwise. */
+/** Defaults of a new window. */
 const DEFAULTS = {
   description: '',
   allMonitors: false,
@@ -31,11 +31,14 @@ const DEFAULTS = {
   settleSeconds: 0,
 } as const;
 
-/** The fields by which a start is judged, and a rule. */
+/** Fields that a start depends on, and a rule. */
 const STARTS = ['starts_at', 'timezone', 'cron', 'rrule'] as const;
 const RULE = ['cron', 'rrule', 'starts_at', 'timezone', 'ends_at'] as const;
 
-/** Reads a window that is sent, or everything that is wrong with it; `current` is the one that a PATCH changes. */
+/**
+ * Reads the body for a window; returns all of its problems if there are any. `current` is the window that a PATCH
+ * changes.
+ */
 export function readWindow(
   sent: Sent,
   { current, nowMs }: { current: MaintenanceWindow | null; nowMs: number },
@@ -59,7 +62,7 @@ export function readWindow(
     ...time,
   };
   checkMonitors(settings, problems);
-  // A rule that is kept is not judged again: its window may be over.
+  // An unchanged rule is not validated again: its window may be over.
   if (current === null || RULE.some((field) => sent[field] !== undefined))
     checkRule(settings, { sent, nowMs }, problems);
   return problems.length === 0 ? { ok: true, value: settings } : { ok: false, problems };
@@ -67,16 +70,16 @@ export function readWindow(
 
 type Time = Pick<WindowSettings, 'startsAt' | 'localStart' | 'timezone' | 'durationSeconds'>;
 
-/** When it begins and how long it lasts, once or each time. */
+/** Reads the start of a window, or of each occurrence, and its duration. */
 function readTime(
   sent: Sent,
   { current, nowMs }: { current: MaintenanceWindow | null; nowMs: number },
   problems: Problem[],
 ): Time {
-  // A rule may begin long ago, and a window that takes place once may not.
+  // A recurrence may have begun long ago, but a one-time window may not, so an unchanged start is not validated again.
   const isSent = current === null || STARTS.some((field) => sent[field] !== undefined);
   const timezone = sent.timezone ?? current?.timezone ?? null;
-  // A new zone moves a start that was given in local time.
+  // A new time zone moves a start that was given in local time.
   const at = sent.starts_at ?? current?.localStart ?? current?.startsAt ?? null;
   const start = isSent
     ? readStart({ at, timezone, isRecurring: isRule(sent, current) }, Math.floor(nowMs / 1000))
@@ -93,7 +96,7 @@ function readTime(
   return { startsAt, localStart, timezone: zone, durationSeconds };
 }
 
-/** Whether the window recurs once it is as sent. */
+/** Reports whether the window recurs after the change. */
 function isRule(sent: Sent, current: MaintenanceWindow | null): boolean {
   const { cron = current?.cron ?? null, rrule = current?.rrule ?? null } = sent;
   return cron !== null || rrule !== null;

@@ -41,13 +41,13 @@ import { readWindow } from './window-input.ts';
 
 type Schemas = components['schemas'];
 
-/** What creating takes. */
+/** Dependencies for creating windows. */
 type CreatingParts = Parts<'database' | 'makeId' | 'now' | 'rateLimits'>;
 
-/** What changes that release alerts take. */
+/** Dependencies of changes that release alerts. */
 type ReleasingParts = Parts<'database' | 'now' | 'enqueueAttempts' | 'logger'>;
 
-/** Windows on a page of the list where the request does not say. */
+/** Default number of windows in a page. */
 const PAGE = 500;
 
 /** `GET /maintenance-windows` */
@@ -96,10 +96,10 @@ export function startMonitorMaintenanceHandler(parts: CreatingParts): Handler<'s
   };
 }
 
-/** As many monitors a window is counted for that names none. */
+/** Number of monitors counted for a window that selects all or by tags. */
 const COVERED_BY_MANY = 1000;
 
-/** Takes what a window covers from what an account may cover anew in a day. */
+/** Charges a window's monitors to the account's daily limit of newly covered monitors. */
 async function takeCovered(
   rateLimits: RateLimits,
   tenantId: string,
@@ -134,7 +134,8 @@ async function answerCreated(
 }
 
 /**
- * Whether what a request wants covered is nowhere in the window that has its key: no repeat, but another deployment.
+ * Reports whether a request shares no monitors or tags with the existing window of its key: it is another deployment,
+ * not a repeat.
  */
 function hasNothingInCommon(wanted: WindowSettings, window: MaintenanceWindow): boolean {
   if (wanted.allMonitors || window.allMonitors) return wanted.allMonitors !== window.allMonitors;
@@ -233,7 +234,7 @@ export function skipMaintenanceOccurrenceHandler({
 }: Parts<'database' | 'now'>): Handler<'skipMaintenanceOccurrence'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    // The body may be left out.
+    // The body is optional.
     const startsAt = request.body?.starts_at ?? null;
     const window = await skipOccurrence(
       database,
@@ -245,7 +246,7 @@ export function skipMaintenanceOccurrenceHandler({
   };
 }
 
-/** Occurrences that a list shows, and the longest time that it is about, in seconds. */
+/** Maximum number of listed occurrences, and the maximum and default time range, in seconds. */
 const MAX_LISTED = 2000;
 const LONGEST_LIST_SECONDS = 400 * DAY_SECONDS;
 const USUAL_LIST_SECONDS = 60 * DAY_SECONDS;
@@ -273,7 +274,7 @@ export function listMaintenanceOccurrencesHandler({
   };
 }
 
-/** What a preview shows, and for how long it looks ahead and back. */
+/** Number of occurrences in a preview, and how far it reaches ahead and back. */
 const PREVIEWED = 10;
 const AHEAD_MS = 3660 * DAY_MS;
 const BACK_MS = 30 * DAY_MS;
@@ -288,7 +289,7 @@ export function previewMaintenanceWindowHandler({
   return async (request, response) => {
     const nowMs = now();
     const { tenantId } = callerOf(response);
-    // First: reading a rule looks for its next ten years.
+    // The limit is checked first, because reading a rule computes its next ten years.
     await rateLimits.take('maintenance', tenantId);
     const settings = accept(readWindow(request.body, { current: null, nowMs }));
     const schedule = scheduleOf(settings);
@@ -298,7 +299,7 @@ export function previewMaintenanceWindowHandler({
       toMs: nowMs + AHEAD_MS,
       most: PREVIEWED,
     });
-    // By its rule it would have taken place before its start as well.
+    // The preview assumes that a recurring window also took place before its start.
     const past = listStarts(schedule, {
       fromMs: nowMs - BACK_MS - lengthMs,
       toMs: nowMs,
@@ -327,7 +328,7 @@ function formatLocal(unixMs: number, zone: string): string {
   return new Date(toLocalTime(unixMs, zone)).toISOString().slice(0, 19);
 }
 
-/** Alerts that no longer wait; where the queue is away, `reconcile` finds them. */
+/** Enqueues released alerts; if the queue is away, `reconcile` finds them. */
 async function enqueueReleased(
   { enqueueAttempts, logger }: Pick<ReleasingParts, 'enqueueAttempts' | 'logger'>,
   released: readonly Released[],
@@ -345,7 +346,7 @@ function refuse(error: unknown): never {
   throw error instanceof WindowConflict ? conflict(error.message) : error;
 }
 
-/** A window as the API shows it. */
+/** Returns a window for responses. */
 export function presentWindow(window: MaintenanceWindow): Answer<'getMaintenanceWindow'> {
   return {
     id: window.id,
