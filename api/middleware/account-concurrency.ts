@@ -3,25 +3,24 @@ import { ApiError } from '../api-error.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
 /**
- * How many requests an account may have under way in a process. A change holds one connection to the database for as
- * long as it waits for a row, so changes that wait for one another leave connections to others; a read takes several
- * for a moment.
+ * Maximum number of an account's requests in progress in a process. A change holds one database connection while it
+ * waits for a row, so blocked changes leave connections to others; a read briefly takes several.
  */
 const UNDER_WAY = 4;
 const MAX_WAITING = 200;
 
 /**
- * How much of an account's answers may be unread in a process, in bytes, before it is given another one. An answer has
- * most of what is in memory until its client has read it, so that requests alone do not limit it.
+ * Maximum size of an account's unread responses in a process, in bytes; beyond it requests are refused. Most memory is
+ * held by a response until its client has read it, so a limit on requests alone does not suffice.
  */
 const MAX_UNREAD_BYTES = 33_554_432;
 
 type Account = { underWay: number; unreadBytes: number; waiting: (() => boolean)[] };
 
 /**
- * Makes the concurrency limiter of a process: at most `UNDER_WAY` requests of an account are under way at a time, the
- * others wait in order. One account could otherwise hold every connection to the database, by many changes of one row.
- * What is written but not read holds up no other request, until it is `MAX_UNREAD_BYTES`.
+ * Makes the concurrency limiter of a process: at most `UNDER_WAY` requests of an account are in progress, the others
+ * wait in order. Otherwise one account could hold every database connection, by many changes of one row. Responses
+ * written but not read block no other request, up to `MAX_UNREAD_BYTES`.
  */
 export function limitAccountConcurrency(accountOf: (context: RequestContext) => string | undefined): RequestHandler {
   const accounts = new Map<string, Account>();
@@ -42,7 +41,7 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
     const account = accounts.get(id) ?? { underWay: 0, unreadBytes: 0, waiting: [] };
     accounts.set(id, account);
     const begin = (): boolean => {
-      // A client that has hung up meanwhile is not waited for.
+      // A waiting request whose client has disconnected is skipped.
       if (request.socket.destroyed) return false;
       if (account.unreadBytes >= MAX_UNREAD_BYTES) {
         next(tooMuchUnread());
@@ -68,7 +67,7 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
   };
 }
 
-/** Counts what is written of an answer but not sent, until all of it is, or its connection is closed. */
+/** Counts the unsent bytes of a written response until all are sent or its connection closes. */
 function countUnread(response: Response, account: Account, onRead: () => void): void {
   const bytes = response.writableLength;
   if (bytes === 0 || response.req.socket.destroyed) return;
@@ -87,12 +86,15 @@ function tooMuchUnread(): ApiError {
   );
 }
 
-/** How many answers of an account may be made while they are read, in a process: half of what it has under way. */
+/**
+ * Maximum number of an account's responses generated while they are read, in a process: half of its requests in
+ * progress.
+ */
 const LARGE_ANSWERS = 2;
 
 /**
- * Makes the slots of answers that are made while they are read. The function takes one for an account and returns what
- * gives it back, once; 429 where there is none.
+ * Makes the slots for responses that are generated while they are read. The function takes one for an account and
+ * returns the function that releases it once; throws 429 if none is free.
  */
 export function createAnswerSlots(): (tenantId: string) => () => void {
   const taken = new Map<string, number>();
@@ -113,7 +115,7 @@ export function createAnswerSlots(): (tenantId: string) => () => void {
   };
 }
 
-/** Calls `onEnded` once, when the answer is written, however slowly it is read, or when its client has gone. */
+/** Calls `onEnded` once, when the response is written, however slowly it is read, or its client has disconnected. */
 function onEnd(response: Response, onEnded: () => void): void {
   const end = () => {
     response.off('prefinish', end).off('close', end);

@@ -8,8 +8,8 @@ import type { Parts } from '../handler.ts';
 import { contextOf, sessionCaller, tokenCaller, type Caller } from '../request-context.ts';
 
 /**
- * Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with
- * every request.
+ * Matches credentials of this kind, valid or not. Browsers may send those of the queue board (HTTP Basic) with every
+ * request.
  */
 const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
@@ -18,8 +18,8 @@ const TOKEN = /^sp[kw]_[A-Za-z0-9_-]{1,200}$/;
 type Surroundings = Parts<'database' | 'now'>;
 
 /**
- * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays
- * anonymous, for the route guard to refuse once it has been counted. A request with a bearer token is never treated as
+ * Identifies the caller: the holder of an API token, or else the person of a session. Without either the request stays
+ * anonymous, for the route guard to refuse after it has been counted. A request with a bearer token is never treated as
  * a session, even if it carries a session cookie.
  */
 export function authentication({ database, now, config }: Surroundings & Parts<'config'>): RequestHandler {
@@ -38,12 +38,12 @@ export function authentication({ database, now, config }: Surroundings & Parts<'
   };
 }
 
-/** A caller that was found longer ago than this is found again, in milliseconds. */
+/** Time after which a caller is authenticated again, in milliseconds. */
 const FOUND_FOR_MS = 500;
 
 /**
- * Finds out again who calls where the body, or the request's turn, was waited for (D-701): rights that were taken away
- * meanwhile are gone. The route guard has to follow.
+ * Authenticates the caller again if reading the body, or waiting for a turn, took time (D-701): rights may have been
+ * revoked meanwhile. The route guard must follow.
  */
 export function repeatAuthentication(authenticate: RequestHandler): RequestHandler {
   return (request, response, next) => {
@@ -52,7 +52,7 @@ export function repeatAuthentication(authenticate: RequestHandler): RequestHandl
   };
 }
 
-/** The token behind `Bearer`, empty where it cannot be one; null where another kind of credentials or none came. */
+/** Returns the token after `Bearer`, empty if it is malformed; null if there are no such credentials. */
 export function bearerTokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | null {
   return IS_BEARER.test(authorization) ? (BEARER.exec(authorization)?.groups?.['token'] ?? '') : null;
 }
@@ -66,7 +66,7 @@ async function callerOfToken(
   return holder && tokenCaller(holder);
 }
 
-/** The person of a session that has not ended; null for any other secret. */
+/** Returns the person of an active session; null for any other secret. */
 export async function callerOfSession(
   { database, now }: Surroundings,
   secret: string,

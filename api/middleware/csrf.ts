@@ -5,17 +5,17 @@ import { contextOf } from '../request-context.ts';
 import { READING_METHODS } from './route-guard.ts';
 
 /**
- * What a page must know to change something in the name of a session: only our own pages can read it. One for as long
- * as the session lasts.
+ * Returns the token that a page must send to change something in a session's name: only this service's pages can read
+ * it. It is constant for the session.
  */
 export function csrfTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('csrf').digest('base64url');
 }
 
 /**
- * Refuses what another site's page may have sent in a person's name. A browser adds the cookie by itself, so what came
- * by cookie and can change something must carry the session's token as well; tokens of the API are added by no browser.
- * Where `Origin` is sent it must be ours, also of who signs in.
+ * Refuses requests that another site's page may have sent in a person's name. Browsers add the cookie by themselves, so
+ * a changing request with a cookie must carry the session's token as well; browsers never add API tokens. `Origin`, if
+ * sent, must be this service's, also for signing in.
  */
 export function refuseForeignPages(publicUrl: string): RequestHandler {
   return (request, response, next) => {
@@ -40,9 +40,9 @@ export function refuseForeignPages(publicUrl: string): RequestHandler {
 }
 
 /**
- * True where a request says no origin, or one of ours: that of `PUBLIC_URL`, or of the host that it was sent to. With
- * TLS in front nothing tells which scheme it came by: where `PUBLIC_URL` is https, a page of its host by http is
- * another site's, for any proxy on the way can write that one.
+ * Reports whether a request has no `Origin`, or one of this service: that of `PUBLIC_URL`, or of the host it was sent
+ * to. Behind TLS termination the scheme of the request is unknown: if `PUBLIC_URL` is https, an http page of its host
+ * counts as another site's, because any proxy on the way can forge that one.
  */
 export function isOwnOrigin(request: Request, publicUrl: string): boolean {
   const { origin, host } = request.headers;

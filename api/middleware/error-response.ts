@@ -8,21 +8,23 @@ import { contextOf } from '../request-context.ts';
 import { MAX_BODY_BYTES, unknownCoding } from './json-body.ts';
 import { writtenPath } from './request-form.ts';
 
-/** PostgreSQL ended a statement that it had no time for (D-597). */
+/** SQLSTATE of a statement that PostgreSQL cancelled because it took too long (D-597). */
 const STATEMENT_ENDED = '57014';
 
-/** The path is none of ours; of one with a slash at its end that may be the reason. */
+/** Throws 404 for an unknown path, with a hint if it ends with a slash. */
 export const unknownRoute: RequestHandler = (request) => {
   const hint = writtenPath(request).endsWith('/') ? ': paths have no slash at their end' : '';
   throw new ApiError(404, `there is no endpoint at this path${hint}`);
 };
 
-/** The path is ours, for reading only. */
+/** Throws 405 for a known path that only supports reading. */
 export const onlyGet: RequestHandler = (request) => {
   throw methodNotAllowed(request.method, 'GET, HEAD');
 };
 
-/** The one place that turns errors into answers (D-03). What is our fault is logged whole and shown without details. */
+/**
+ * Turns errors into responses, in this one place (D-03). Server errors are logged in full and shown without details.
+ */
 export function errorResponse({ logger }: Parts<'logger'>): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, _request, response, next) => {
@@ -44,7 +46,7 @@ function send(response: Response, { status, message, headers, fields }: ApiError
     .json({ error: message, ...(requestId !== undefined && { request_id: requestId }), ...fields });
 }
 
-/** What a caller is answered instead of what went wrong. */
+/** Returns the response to an error. */
 export function answerTo(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isDatabaseAway(error) || sqlStateOf(error) === STATEMENT_ENDED)
@@ -57,7 +59,7 @@ export function answerTo(error: unknown): ApiError {
   return answerToBody(error) ?? new ApiError(500, 'internal error');
 }
 
-/** What the body parser can refuse, by the type that it puts on its errors. */
+/** Returns the response to an error of the body parser, by the type that the parser sets on it. */
 function answerToBody(error: unknown): ApiError | null {
   const type = error instanceof Error && 'type' in error ? error.type : null;
   switch (type) {
@@ -74,7 +76,7 @@ function answerToBody(error: unknown): ApiError | null {
     case 'charset.unsupported':
       return new ApiError(415, 'the charset of Content-Type must be utf-8');
     case 'request.aborted':
-    // Broken off before a handler began to read it.
+    // The client disconnected before a handler began to read the body.
     case 'stream.not.readable':
     case 'request.size.invalid':
       return new ApiError(400, 'the length of the body must match Content-Length');
@@ -83,12 +85,12 @@ function answerToBody(error: unknown): ApiError | null {
   }
 }
 
-/** The parser says how much it would have taken. */
+/** Returns the limit that the parser applied. */
 function limitOf(error: unknown): number {
   return error instanceof Error && 'limit' in error && typeof error.limit === 'number' ? error.limit : MAX_BODY_BYTES;
 }
 
-/** zlib's complaints come without a type of the parser's own, but with its status. */
+/** Reports whether zlib failed: such errors have the parser's status, but not its type. */
 function isRefusedBody(error: unknown): boolean {
   return error instanceof Error && 'status' in error && error.status === 400;
 }

@@ -4,33 +4,32 @@ import express, { type RequestHandler } from 'express';
 import { ApiError, badRequest } from '../api-error.ts';
 import { contextOf } from '../request-context.ts';
 
-/** The largest body, in bytes (D-03). */
+/** Maximum size of a body, in bytes (D-03). */
 export const MAX_BODY_BYTES = 262_144;
 
 /**
- * How many values a body can have, however deep. The validator tells everything that is wrong with a body at once, so
- * that each bad value costs time: a hundred thousand of them fit into the bytes allowed. The largest good body
- * names 5000 monitors.
+ * Maximum number of values in a body, at any depth. The validator reports all problems of a body at once, so each
+ * invalid value takes time, and a hundred thousand of them fit into the size limit. The largest valid body names 5000
+ * monitors.
  */
 const MAX_VALUES = 6000;
 
 const JSON_TYPE = /^application\/json *(?:;|$)/i;
 
-/** The parser would read any charset that begins with these four characters. */
+/** Matches UTF charsets other than UTF-8: the parser would accept any that begins with these four characters. */
 const OTHER_UTF = /; *charset *= *"?utf-(?!8"? *(?:;|$))/i;
 
 /**
- * Reads bodies as JSON, whatever the operation: 415 for another content type, 413 when too large, 400 when it does not
- * parse. The header is then brought to one spelling, because the validator keeps compiled schemas for each spelling
- * that it meets, for ever.
+ * Reads bodies as JSON, for any operation: 415 for another content type, 413 if too large, 400 if malformed. The header
+ * is then normalized, because the validator caches compiled schemas forever for each spelling.
  */
 export function jsonBody(): RequestHandler[] {
   return [...readJson(MAX_BODY_BYTES), nameTypeOnce, limitValues];
 }
 
 /**
- * Reads bodies of at most `maxBytes` bytes and `maxValues` values as JSON; one that is absent stays undefined. Values
- * are counted before the parser makes objects of them.
+ * Reads bodies of at most `maxBytes` bytes and `maxValues` values as JSON; an absent one stays undefined. Values are
+ * counted before the parser creates objects.
  */
 export function readJson(maxBytes: number, maxValues = Infinity): RequestHandler[] {
   const verify = (_request: IncomingMessage, _response: unknown, body: Buffer) => {
@@ -40,18 +39,21 @@ export function readJson(maxBytes: number, maxValues = Infinity): RequestHandler
   return [requireJson, limitCompressed(express.json({ limit: maxBytes, strict: false, type: hasBody, verify }))];
 }
 
-/** Compressed bodies that are read at a time in a process, of an account and of one agent, token or person of it. */
+/**
+ * Maximum number of compressed bodies read at a time in a process, of an account and of one agent, token or person in
+ * it.
+ */
 const COMPRESSED_OF_ACCOUNT = 16;
 const COMPRESSED_OF_CALLER = 4;
-/** Fourteen bytes of brotli hold up to 19.5 MiB. */
+/** The limit for brotli: fourteen bytes can expand to up to 19.5 MiB. */
 const BROTLI_OF_ACCOUNT = 1;
 
-/** How many are being read, by the ids of accounts and callers. */
+/** Numbers of bodies being read, by the ids of accounts and callers. */
 const compressed = new Map<string, number>();
 
 /**
- * Bounds the compressed bodies that are read at a time, and refuses those of strangers. One that never ends may hold
- * far more than was sent of it.
+ * Limits the compressed bodies read at a time, and refuses those of anonymous callers. An endless one may expand to far
+ * more than was sent.
  */
 function limitCompressed(read: RequestHandler): RequestHandler {
   return (request, response, next) => {
@@ -65,7 +67,7 @@ function limitCompressed(read: RequestHandler): RequestHandler {
       { id: callerId, most: COMPRESSED_OF_CALLER, bodies: 'compressed bodies of this caller are' },
     ];
     const coding = codingOf(request);
-    // The parser would read it.
+    // The parser would accept zstd.
     if (coding === 'zstd') throw unknownCoding();
     if (coding === 'br')
       limits.push({ id: `br ${tenantId}`, most: BROTLI_OF_ACCOUNT, bodies: 'brotli body of this account is' });
@@ -84,7 +86,7 @@ function limitCompressed(read: RequestHandler): RequestHandler {
   };
 }
 
-/** Refuses a compressed body: for what strangers send that is no JSON. */
+/** Refuses compressed bodies: for requests of anonymous callers that are not JSON. */
 export const requirePlain: RequestHandler = (request, _response, next) => {
   if (isCompressed(request)) throw refusesCompressed();
   next();
@@ -109,7 +111,7 @@ function refusesCompressed(): ApiError {
   );
 }
 
-/** How many bodies are read at a time of an id. */
+/** Maximum number of an id's bodies read at a time. */
 type Limit = { id: string; most: number; bodies: string };
 
 function requireRoom({ id, most, bodies }: Limit): void {
@@ -129,7 +131,7 @@ function tooManyValues(most: number): ApiError {
 
 const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT] = ['"', '\\', ',', '[', '{'].map((sign) => sign.charCodeAt(0));
 
-/** How many values a JSON text has, or more: each list and object, and what commas part in them. */
+/** Counts the values of a JSON text, or slightly more: lists, objects and the commas in them. */
 function countValues(body: Buffer): number {
   let values = 0;
   let isQuoted = false;
@@ -155,20 +157,20 @@ const requireJson: RequestHandler = (request, _response, next) => {
 };
 
 /**
- * RFC 8259, 8.1. Bytes that are no text would be stored as replacement characters (U+FFFD), and two different bodies as
- * the same.
+ * Refuses bodies that are not UTF-8 (RFC 8259, 8.1). Invalid bytes would be stored as replacement characters (U+FFFD),
+ * so that different bodies would look the same.
  */
 function requireUtf8(body: Buffer): void {
   if (!isUtf8(body)) throw new Error('The body is not UTF-8');
 }
 
-/** After the parser, which needs the charset that it drops. */
+/** Runs after the parser, which needs the charset that this drops. */
 const nameTypeOnce: RequestHandler = (request, _response, next) => {
   request.headers['content-type'] = 'application/json';
   next();
 };
 
-/** A length of 0 is no body: the parser would take it for an empty object. */
+/** Reports whether there is a body. The parser would take a length of 0 for an empty object. */
 function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
@@ -178,7 +180,7 @@ const limitValues: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Walks without recursion: a body may be nested deeper than the stack. */
+/** Walks iteratively: a body may be nested deeper than the stack. */
 function hasMoreValues(body: unknown, limit: number): boolean {
   const pending: unknown[] = [body];
   for (let visited = 0; pending.length > 0; visited += 1) {

@@ -13,7 +13,7 @@ import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 import { addressOf, contextOf, type Caller, type RequestContext } from '../request-context.ts';
 
-/** Where all processes of the API count together. */
+/** Store where all API processes count together. */
 export type RateLimitStore =
   | { kind: 'postgres'; pool: Database['pool'] }
   | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
@@ -21,18 +21,17 @@ export type RateLimitStore =
 const WINDOW_SECONDS = 60;
 
 /**
- * Anonymous requests are counted per address, IPv6 per /64: enough for a whole office behind one, too few for guessing
- * tokens.
+ * Anonymous requests per address, for IPv6 per /64: enough for a whole office behind one, too few for guessing tokens.
  */
 const ANONYMOUS_LIMIT = 600;
 
-/** A person's requests, on any plan: one page of the console is a dozen of them. */
+/** Requests of a person, on any plan: one page of the console makes a dozen. */
 const PERSON_LIMIT = 600;
 
-/** Whom a request is counted for, and how many a minute there may be. */
+/** Key that a request is counted for, and the limit per minute. */
 type Count = { key: string; limit: number };
 
-/** Counts each request before any other work is done for it, per token or person over all processes (D-04). */
+/** Counts each request before any other work, per token or person across processes (D-04). */
 export function rateLimit(store: RateLimitStore): RequestHandler {
   return limitRequests(store, {
     limits: [PERSON_LIMIT, ...PLANS.map((plan) => PLAN_LIMITS[plan].requestsPerMinute)],
@@ -46,8 +45,8 @@ function countOfCaller(caller: Caller): Count {
 }
 
 /**
- * Counts each request for whom `countOf` says, with one of the `limits`; null = unknown caller, so that it counts for
- * its network.
+ * Counts each request for the key that `countOf` returns, with one of the `limits`; null = unknown caller, counted by
+ * network.
  */
 export function limitRequests(
   store: RateLimitStore,
@@ -79,7 +78,9 @@ async function consume(
   }
 }
 
-/** Seconds until the count starts anew, at least 1: an earlier retry would be refused again. */
+/**
+ * Sets the headers and returns the seconds until the count resets, at least 1: an earlier retry would be refused again.
+ */
 function setHeaders(response: Response, limit: number, count: RateLimiterRes): number {
   const seconds = Math.max(1, Math.ceil(count.msBeforeNext / 1000));
   response.setHeader('RateLimit-Limit', limit);
@@ -89,7 +90,7 @@ function setHeaders(response: Response, limit: number, count: RateLimiterRes): n
 }
 
 function limiterOf(store: RateLimitStore, limit: number): RateLimiterAbstract {
-  // A key that is over its limit is refused from memory for the rest of the window: a caller in a loop costs no query.
+  // A key over its limit is refused from memory for the rest of the window, so a caller in a loop costs no queries.
   return createLimiter(store, {
     points: limit,
     duration: WINDOW_SECONDS,
@@ -98,7 +99,7 @@ function limiterOf(store: RateLimitStore, limit: number): RateLimiterAbstract {
   });
 }
 
-/** Counts `points` within `duration` seconds for each key, over all processes of the installation. */
+/** Makes a limiter of `points` within `duration` seconds for each key, across all processes of the installation. */
 export function createLimiter(
   store: RateLimitStore,
   options: { points: number; duration: number; keyPrefix: string; inMemoryBlockOnConsumed?: number },
@@ -113,7 +114,7 @@ export function createLimiter(
       clearExpiredByTimeout: true,
     });
   }
-  // Redis may be away while the API works on: each process then counts for itself.
+  // While Redis is away, the API keeps working and each process counts for itself.
   const insuranceLimiter = new RateLimiterMemory({
     points: options.points,
     duration: options.duration,

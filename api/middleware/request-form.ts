@@ -2,14 +2,14 @@ import type { Request, RequestHandler } from 'express';
 import { ApiError, badRequest } from '../api-error.ts';
 import { contextOf } from '../request-context.ts';
 
-/** The path of `PUBLIC_URL`, without a slash at its end: '' where it has none. */
+/** Returns the path of `PUBLIC_URL`, without a trailing slash; empty if it has none. */
 export function basePathOf(publicUrl: string): string {
   return new URL(publicUrl).pathname.replace(/\/+$/, '');
 }
 
 /**
- * Cuts the path of `PUBLIC_URL` off a request's, so that routes need not know it. Proxies in front may have cut it off
- * already. The bare path is redirected to the one with a slash, below which the console's addresses are.
+ * Strips the path of `PUBLIC_URL` from requests, so that routes do not depend on it. Proxies in front may have stripped
+ * it already. The bare path is redirected to the one with a slash, below which the console's URLs are.
  */
 export function cutBasePath(publicUrl: string): RequestHandler {
   const basePath = basePathOf(publicUrl);
@@ -26,8 +26,8 @@ export function cutBasePath(publicUrl: string): RequestHandler {
 const VERSIONS = new Set(['1.0', '1.1']);
 
 /**
- * Refuses requests that two readers could take for different ones, though the parser lets them through. These are
- * HTTP/0.9, HTTP/1.1 without a Host header, and any with several (RFC 9112, 3.2).
+ * Refuses requests that two servers could interpret differently, though the parser accepts them. These are HTTP/0.9,
+ * HTTP/1.1 without a Host header, and any with several (RFC 9112, 3.2).
  */
 export const requestForm: RequestHandler = (request, _response, next) => {
   const { httpVersion, rawHeaders } = request;
@@ -38,7 +38,7 @@ export const requestForm: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Answers HEAD as GET (RFC 9110, section 9.3.2): the description has GET only, and Node leaves out the body. */
+/** Handles HEAD as GET (RFC 9110, section 9.3.2): the description has only GET, and Node omits the body. */
 export const headAsGet: RequestHandler = (request, response, next) => {
   if (request.method === 'HEAD') {
     contextOf(response).isHead = true;
@@ -48,8 +48,8 @@ export const headAsGet: RequestHandler = (request, response, next) => {
 };
 
 /**
- * Escapes the percent signs of a path that cannot be decoded. The router would refuse the path before authentication;
- * `requirePath` refuses it in its turn.
+ * Escapes the percent signs of a path that cannot be decoded, which the router would refuse before authentication.
+ * `requirePath` refuses it later.
  */
 export const escapeUndecodable: RequestHandler = (request, _response, next) => {
   if (!isDecodable(request.path)) request.url = escapePercents(request.url);
@@ -57,8 +57,8 @@ export const escapeUndecodable: RequestHandler = (request, _response, next) => {
 };
 
 /**
- * Refuses with 404 a path that is not written as the router read it (a whole URL, a fragment). Two readers could take
- * such a path for different ones. Refuses with 400 a path that is not percent-encoded UTF-8.
+ * Refuses with 404 a path that differs from the router's reading of it (a whole URL, a fragment): two servers could
+ * interpret it differently. Refuses with 400 a path that is not percent-encoded UTF-8.
  */
 export const requirePath: RequestHandler = (request, _response, next) => {
   const written = writtenPath(request);
@@ -69,7 +69,7 @@ export const requirePath: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** The path of a request as its sender wrote it, without the query. */
+/** Returns the path of a request as it was sent, without the query. */
 export function writtenPath({ originalUrl }: Pick<Request, 'originalUrl'>): string {
   return originalUrl.split('?', 1)[0] ?? '';
 }

@@ -3,12 +3,12 @@ import { Histogram } from 'prom-client';
 import type { Parts } from '../handler.ts';
 import { contextOf } from '../request-context.ts';
 
-/** Bounds of the duration histogram, in seconds. */
+/** Bucket limits of the duration histogram, in seconds. */
 const BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * One line and one observation per answered request. Routes are named as the description writes them: paths can hold
- * ids and ping tokens, and unknown ones would make metrics without end.
+ * Writes one log line and one observation per answered request. Routes are named as in the description: paths can
+ * contain ids and ping tokens, and unknown ones would create unlimited metrics.
  */
 export function requestLog({ logger, metrics }: Parts<'logger' | 'metrics'>): RequestHandler {
   const durations = new Histogram({
@@ -24,7 +24,7 @@ export function requestLog({ logger, metrics }: Parts<'logger' | 'metrics'>): Re
       const { requestId, address, caller, agent, route = 'unknown', isStream = false } = contextOf(response);
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
-      // The lifetime of a stream is no time that an answer took.
+      // The lifetime of a stream is not a response time.
       if (!isStream)
         durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
       logger.info(
@@ -49,7 +49,7 @@ export function requestLog({ logger, metrics }: Parts<'logger' | 'metrics'>): Re
 }
 
 /**
- * Gives each request an id, shown in `X-Request-Id` and in errors (D-03). A caller's own id is not taken over: ours
+ * Assigns each request an id, shown in `X-Request-Id` and in errors (D-03). A caller's own id is not used, because ids
  * must be unique.
  */
 export function assignRequestId({ makeId }: Parts<'makeId'>): RequestHandler {

@@ -4,7 +4,7 @@ import { ApiError } from '../api-error.ts';
 import type { Operation } from '../description.ts';
 import { contextOf, type Caller } from '../request-context.ts';
 
-/** What the description says of who may call an operation. */
+/** The parts of the description that determine who may call an operation. */
 type Admission = Pick<Operation, 'security' | 'x-caller' | 'x-role' | 'x-operator' | 'x-scope'>;
 
 type RouteGuard = {
@@ -12,17 +12,17 @@ type RouteGuard = {
   isForPeople: boolean;
   role: Operation['x-role'];
   isForOperators: boolean;
-  /** The narrower scope that suffices to read; null = only `read` does. */
+  /** Narrower scope that suffices for reading; null = only `read` does. */
   narrowScope: Scope | null;
 };
 
-/** What changes nothing. */
+/** Methods that change nothing. */
 export const READING_METHODS = new Set(['GET', 'OPTIONS']);
 
 /**
- * Makes the route guard of an operation: it refuses callers that may not call it, before anything else of the request
- * is read. Anonymous callers reach open operations only (401), tokens those that are not for people, and people what
- * their role allows (403). What the description does not know, `{}`, needs a caller as well.
+ * Makes the route guard of an operation, which refuses unauthorized callers before anything else of the request is
+ * read. Anonymous callers reach only open operations (401), tokens only those not restricted to people, and people only
+ * what their role allows (403). An undescribed operation, `{}`, requires a caller as well.
  */
 export function admit(operation: Admission): RequestHandler {
   const guard = guardOf(operation);
@@ -58,7 +58,7 @@ function authorize(guard: RouteGuard, caller: Caller, method: string): void {
     throw new ApiError(403, `this requires the role ${guard.role}, and yours is ${caller.user.role}`);
 }
 
-/** Whatever can change something needs the scope `write` (D-02). */
+/** Requires a scope; operations that change something need `write` (D-02). */
 function requireScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
   if (caller.kind === 'session')
@@ -69,8 +69,7 @@ function requireScope(caller: Caller, scope: Scope): void {
 }
 
 /**
- * 401, and how to do better (RFC 6750). Unknown, expired and revoked tokens are distinguished for nobody, nor are
- * sessions.
+ * Throws 401 with advice (RFC 6750). The response does not distinguish unknown, expired and revoked tokens or sessions.
  */
 function refuseAnonymous({ headers: { authorization, cookie } }: Request, guard: RouteGuard): never {
   const challenge = 'Bearer realm="spotcheck"';

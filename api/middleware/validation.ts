@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express';
 import { AjvOptions } from 'express-openapi-validator/dist/framework/ajv/options.js';
-// Not by its entry, which also loads what checks documents and answers, and hands every request through steps of its
-// own.
+// The package's entry would also load the validation of documents and responses, and pass every request through its own
+// middleware.
 import { RequestValidator } from 'express-openapi-validator/dist/middlewares/openapi.request.validator.js';
 import { badRequest } from '../api-error.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { explainRefusal } from '../validation-message.ts';
 import { writtenPath } from './request-form.ts';
 
-/** Where the validator expects the operation that a request is held against. */
+/** A request with the property from which the validator reads its operation. */
 type ValidatedRequest = Request & {
   openapi?: {
     expressRoute: string;
@@ -27,10 +27,10 @@ type ValidatedRequest = Request & {
   };
 };
 
-/** Tells documents apart that one process validates; ours is the only one. */
+/** Identifies the document among those that a process validates; here there is only one. */
 const SERIAL = 1;
 
-/** All problems of a request at once; formats are those of JSON schemas, and no string becomes another value. */
+/** Reports all problems of a request at once; formats are those of JSON schemas, and strings are not converted. */
 const OPTIONS = new AjvOptions({
   validateRequests: { allErrors: true, allowUnknownQueryParameters: false },
   validateFormats: true,
@@ -39,15 +39,15 @@ const OPTIONS = new AjvOptions({
   serDes: [],
 } as never);
 
-/** Makes the steps that hold a request of an operation against the description. */
+/** Makes the middleware that validates an operation's requests against the description. */
 export type Validation = (operation: OperationKey) => RequestHandler[];
 
-/** What was compiled serves every application of the process. */
+/** Cache shared by all applications of the process. */
 const validations = new WeakMap<Description, Validation>();
 
 /**
- * The validation of shape. An operation's schemas are compiled for its first request, within some milliseconds; that
- * all of them do compile, and that the document is one of OpenAPI, is for the tests to show.
+ * Returns the validation of request shapes. An operation's schemas are compiled at its first request, within some
+ * milliseconds; tests verify that all of them compile, and that the document is valid OpenAPI.
  */
 export function validationOf(description: Description): Validation {
   const validation = validations.get(description) ?? createValidation(description);
@@ -56,13 +56,13 @@ export function validationOf(description: Description): Validation {
 }
 
 function createValidation(description: Description): Validation {
-  // Operations come to it one by one and refer to nothing. It would read a document with paths once more for each.
+  // Operations are passed one by one with references resolved: a document with paths would be read again for each.
   const document = { openapi: description.openapi, paths: {}, components: {} };
   const validator = new RequestValidator(document as never, OPTIONS.request);
   return (operation) => [validateRequest(validator, { ...operation, description }), checkBody(description, operation)];
 }
 
-/** Lets a request through that is as described. */
+/** Validates a request against its description. */
 function validateRequest(
   validator: RequestValidator,
   operation: OperationKey & { description: Description },
@@ -82,8 +82,8 @@ function validateRequest(
 }
 
 /**
- * The validator misses an absent body where no field of the body is required, and any body where none is described
- * (D-06).
+ * Checks the presence of a body, because the validator misses an absent one without required fields, and an undescribed
+ * one (D-06).
  */
 function checkBody(description: Description, operation: OperationKey): RequestHandler {
   const takesBody = bodySchema(description, operation) !== undefined;
