@@ -16,25 +16,28 @@ import { runOn } from '../../models/sql.ts';
 import type { BulkChanges, Parts } from '../handler.ts';
 import type { BulkSteps, Recorder } from './bulk-steps.ts';
 
-/** Jobs that a process goes on with at a time, in batches: after each the job that has waited longest is next. */
+/**
+ * Maximum number of jobs that a process runs at a time, in batches: the job that has waited longest gets the next
+ * batch.
+ */
 const LANES = 2;
 
-/** A batch is of so many monitors, and begins no other one after so many milliseconds. */
+/** Maximum number of monitors in a batch, and the time after which it begins no more, in milliseconds. */
 const BATCH = 200;
 const BATCH_MS = 1000;
 
-/** What a killed process left is found so often, in milliseconds. */
+/** Interval of searching for jobs that a killed process left, in milliseconds. */
 const POLL_MS = 5000;
 
-/** A job that is not done by then is given up, in milliseconds: nobody waits for it any more. */
+/** Time after which an unfinished job is given up, in milliseconds: no caller waits any longer. */
 const MAX_JOB_MS = 900_000;
 
 type JobParts = Parts<'database' | 'now' | 'logger' | 'stopping'>;
 
 /**
- * Goes on with stored bulk changes in this process (D-481). The rows are the queue: a change is claimed for one batch,
- * and what a process that was killed had in hand another one finds once its claim is over. No monitor is changed twice,
- * for its result is recorded in the transaction of its change.
+ * Runs stored bulk changes in this process (D-481). The rows are the queue: a change is claimed for one batch, and
+ * after a process is killed another one takes over its batch once the claim expires. No monitor is changed twice,
+ * because its result is recorded in the transaction of its change.
  */
 export class BulkJobs implements BulkChanges {
   readonly #parts: JobParts;
@@ -48,7 +51,7 @@ export class BulkJobs implements BulkChanges {
     this.#steps = steps;
   }
 
-  /** Finds what is left to do at once and every few seconds, until the process stops. */
+  /** Looks for jobs now and every few seconds, until the process stops. */
   start(): void {
     this.#timer = setInterval(() => this.wake(), POLL_MS).unref();
     this.wake();
@@ -67,13 +70,13 @@ export class BulkJobs implements BulkChanges {
     this.#working.add(work);
   }
 
-  /** A lane that ends may have found nothing just before there was something. */
+  /** Looks again, because a lane that ends may have found nothing just before a job was stored. */
   #wakeAgain(): void {
     this.#isWoken = false;
     this.wake();
   }
 
-  /** Resolves when the batches in hand are over; the process is stopping. */
+  /** Resolves when the current batches are finished; the process is stopping. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     await Promise.all(this.#working);
@@ -100,12 +103,12 @@ export class BulkJobs implements BulkChanges {
       for (;;) {
         const change = stopping.aborted ? null : await claimBulkChange(database, now());
         if (change === null) return;
-        // Another lane may take the next one meanwhile.
+        // Another lane may take the next job meanwhile.
         this.wake();
         await this.#runBatch(change);
       }
     } catch (error) {
-      // The claim ends by itself, and the change is taken up again.
+      // The claim expires by itself, and the change is taken up again.
       logger.warn({ err: error }, 'bulk.not_continued');
     }
   }
@@ -135,7 +138,7 @@ export class BulkJobs implements BulkChanges {
     logger.info({ bulk_id: id, tenant_id: tenantId, action, total, failed, duration_ms: durationMs }, 'bulk.completed');
   }
 
-  /** Null where it is sealed with a key that is gone. */
+  /** Opens a change's order; null if it is sealed with a key that is gone. */
   #orderOf(change: ClaimedChange): BulkOrder | null {
     const { database, logger } = this.#parts;
     try {

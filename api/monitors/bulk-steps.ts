@@ -25,51 +25,51 @@ import {
 
 export type StepParts = AnnouncingParts & Parts<'readVendorPage' | 'config' | 'makeId'>;
 
-/** Where what comes of each monitor is recorded: its success in the very transaction of its change. */
+/** Records the result of each monitor: success within the transaction of its change. */
 export type Recorder<Step> = {
-  /** False where the same step was recorded before: then the change is undone. */
+  /** Resolves with false if the same step was recorded before: then the change is rolled back. */
   succeed: (run: Run, step: Step, status: number) => Promise<boolean>;
   fail: (step: Step, failure: { status: number; error: string }) => Promise<void>;
 };
 
 /**
- * Changes of monitors that are under way in a process at a time, as many as requests of an account. That is half of
- * the connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
+ * Maximum number of monitor changes in progress in a process, equal to the limit of an account's requests. That is half
+ * of the connections of the smallest pool. Concurrent bulk changes take turns after each monitor.
  */
 const MAX_UNDER_WAY = 4;
 
-/** A sentence is kept up to this length, in characters. */
+/** Maximum length of a stored message, in characters. */
 const MAX_MESSAGE = 500;
 
-/** The steps of all bulk changes of a process: each does to one monitor what its own operation would. */
+/** The steps of all bulk changes in a process: each applies to one monitor what its single operation would. */
 export class BulkSteps {
   readonly #parts: StepParts;
   readonly #waiting: (() => void)[] = [];
   #underWay = 0;
 
   constructor(parts: StepParts) {
-    // A status page may take seconds to answer, and is waited for in nobody's way.
+    // A status page may take seconds to respond, so the wait gives up its turn.
     this.#parts = {
       ...parts,
       readVendorPage: (page, reader) => this.#outOfTurn(() => parts.readVendorPage(page, reader)),
     };
   }
 
-  /** Changes these monitors and resolves with what came of each, in their order; nothing is recorded of it. */
+  /** Changes these monitors and resolves with the result of each, in order; records nothing. */
   async changeAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]> {
     return await this.#each(monitors, (monitor) =>
       this.#resultOf(monitor, () => this.#change(this.#parts, task, monitor)),
     );
   }
 
-  /** Resolves with what would come of each. Nothing is changed, and no checks are counted. */
+  /** Resolves with the result that each change would have. Changes nothing, and counts no checks. */
   async rehearseAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]> {
     return await this.#each(monitors, (monitor) => this.#resultOf(monitor, () => this.#rehearse(task, monitor)));
   }
 
   /**
-   * Changes these monitors as far as `mayBegin` allows, and records what came of each. Rejects where the database is
-   * away: what is not recorded then is not done.
+   * Changes these monitors while `mayBegin` allows it, and records each result. Rejects if the database is away:
+   * unrecorded changes then are not made.
    */
   async recordAll<Step extends Selected>(
     task: BulkTask,
@@ -113,7 +113,7 @@ export class BulkSteps {
   ): Promise<number> {
     const { order, account } = task;
     const { makeId, now } = parts;
-    // It was not there when the selection was made: to look again would cost as much as a change.
+    // The monitor did not exist when the selection was made: another query would cost as much as a change.
     if (name === null) throw notFound('monitor', monitorId);
     const request: MonitorChangeRequest = {
       account,
@@ -131,12 +131,12 @@ export class BulkSteps {
     return STATUS_OF[order.action];
   }
 
-  /** Does all of it and undoes it: nothing else would find the same. */
+  /** Makes the change and rolls it back, because nothing else would find the same problems. */
   async #rehearse(task: BulkTask, monitor: Selected): Promise<number> {
     const { order, account } = task;
     const status = STATUS_OF[order.action];
     if (order.action === 'delete') {
-      // A deletion also changes what depends on the monitor, apart from its own transaction.
+      // A deletion also changes dependent monitors, outside its own transaction, so it is not rehearsed.
       const key = { tenantId: account.tenantId, id: monitor.monitorId };
       if (monitor.name === null || (await findMonitor(this.#parts.database, key)) === null)
         throw notFound('monitor', key.id);
@@ -152,7 +152,9 @@ export class BulkSteps {
     return status;
   }
 
-  /** Runs a task for each item, a few at a time of these and of all in the process; resolves in their order. */
+  /**
+   * Runs a task for each item, a few at a time both here and in the whole process; resolves in the order of the items.
+   */
   async #each<Item, Result>(items: readonly Item[], run: (item: Item) => Promise<Result>): Promise<Result[]> {
     const results: Result[] = [];
     const entries = items.entries();
@@ -172,7 +174,7 @@ export class BulkSteps {
     }
   }
 
-  /** Runs something in the middle of a turn that others have meanwhile. */
+  /** Runs a function while other tasks use the current turn. */
   async #outOfTurn<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#endTurn();
     try {
@@ -199,13 +201,13 @@ export class BulkSteps {
   }
 }
 
-/** A check that is not made counts for nothing. */
+/** A rehearsed check counts toward no limit. */
 const UNCOUNTED: RateLimits = { take: async () => undefined, takeFor: async () => undefined };
 
-/** Undoes a rehearsal. */
+/** Rolls back a rehearsal. */
 class Rehearsed extends Error {}
 
-/** Undoes what another process has done meanwhile. */
+/** Rolls back a change that another process has made meanwhile. */
 class DoneBefore extends Error {}
 
 async function changeOne(parts: StepParts, request: MonitorChangeRequest, order: BulkOrder): Promise<void> {

@@ -28,7 +28,7 @@ import { cutPage, readPage } from '../pagination.ts';
 import { addressOf, asId, auditActorOf, callerOf, type Caller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
-/** Results of a page, and how many there are unless the caller sets a limit. */
+/** Maximum and default number of results in a page. */
 const MAX_RESULTS = 500;
 
 type BulkParts = Parts<'database' | 'now' | 'makeId' | 'rateLimits' | 'bulkChanges' | 'config'>;
@@ -67,7 +67,7 @@ export function changeMonitorsHandler(dependencies: BulkParts): Handler<'changeM
   };
 }
 
-/** An idempotency key, and the fingerprint of the request that it came with. */
+/** An idempotency key, and the fingerprint of its request. */
 type Key = { text: string; requestHash: Buffer };
 
 function readKey(request: Pick<Request, 'body' | 'headers'>): Key | null {
@@ -77,8 +77,8 @@ function readKey(request: Pick<Request, 'body' | 'headers'>): Key | null {
 }
 
 /**
- * Answers with what the first request with this key came to; false where there was none. Throws 409 where that was
- * another one, or is under way.
+ * Responds with the result of the first request with this key; false if there was none. Throws 409 if that had another
+ * body, or is in progress.
  */
 async function answerAgain(
   dependencies: BulkParts,
@@ -104,7 +104,7 @@ type StoredRequest = {
   response: Response;
 };
 
-/** Stores a change before it is made. A small one is made at once; what cannot be finished here goes on as a job. */
+/** Stores a change before it is made. A small one is made at once; the rest continues as a job. */
 async function answerStored(
   dependencies: BulkParts,
   { caller, task, key, monitors, response }: StoredRequest,
@@ -130,7 +130,7 @@ async function answerStored(
       { 'Retry-After': '5' },
     );
   if (stored === 'known') {
-    // Two came at once; of the other one nothing was stored a moment ago.
+    // The other one of two concurrent requests was stored only a moment ago.
     if (key !== null && (await answerAgain(dependencies, { tenantId, key, response }))) return;
     throw conflict('this Idempotency-Key is in use: try again in a second');
   }
@@ -142,7 +142,7 @@ async function answerStored(
   await answerWith(dependencies, await bulkChanges.finish(stored, task), response);
 }
 
-/** A person by their address, as the audit log calls them. */
+/** Returns the actor of a change; a person is named by email address, as in the audit log. */
 function actorOf(caller: Caller): BulkActor {
   const { name } = auditActorOf(caller);
   return caller.kind === 'session'
@@ -190,7 +190,7 @@ export function getMonitorChangesHandler({
   };
 }
 
-/** The selected monitors in the order of `ids`, or of their creation. Throws 400 where there are too many. */
+/** Returns the selected monitors in the order of `ids`, or of creation. Throws 400 if there are too many. */
 async function select(
   { database }: Parts<'database'>,
   tenantId: string,

@@ -28,9 +28,9 @@ import { draftOf, findPageToPatch, loadMonitorContext, type ContextSources } fro
 import { settingsVersionOf } from './presenter.ts';
 
 /**
- * A change of one monitor, requested by itself or with others: in whose account and name. `beforeCommit` runs at the
- * end of its transaction. Each of the changes below throws an `ApiError` where it is refused, and 404 where the account
- * has no such monitor.
+ * A change of one monitor, requested alone or in bulk, with its account and author. `beforeCommit` runs at the end of
+ * its transaction. Each function below throws an `ApiError` if the change is refused, and 404 if the account has no
+ * such monitor.
  */
 export type MonitorChangeRequest = {
   account: { tenantId: string; plan: Plan };
@@ -40,8 +40,8 @@ export type MonitorChangeRequest = {
 };
 
 /**
- * What a PATCH says. `ifVersion`: the settings that the change was made from; absent = any. `keepsOmitted` as in
- * `readMonitorPatch`. `tagsOf` decides the tags from those that the monitor has.
+ * A PATCH. `ifVersion`: the settings version that the change is based on; absent = any. `keepsOmitted` as in
+ * `readMonitorPatch`. `tagsOf` computes the tags from the monitor's current ones.
  */
 type MonitorPatch = {
   body: MonitorBody;
@@ -52,13 +52,13 @@ type MonitorPatch = {
 
 type PatchingParts = AnnouncingParts & Omit<ContextSources, 'rateLimits'>;
 
-/** The most times that a patch starts over because the vendor changed while the previous page was read. */
+/** Maximum number of attempts at a patch whose vendor changes while the previous page is read. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07). A vendor's page is read before
- * that, for it may take seconds: where another write has named a different one meanwhile, the PATCH starts over with
- * that, and the last time counts its page as one that could not be read (D-154, D-155).
+ * Validates a PATCH against the locked monitor, and stores it (D-07). A vendor's page is read before that, because it
+ * may take seconds: if another write has named a different page meanwhile, the PATCH starts over with that one. The
+ * last attempt treats its page as unreadable (D-154, D-155).
  */
 export async function patchMonitor(
   dependencies: PatchingParts,
@@ -75,7 +75,10 @@ export async function patchMonitor(
   }
 }
 
-/** One transaction: lock the monitor, decide what it becomes, store that. `vendor_changed`: the patch starts over. */
+/**
+ * Locks the monitor, computes its new state and stores it, in one transaction. `vendor_changed`: the patch must start
+ * over.
+ */
 async function storePatch(
   { database, now }: Parts<'database' | 'now'>,
   { account: { tenantId }, author, monitorId, beforeCommit }: MonitorChangeRequest,
@@ -113,14 +116,14 @@ async function storePatch(
   });
 }
 
-/** What was stored of a monitor, or a 400 with the reason why it was not. */
+/** Returns the stored monitor, or throws a 400 with the reason why it was refused. */
 export async function acceptStored<T>(stored: Promise<T>): Promise<T> {
   return await stored.catch((error: unknown) => {
     throw withSentence(error);
   });
 }
 
-/** The refusal of a monitor as a 400 whose sentence says why; any other error as it is. */
+/** Converts the refusal of a monitor to a 400 that explains it, and returns any other error as it is. */
 export function withSentence(error: unknown): unknown {
   return error instanceof MonitorRefusal ? badRequest(...explainRefusal(error.why)) : error;
 }
@@ -140,7 +143,7 @@ function explainRefusal(why: MonitorRefusalReason): string[] {
   }
 }
 
-/** Why a plan allows no further monitor, and what helps. */
+/** Explains that a plan allows no further monitor, and the remedy. */
 export function explainPlanLimit(plan: Plan): string {
   return (
     `the ${plan} plan allows at most ${PLAN_LIMITS[plan].monitors} monitors, and this account has reached the limit: ` +
@@ -148,7 +151,7 @@ export function explainPlanLimit(plan: Plan): string {
   );
 }
 
-/** Deletes a monitor and takes it out of the schedules. */
+/** Deletes a monitor and removes it from the schedules. */
 export async function removeMonitor(
   dependencies: Parts<'database' | 'now' | 'onScheduleChange' | 'logger'>,
   request: MonitorChangeRequest,
@@ -180,10 +183,10 @@ function keyOf(
   return { tenantId, id: monitorId, author, nowMs, ...(beforeCommit && { beforeCommit }) };
 }
 
-/** How long a monitor counts as new after its creation or last change, in milliseconds (D-397). */
+/** Time that a monitor counts as new after its creation or last change, in milliseconds (D-397). */
 const NEW_FOR_MS = 60_000;
 
-/** Has the sources of a monitor check it at once, as far as the rate limits allow: 429, and 409 where none can. */
+/** Has the sources of a monitor check it at once. Throws 429 beyond the rate limits, and 409 if no source can. */
 export async function checkMonitor(
   dependencies: AnnouncingParts,
   request: MonitorChangeRequest,
@@ -197,7 +200,7 @@ export async function checkMonitor(
   await rateLimits.take('accountCheck', tenantId);
   const nowMs = now();
   const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
-  // Otherwise a change followed by a request could contact any address at once.
+  // Without this limit, a change followed by a check request could contact any address at once.
   const isNew = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
   if (isNew) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
   const requested = await requestCheck(database, keyOf(request, nowMs));
@@ -210,7 +213,7 @@ export async function checkMonitor(
   return { ...requested, requestedAtMs: nowMs };
 }
 
-/** Why a monitor without sources cannot be checked. */
+/** Explains why a monitor without sources cannot be checked. */
 function whyNot({ monitor: { type, enabled, target } }: Pick<CheckRequest, 'monitor'>): string {
   if (type === 'heartbeat') return 'heartbeat monitors wait for pings and cannot be checked: send a ping instead';
   if (!enabled) return 'the monitor is paused: resume it first';
@@ -218,12 +221,12 @@ function whyNot({ monitor: { type, enabled, target } }: Pick<CheckRequest, 'moni
   return 'the monitor has no agents to check it: set agent_sources first';
 }
 
-/** What announcing a committed change of a monitor needs. */
+/** Dependencies for announcing a committed change of a monitor. */
 export type AnnouncingParts = Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>;
 
 /**
- * Notifies the queue of a committed change without waiting for it. The row is what counts: the reconcile chore repairs
- * what the queue missed while it was away.
+ * Notifies the queue of a committed change without waiting. The row is authoritative: the reconcile chore repairs
+ * omissions while the queue is away.
  */
 export function announceSchedule(
   { onScheduleChange, logger }: Parts<'onScheduleChange' | 'logger'>,

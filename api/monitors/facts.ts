@@ -51,7 +51,10 @@ function isWarned({ type, checkSpec }: Monitor): boolean {
   return type === 'domain' || (checkSpec.domain?.warnDays ?? 0) >= 1;
 }
 
-/** Of an http monitor only where a warning is on: the page of any other does not ask. */
+/**
+ * Returns the domain that is looked up; for an http monitor only if a warning is enabled, because other pages do not
+ * show it.
+ */
 function watchedDomain(monitor: Monitor): string | null {
   const { type, target } = monitor;
   if ((type !== 'http' && type !== 'domain') || target === '' || !isWarned(monitor)) return null;
@@ -70,7 +73,9 @@ function presentDomain(facts: DomainFacts): Facts['domain'] {
   };
 }
 
-/** The newest of each subject that is about the expiry as it is now: what was renewed since is warned of no more. */
+/**
+ * Returns the newest advisory of each subject about the current expiry; one about an expiry renewed since is outdated.
+ */
 function listCurrentAdvisories(
   said: readonly SaidAdvisory[],
   { domain, certificateExpiresAt }: { domain: DomainFacts | null; certificateExpiresAt: number | null },
@@ -92,7 +97,7 @@ function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: Said
   return { subject, name, expires_at: expiresAt, threshold_days: threshold, sent_at: Math.floor(saidAtMs / 1000) };
 }
 
-/** The most dependents of a monitor that are listed. */
+/** Maximum number of listed dependents of a monitor. */
 const MAX_DEPENDENTS = 100;
 
 /** `GET /monitors/{id}/dependencies` */

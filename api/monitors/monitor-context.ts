@@ -19,22 +19,23 @@ import type { Parts } from '../handler.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { isId } from '../request-context.ts';
 
-/** Random bytes of a heartbeat's token: knowing it is enough to ping. */
+/** Random bytes of a heartbeat's token: whoever has it can ping. */
 const HEARTBEAT_TOKEN_BYTES = 18;
 
 type MonitorWrite = { account: { tenantId: string; plan: Plan }; monitorId: string; body: MonitorBody; isNew: boolean };
 
 /**
- * What the context of a body is loaded from. `rateLimits` counts reads of a page that the caller names; null where the
- * request is counted already.
+ * Sources of a body's context. `rateLimits` counts reads of a page that the caller names; null if the request is
+ * counted already.
  */
 export type ContextSources = Parts<'database' | 'readVendorPage' | 'now' | 'config'> & {
   rateLimits: RateLimits | null;
 };
 
 /**
- * Loads what a monitor's account allows and knows, for reading a body. That includes what a vendor's page says, so it
- * may take seconds. Throws 429 where the account has used up its reads of its own pages, or its large patterns.
+ * Loads the limits and objects of a monitor's account that a body is validated against. That includes reading a
+ * vendor's page, so it may take seconds. Throws 429 if the account has used up its reads of custom pages, or its large
+ * patterns.
  */
 export async function loadMonitorContext(
   { database, readVendorPage, now, rateLimits, config }: ContextSources,
@@ -46,7 +47,7 @@ export async function loadMonitorContext(
   if (patternCost > 0) await rateLimits?.take('pattern', tenantId, patternCost);
   const named = (body.dependencies ?? []).filter(isId);
   const [agents, vendorMonitorIds, page] = await Promise.all([
-    // A PATCH that leaves the sources as they are needs no agents.
+    // A PATCH that leaves the sources unchanged needs no agents.
     isNew || body.agent_sources !== undefined ? listAgents(database, { tenantId }) : [],
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
     findPage(database, write),
@@ -68,7 +69,7 @@ export async function loadMonitorContext(
   };
 }
 
-/** The context of a new heartbeat, which depends on nothing of its account but the plan. */
+/** Returns the context of a new heartbeat, which depends only on the account's plan. */
 export function newHeartbeatContext({
   monitorId,
   plan,
@@ -106,7 +107,7 @@ function listPatterns({ assertions = [], transport }: CheckSpecInput = {}): stri
     : patterns;
 }
 
-/** Finds the page to read before the body can be judged. Only a PATCH that names one costs a look at what is stored. */
+/** Finds the page to read before the body can be validated. Only a PATCH that names one costs a query. */
 async function findPage(
   database: Database,
   { account: { tenantId }, monitorId, body, isNew }: MonitorWrite,
@@ -117,12 +118,12 @@ async function findPage(
   return stored && findPageToPatch(body, stored.monitor);
 }
 
-/** Finds the page that a PATCH of the stored monitor is validated against; null where it needs none. */
+/** Finds the page that a PATCH of the stored monitor is validated against; null if it needs none. */
 export function findPageToPatch(body: VendorInput, { type, target, checkSpec }: Monitor): VendorPage | null {
   return type === 'vendor' ? findPageToRead(body, { target, vendor: checkSpec.vendor }) : null;
 }
 
-/** Makes a stored monitor the base of a PATCH. */
+/** Converts a stored monitor to the base of a PATCH. */
 export function draftOf({
   monitor,
   agentIds,
@@ -149,7 +150,7 @@ export function draftOf({
   return { settings: settings satisfies MonitorSettings, agentSources: agentIds, parents, secrets };
 }
 
-/** True for a pattern that RE2 accepts: linear time, so no back-references and no look-around (D-22). */
+/** Reports whether RE2 accepts a pattern: linear time, so no back-references and no look-around (D-22). */
 export function isValidPattern(pattern: string): boolean {
   try {
     RE2JS.compile(pattern);

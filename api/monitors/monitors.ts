@@ -165,7 +165,7 @@ function switchHandler(dependencies: AnnouncingParts, enabled: boolean): Handler
     await switchMonitor(dependencies, change, enabled);
     const key = { tenantId: change.account.tenantId, id: change.monitorId };
     const found = await findMonitor(dependencies.database, key);
-    // Deleted by another request meanwhile: the caller gets the same 404.
+    // If another request deletes the monitor meanwhile, the caller gets the same 404.
     if (found === null) throw notFound('monitor', key.id);
     await answerWithDetail({ ...dependencies, readFacts }, found, response);
   };
@@ -177,7 +177,7 @@ function changeOf(request: { params: { id: string } }, response: Response): Moni
 
 type FactsReader = Batched<Monitor, CurrentFacts>;
 
-/** Makes the function that reads what a monitor is in and waits for now, with one look-up for many requests. */
+/** Makes the function that reads the current facts of a monitor, with one query for many requests. */
 function createFactsReader({ database, now }: Parts<'database' | 'now'>): FactsReader {
   return createBatched(async (monitors: Monitor[]) => {
     const monitorIds = [...new Set(monitors.map(({ id }) => id))];

@@ -38,16 +38,16 @@ import { presentMonitor, readCurrentFacts } from './presenter.ts';
 
 type Schemas = components['schemas'];
 
-/** Below this many bytes compression takes longer than it saves. */
+/** Minimum size for compression, in bytes: below it compression takes longer than it saves. */
 const WORTHWHILE_BYTES = 16_384;
 
 /** Takes a third of the time of zlib's default level, for a sixth more bytes. */
 const LEVEL = 3;
 
 /**
- * Sends JSON, compressed where that is worth it and the caller accepts it. Thousands of monitors are megabytes, and a
- * tenth of that when compressed. Use it only for answers that hold no secret and nothing of the request: the length of
- * a compressed answer reveals something of its content.
+ * Sends JSON, compressed if that pays off and the caller accepts it. Thousands of monitors take megabytes, and a tenth
+ * of that when compressed. Use it only for responses without secrets and without content of the request: the length of
+ * a compressed response reveals something of its content.
  */
 async function sendCompressedJson(request: Request, response: Response, body: object): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
@@ -60,20 +60,20 @@ async function sendCompressedJson(request: Request, response: Response, body: ob
   response.set('Content-Encoding', 'gzip').send(zipped);
 }
 
-/** How far back a history goes, in days. */
+/** Length of a history, in days. */
 const DAYS = 90;
 const HOURS = 24;
 
-/** Several times the rows of a large screen; it bounds what a request costs the database. */
+/** Several times the rows of a large screen; limits a request's load on the database. */
 const MAX_MONITORS = 50;
 
 /**
- * The most changes of state that one monitor's history is measured by, a hundred a day. One that flaps more often is
- * measured from the oldest of these on.
+ * Maximum number of state changes that one monitor's history is computed from, a hundred a day. A monitor that flaps
+ * more often is measured from the oldest of these on.
  */
 export const MAX_CHANGES = 10_000;
 
-/** What a monitor's uptime is measured by. */
+/** Returns the history that a monitor's uptime is computed from. */
 export function historyOf(
   { createdAt }: Pick<MeasuredMonitor, 'createdAt'>,
   { transitions, gaps, maintenance }: Omit<StateHistory, 'createdAtMs'>,
@@ -127,7 +127,7 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
       { monitors, ...span },
       async (monitor, { excluded: maintenance }): Promise<Answer<'getOverviewHistory'>['histories'][number]> => {
         const { no, id } = monitor;
-        // Ten thousand changes of each are some milliseconds: others have their turn in between.
+        // Ten thousand changes per monitor take some milliseconds, so the event loop gets a turn in between.
         await setImmediate();
         const history = historyOf(monitor, { transitions: histories.get(id) ?? [], gaps, maintenance });
         const days = measureSteps(history, edges);
@@ -149,12 +149,12 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
   };
 }
 
-/** The beginning of the UTC day from which on uptime is shown. */
+/** Returns the start of the first UTC day whose uptime is shown. */
 function firstDayMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
 }
 
-/** Whole Unix seconds of a moment; null where there is none. */
+/** Converts a time to whole Unix seconds; null if undefined. */
 export function secondsOf(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.floor(ms / 1000);
 }
@@ -166,15 +166,15 @@ function readIds(text: string): string[] {
   return ids.filter(isId);
 }
 
-/** More than a screen shows; the others are counted. */
+/** Maximum number of listed monitors, more than a screen shows; the others are counted. */
 const MAX_SHOWN = 500;
 
-/** What needs a person first. */
+/** Statuses by urgency, the most urgent first. */
 const ORDER: readonly MonitorStatus[] = ['down', 'degraded', 'pending', 'up', 'paused'];
 
 /**
- * `GET /wall`: names, statuses, last checks and ends of maintenance alone. The link may hang in a corridor, so ids,
- * targets and reasons, which can name what is inside a network, are left out.
+ * `GET /wall`: only names, statuses, last checks and ends of maintenance. The wallboard may be displayed publicly, so
+ * ids, targets and reasons, which can reveal details of an internal network, are left out.
  */
 export function getWallHandler({
   database,
@@ -215,20 +215,20 @@ export function getWallHandler({
   };
 }
 
-/** What is known of an account, and what of each of its monitors. */
+/** Figures of an account, and of each of its monitors. */
 type Figures = { totals: Omit<Answer<'getOverviewFigures'>, 'monitors'>; monitors: Schemas['MonitorFigures'][] };
 
-/** What one monitor adds to the figures of its account. */
+/** One monitor's contribution to the figures of its account. */
 type Part = { figures: Schemas['MonitorFigures']; daySeconds: StateSeconds; latency: Histogram };
 
-/** The most accounts of which figures are kept. */
+/** Maximum number of accounts with cached figures. */
 const MAX_ACCOUNTS = 200;
 
-/** Figures are kept for this long per statement that they took, in milliseconds, and a minute at most. */
+/** Time that figures are cached per statement that they took, in milliseconds, and the maximum. */
 const KEPT_MS_A_STATEMENT = 1000;
 const MAX_KEPT_MS = MINUTE_MS;
 
-/** The figures of accounts; the larger an account, the longer they are kept, however many ask. */
+/** Cached figures of accounts; the larger an account, the longer they are cached. */
 class AccountFigures {
   readonly #parts: Parts<'database' | 'now'>;
   readonly #kept: KeptCalls<Figures>;

@@ -15,8 +15,8 @@ import type { components } from '../schema.generated.ts';
 type Schemas = components['schemas'];
 
 /**
- * What is read beside the settings of a monitor, each absent where there is none. The maintenance that it is in, until
- * when it is muted (Unix milliseconds), and when the next ping of a heartbeat is expected.
+ * Current facts of a monitor besides its settings, each absent if there is none. They are the maintenance in progress,
+ * the end of its mute (Unix milliseconds), and the time of a heartbeat's next expected ping.
  */
 export type CurrentFacts = {
   maintenance?: CurrentMaintenance | undefined;
@@ -24,13 +24,13 @@ export type CurrentFacts = {
   expected?: ExpectedPing | undefined;
 };
 
-/** Which monitors: all of a tenant, or these; `hasHeartbeats` is false where none of them waits for pings. */
+/** Selects all monitors of a tenant, or the given ones; `hasHeartbeats` is false if none of them is a heartbeat. */
 type FactsQuery = ({ tenantId: string } | { monitorIds: readonly string[] }) & {
   nowMs: number;
   hasHeartbeats: boolean;
 };
 
-/** Reads what monitors are in and wait for now; the function that is returned gives it by a monitor's id. */
+/** Reads the current facts of monitors; the returned function takes a monitor's id. */
 export async function readCurrentFacts(
   database: Database,
   { hasHeartbeats, ...query }: FactsQuery,
@@ -41,12 +41,12 @@ export async function readCurrentFacts(
   return (id) => ({ maintenance: maintenance.get(id), mutedUntilMs: mutes.get(id), expected: expected.get(id) });
 }
 
-/** True where one of these monitors waits for pings. */
+/** Reports whether any of these monitors is a heartbeat. */
 export function haveHeartbeats(monitors: readonly { type: string }[]): boolean {
   return monitors.some(({ type }) => type === 'heartbeat');
 }
 
-/** A monitor as lists show it, with what it is in and waits for now. */
+/** Returns a monitor for lists, with its current facts. */
 export function presentMonitor(
   monitor: ListedMonitor,
   { maintenance, mutedUntilMs, expected }: CurrentFacts,
@@ -66,14 +66,14 @@ export function presentMonitor(
   };
 }
 
-/** Who probes a monitor, and which of them cannot. */
+/** The agents that probe a monitor, and those of them that cannot. */
 type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
 
-/** What a monitor has beside its row: who probes it, and the monitors that it depends on. */
+/** Data of a monitor besides its row: the agents that probe it, and the monitors that it depends on. */
 type Surroundings = { agentIds: readonly string[]; parents: readonly Parent[] };
 
 /**
- * A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it
+ * Returns a monitor with its details. A heartbeat's token lets anyone ping, so only callers with write access see it
  * (D-17).
  */
 export function presentMonitorDetail(
@@ -91,16 +91,16 @@ export function presentMonitorDetail(
   };
 }
 
-/** The characters of a settings version: 96 bits. */
+/** Length of a settings version in characters: 96 bits. */
 const VERSION_LENGTH = 16;
 
 /**
- * Identifies a monitor's settings, sources and secrets, so that a change made from an older read is refused. Pausing is
- * no change of settings.
+ * Returns an identifier of a monitor's settings, sources and secrets, so that a change based on an older read is
+ * refused. Pausing does not change it.
  */
 export function settingsVersionOf(monitor: Monitor, { agentIds, parents }: Surroundings): string {
   const { enabled: _enabled, ...settings } = namedSettings(monitor);
-  // A change of secrets, which are sealed anew each time, shows in the version of what is checked.
+  // Secrets are sealed anew each time, so their changes show only in `checksVersion`.
   const content = [
     settings,
     monitor.checkSpec,
@@ -111,7 +111,7 @@ export function settingsVersionOf(monitor: Monitor, { agentIds, parents }: Surro
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, VERSION_LENGTH);
 }
 
-/** What POST and PATCH answer. */
+/** Returns a monitor in the response to POST and PATCH. */
 export function presentMonitorState(monitor: Monitor): Schemas['MonitorState'] {
   return { id: monitor.id, status: statusOf(monitor.state) };
 }
@@ -122,7 +122,7 @@ function presentCheckSpec({ checkSpec }: Monitor, canWrite: boolean): Schemas['C
   return {
     ...rest,
     ...(heartbeat && { heartbeat: canWrite ? heartbeat : withoutToken }),
-    // Stored records were checked against the words of the description when they were written.
+    // Stored records were validated against the description's values when they were written.
     ...(dns && { dns: dns as NonNullable<Schemas['CheckSpec']['dns']> }),
   };
 }

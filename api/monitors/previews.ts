@@ -21,7 +21,7 @@ import { callerOf, isId, type Caller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { draftOf, loadMonitorContext } from './monitor-context.ts';
 
-/** The runs of a schedule that its preview shows. */
+/** Number of runs in the preview of a schedule. */
 const RUNS_SHOWN = 5;
 
 /** `POST /trials` */
@@ -49,7 +49,7 @@ export function previewMonitorHandler(
   };
 }
 
-/** The outcome of a preview, as it is shown; a null region: the service itself checked. */
+/** Returns the outcome of a preview for responses; a null region means that the service itself checked. */
 function presentPreview(
   { answer, phases, certificate, ...outcome }: PreviewOutcome,
   region: string | null,
@@ -74,26 +74,29 @@ function presentPreview(
   };
 }
 
-/** The body of a preview that the description let pass. */
+/** The validated body of a preview. */
 type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };
 
-/** What is to be probed, and the region whose check process probes it. */
+/** The target of the probe, and the region whose check process runs it. */
 type PreviewRequest = { target: CheckTarget; region: string };
 
 type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId' | 'config'>;
 
-/** A preview is counted as one, whatever it reads. */
+/** A preview is already counted, so reading a page for it is not counted again. */
 const COUNTED = { rateLimits: null };
 
-/** The name of a draft without one: a monitor can be previewed before it is named. */
+/** Name of an unnamed draft: a monitor can be previewed before it is named. */
 const UNNAMED = 'Preview';
 
-/** A shared agent that was not seen for this long, in seconds, is not at work: `last_seen_at` is updated every 15. */
+/**
+ * Time without a sign of life after which a shared agent counts as away, in seconds: `last_seen_at` is updated every
+ * 15.
+ */
 const AT_WORK_SECONDS = 60;
 
 /**
- * Reads the monitor to preview as a creation or a PATCH is read, and chooses its region. Throws the same 400 as those,
- * and 409 where there is no region or nothing to preview.
+ * Reads the monitor to preview like a creation or a PATCH, and chooses its region. Throws the same 400 as those, and
+ * 409 if there is no region or nothing to preview.
  */
 async function readPreview(surroundings: Surroundings, caller: Caller, body: PreviewBody): Promise<PreviewRequest> {
   const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
@@ -110,8 +113,8 @@ async function readPreview(surroundings: Surroundings, caller: Caller, body: Pre
 }
 
 /**
- * Reads a draft by itself, or what a PATCH would make of a stored monitor. In the second case it has the monitor's
- * secrets, as far as the PATCH keeps them.
+ * Reads a draft alone, or applied as a PATCH to a stored monitor. In the second case it has the monitor's secrets, as
+ * far as the PATCH keeps them.
  */
 async function readDraft(
   surroundings: Surroundings,
@@ -141,7 +144,9 @@ function requireProbed(type: MonitorType): void {
   if (type === 'heartbeat') throw conflict('heartbeat monitors wait for pings: there is nothing to preview');
 }
 
-/** What a region is chosen by: the sources of the draft, the requested region, and whether stored secrets go there. */
+/**
+ * Criteria for the region: the sources of the draft, the requested region, and whether stored secrets are sent there.
+ */
 type Wanted = {
   caller: Caller;
   agentSources: readonly string[];
@@ -149,7 +154,7 @@ type Wanted = {
   hasStoredSecrets: boolean;
 };
 
-/** Chooses the requested region, or else that of one of the draft's sources; only shared agents run previews. */
+/** Returns the requested region, or else that of one of the draft's sources; only shared agents run previews. */
 async function chooseRegion(
   { database, now }: Surroundings,
   { caller, agentSources, wanted, hasStoredSecrets }: Wanted,
@@ -199,21 +204,21 @@ export function previewScheduleHandler({ now }: Parts<'now'>): Handler<'previewS
 type PreviewRunOptions = {
   database: Pick<Database, 'secrets'>;
   queues: Pick<JobQueues, 'enqueuePreview' | 'takePreviewReturn'>;
-  /** Makes an id that no other preview has. */
+  /** Makes an id that is unique among previews. */
   makePreviewId: () => string;
   now: () => number;
 };
 
-/** Longer than any probe takes, and no longer than people wait, in milliseconds. */
+/** Time limit of a preview, in milliseconds: longer than any probe takes, and no longer than people wait. */
 const PATIENCE_MS = 30_000;
 
-/** Polls of the job grow apart from the first wait to the longest, in milliseconds: most targets answer at once. */
+/** Intervals of polling the job grow from the first to the longest, in milliseconds: most targets respond at once. */
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 300;
 
 /**
- * Makes the function that has the check process of a region probe a target once, and waits for the outcome. Null where
- * the process did not answer in time, or could not.
+ * Makes the function that has the check process of a region probe a target once, and waits for the outcome. Null if the
+ * process did not respond in time, or could not.
  */
 export function createPreviewRun({
   database,

@@ -16,7 +16,6 @@ import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
-/** A vendor of the catalog as it is listed. */
 function presentVendor(vendor: Vendor): Schemas['Vendor'] {
   return { id: vendor.id, name: vendor.name, page_url: pageOf(vendor).pageUrl };
 }
@@ -26,7 +25,7 @@ const LISTS: Readonly<Partial<Record<VendorAdapter, Schemas['VendorPage']['lists
   azure: 'none',
 };
 
-/** What a vendor's page lists, or why that is not known. */
+/** Returns the components of a vendor's page, or the reason why they could not be read. */
 function presentVendorPage(page: VendorPage, reading: VendorReading): Schemas['VendorPage'] {
   const snapshot = reading.outcome === 'read' ? reading.snapshot : null;
   return {
@@ -39,7 +38,7 @@ function presentVendorPage(page: VendorPage, reading: VendorReading): Schemas['V
   };
 }
 
-/** The greatest age of the states that a form shows, in milliseconds: older ones would be those of another moment. */
+/** Maximum age of the states in a form, in milliseconds: older ones may be outdated. */
 const FRESH_MS = 60_000;
 
 /** `GET /vendors` */
@@ -71,12 +70,12 @@ type VendorLookupOptions = {
   now: () => number;
 };
 
-/** How old a page's list may be for validating names, in milliseconds: what a page lists changes rarely. */
+/** Maximum age of a page's list for validating names, in milliseconds: the listed names rarely change. */
 const GOOD_FOR_NAMES_MS = 600_000;
 
 /**
- * How long a request waits for a worker to read the page, in milliseconds: longer than the worker takes, shorter than a
- * client waits.
+ * Time that a request waits for a worker to read the page, in milliseconds: longer than the worker takes, shorter than
+ * a client waits.
  */
 const PATIENCE_MS = 8000;
 const POLL_MS = 100;
@@ -89,7 +88,7 @@ const UNANSWERED: VendorReading = {
 
 /**
  * Makes the function that has a worker read a page, and waits for the result. The API itself sends no requests to
- * servers of others.
+ * third-party servers.
  */
 export function createVendorLookup({
   listRecords,
@@ -128,8 +127,8 @@ function pair(documents: readonly VendorDocument[], records: readonly VendorDocu
 }
 
 /**
- * Whether a record answers this lookup. A worker leaves alone what was requested a moment ago, and a server that sent
- * us away.
+ * Reports whether a record answers this lookup. Workers skip documents requested a moment ago, and servers that asked
+ * to retry later.
  */
 function isAnswer({ document, record }: Known, startedAtMs: number): boolean {
   return record.requestedAtMs > startedAtMs - document.minAgeMs || startedAtMs < (record.retryAtMs ?? 0);
