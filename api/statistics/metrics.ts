@@ -31,10 +31,10 @@ import type { Handler, Parts } from '../handler.ts';
 import { MAX_CHANGES, historyOf } from '../monitors/overview.ts';
 import { callerOf } from '../request-context.ts';
 
-/** How long a scrape may take to read its answer, in milliseconds. */
+/** Time limit for reading the response to a scrape, in milliseconds. */
 const MAX_READING_MS = 60_000;
 
-/** zlib's fastest: labels repeat, so that a thirtieth is left all the same. */
+/** zlib's fastest level: labels repeat, so even that compresses to a thirtieth. */
 const LEVEL = 1;
 
 /** `GET /metrics` of an account: Prometheus text, streamed, compressed where the caller accepts it. */
@@ -64,7 +64,7 @@ export function getMonitorMetricsHandler({
       if (isZipped) await pipeline(text, createGzip({ level: LEVEL }), response, { signal });
       else await pipeline(text, response, { signal });
     } catch (error) {
-      // The reader has gone, or is too slow: there is nobody to answer.
+      // The reader has disconnected or is too slow, so there is no response to send.
       if (!response.destroyed) throw error;
     } finally {
       giveBack();
@@ -72,35 +72,35 @@ export function getMonitorMetricsHandler({
   };
 }
 
-/** How often a snapshot that is read is made again, in milliseconds, and uptime, which costs more, is measured. */
+/** Interval of renewing a snapshot in use, and of measuring its uptime, which costs more, in milliseconds. */
 const EVERY_MS = 15_000;
 const MEASURED_EVERY_MS = MINUTE_MS;
 
-/** Pauses are this many times as long as what they follow took, so that a large account costs a twentieth of a core. */
+/** Ratio of pauses to the preceding work, so that a large account costs a twentieth of a core. */
 const PAUSES = 20;
 
-/** A snapshot that nobody read for this long is dropped. */
+/** Time after which an unread snapshot is dropped. */
 const UNREAD_MS = 2 * MINUTE_MS;
 
-/** An older snapshot is not served: the database was away meanwhile. */
+/** Maximum age of a snapshot that is served: an older one means that the database was away. */
 const OLDEST_MS = MINUTE_MS;
 
-/** The most monitors of all snapshots of a process; beyond them those that were read longest ago are dropped. */
+/** Maximum number of monitors in all snapshots of a process; beyond it the least recently read ones are dropped. */
 const MAX_MONITORS = 100_000;
 
-/** Monitors whose changes of state are read with one statement. */
+/** Number of monitors whose state changes are read with one statement. */
 const CHUNK = 100;
 
 type Figures = Pick<ExportedMonitor, 'uptime' | 'errorBudgetRemaining'>;
 
 const NO_FIGURES: Figures = { uptime: { '1d': null, '7d': null, '30d': null }, errorBudgetRemaining: null };
 
-/** What metrics are made of. */
+/** Source of metrics. */
 type Source = { database: Pick<Database, 'pool'>; now: () => number };
 
 /**
- * The monitors of an account with their newest checks and figures. Each time only those sources are read whose next
- * result is due, or whose last one was not up.
+ * The monitors of an account with their newest checks and figures. Each renewal reads only sources whose next result is
+ * due, or whose last one was not up.
  */
 class AccountSnapshot {
   readonly #source: Source;
@@ -117,11 +117,11 @@ class AccountSnapshot {
     this.#tenantId = tenantId;
   }
 
-  /** Makes the snapshot anew. */
+  /** Renews the snapshot. */
   async renew(): Promise<void> {
     const { database, now } = this.#source;
     const nowMs = now();
-    // The clock was set back: what was read is of moments that come again.
+    // The clock was set back, so stored times may lie in the future.
     if (nowMs < this.madeAtMs) {
       this.#checks.clear();
       this.#measureAtMs = 0;
@@ -144,7 +144,7 @@ class AccountSnapshot {
         const freshMs = nowMs - freshnessMs(intervalSeconds);
         if (known === undefined) due.push({ monitorNo, agentNo, sinceMs: freshMs });
         else if (known.checksVersion !== checksVersion) {
-          // What was measured before is of other settings.
+          // The previous checks were made with other settings.
           this.#checks.delete(key);
           due.push({ monitorNo, agentNo, sinceMs: Math.max(freshMs, updatedAt * 1000) });
         } else if (isNextDue(known.check, { intervalSeconds, nowMs }))
@@ -198,7 +198,7 @@ class AccountSnapshot {
       const key = keyOf({ monitorNo: row.no, agentNo });
       const known = this.#checks.get(key);
       if (known === undefined) continue;
-      // Two agents may have one name; two series may not.
+      // Two agents may share a name, but two series must not.
       checks.set(checks.has(name) ? `${name} (${id})` : name, {
         ...known.check,
         certificateExpiresAt: this.#certificates.get(key) ?? null,
@@ -208,7 +208,7 @@ class AccountSnapshot {
   }
 }
 
-/** Rechecks come between two ticks while a target is not up. */
+/** Reports whether a newer check may exist: while a target is not up, rechecks run between two ticks. */
 function isNextDue(
   check: NewestCheck,
   { intervalSeconds, nowMs }: { intervalSeconds: number; nowMs: number },
@@ -224,7 +224,7 @@ function figuresOf(history: ReturnType<typeof historyOf>, slaTarget: number | nu
   ).map((seconds) => judgeSla(seconds, slaTarget));
   const ratio = (index: number) => {
     const percent = measured[index]?.uptimePercent ?? null;
-    // Percents have three decimals.
+    // Percentages have three decimals.
     return percent === null ? null : Number((percent / 100).toFixed(5));
   };
   const budget = measured[names.indexOf('30d')]?.budget ?? null;
@@ -238,8 +238,8 @@ function figuresOf(history: ReturnType<typeof historyOf>, slaTarget: number | nu
 type Kept = { snapshot: AccountSnapshot; readAtMs: number; timer: NodeJS.Timeout | undefined };
 
 /**
- * The snapshots of a process: a scrape reads the one of its account, and none causes a query but the first. One that is
- * read goes on being made anew in the background.
+ * The snapshots of a process: a scrape reads that of its account, and only one without a recent snapshot causes
+ * queries. A snapshot in use is renewed in the background.
  */
 class MetricsSnapshots {
   readonly #source: Source;
@@ -261,7 +261,7 @@ class MetricsSnapshots {
     });
   }
 
-  /** The monitors of an account, at most a minute old. Rejects where they cannot be read. */
+  /** Returns the monitors of an account, at most a minute old. Rejects if they cannot be read. */
   async read(tenantId: string): Promise<readonly ExportedMonitor[]> {
     const nowMs = this.#source.now();
     const kept = this.#kept.get(tenantId) ?? {
@@ -269,7 +269,7 @@ class MetricsSnapshots {
       readAtMs: nowMs,
       timer: undefined,
     };
-    // Again at the end: the first are those that were read longest ago.
+    // Reinserts the entry at the end, so that the least recently read ones come first.
     this.#kept.delete(tenantId);
     this.#kept.set(tenantId, kept);
     kept.readAtMs = nowMs;

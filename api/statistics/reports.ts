@@ -47,7 +47,7 @@ export function getReportHandler(dependencies: Parts<'database'>): Handler<'getR
   };
 }
 
-/** The report with these monitors only; its summary stays that of the account. */
+/** Returns the report with only these monitors; its summary remains that of the account. */
 function narrow(report: FullReport, monitorIds: ReadonlySet<string>): FullReport {
   const { content, details } = report;
   return {
@@ -84,7 +84,7 @@ const SENDERS: Record<
   },
 };
 
-/** `report-week-2026-03-16`: the period by its first day. */
+/** Returns a file name such as `report-week-2026-03-16`, with the period and its first day. */
 function fileNameOf({ period, periodStart }: FullReport): string {
   return `report-${period}-${dateOf(periodStart)}`;
 }
@@ -92,7 +92,7 @@ function fileNameOf({ period, periodStart }: FullReport): string {
 type WireReport = components['schemas']['Report'];
 
 /**
- * A report as lists show it (D-62); its content is stored in its wire form, because a report never changes once it is
+ * Returns a report for lists (D-62); its content is stored in wire form, because a report never changes once it is
  * made.
  */
 function presentReport({
@@ -106,7 +106,7 @@ function presentReport({
   return { id, period, period_start: periodStart, period_end: periodEnd, created_at: createdAt, summary, monitors };
 }
 
-/** The same with what only its single read shows, as far as it was made with that. */
+/** Returns a report with its details, if it was made with them. */
 function presentFullReport(report: FullReport): WireReport {
   const { details, content } = report;
   if (details === null) return presentReport(report);

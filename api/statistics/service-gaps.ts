@@ -6,10 +6,10 @@ import type { Handler, Parts, Query } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers, type WrittenRequest } from '../pagination.ts';
 import type { components } from '../schema.generated.ts';
 
-/** How many gaps come when the caller sets no limit (D-05). */
+/** Default number of gaps in a page (D-05). */
 const DEFAULT_LIMIT = 500;
 
-/** How far back the list reaches by default, in seconds. */
+/** Default time range of the list, in seconds. */
 const DEFAULT_WINDOW = 90 * DAY_SECONDS;
 
 /** `GET /service/gaps` */
@@ -54,7 +54,7 @@ function readWindow(
   return { fromMs: from * 1000, toMs: to * 1000 };
 }
 
-/** The cursor of another list has an id that is no number. */
+/** Returns the number in a cursor; throws 400 for the cursor of another list, whose id is not a number. */
 function positionNo(id: string): number {
   if (!/^\d{1,15}$/.test(id))
     throw badRequest('cursor must come from the Link header of this list, got a different value');

@@ -55,7 +55,7 @@ export function getTagSlaHandler({
   };
 }
 
-/** The hours that are asked about, all of them unless given; throws a 400 that says everything that is wrong. */
+/** Returns the requested service hours, by default all hours; throws a 400 with all problems. */
 function readCounted({
   target,
   timezone = 'UTC',

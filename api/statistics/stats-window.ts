@@ -2,7 +2,7 @@ import { DAY_MS, DAY_SECONDS, HOUR_MS } from '../../core/time.ts';
 import type { SeriesStepMs } from '../../models/statistics/statistics.ts';
 import { badRequest } from '../api-error.ts';
 
-/** How long the steps of a series may be, in milliseconds, from the shortest to the longest. */
+/** Possible steps of a series, in milliseconds, from the shortest to the longest. */
 export const STEP_MS = {
   minute: 60_000,
   five_minutes: 300_000,
@@ -11,11 +11,11 @@ export const STEP_MS = {
 } as const satisfies Record<string, SeriesStepMs>;
 export type Resolution = keyof typeof STEP_MS;
 
-/** A window in whole Unix seconds, the end excluded, and the steps that it is cut into. */
+/** A window in whole Unix seconds, the end excluded, and the size of its steps. */
 export type StatsWindow = { from: number; to: number; resolution: Resolution };
 
 /**
- * The same with the stretch that checks are counted in: beyond what the plan keeps of single results, whole hours only.
+ * A window with the time range in which checks are counted: only whole hours where single results are no longer kept.
  */
 export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
 
@@ -26,10 +26,13 @@ const HOUR = 3600;
 const MAX_DAYS = 400;
 const MAX_POINTS = 1500;
 
-/** Single results that a window is counted from, by its monitor's interval: steps shorter than an hour need them. */
+/**
+ * Maximum number of single results that a window is counted from, by its monitor's interval: steps shorter than an hour
+ * need them.
+ */
 const MAX_RESULTS = 300_000;
 
-/** `auto`: the greatest length of a window for each step, in seconds; longer windows have the longest step. */
+/** Maximum length of a window for each step with `auto`, in seconds; longer windows use the longest step. */
 const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
   { resolution: 'minute', upTo: 3 * HOUR },
   { resolution: 'five_minutes', upTo: 2 * DAY_SECONDS },
@@ -37,8 +40,8 @@ const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
 ];
 
 /**
- * Reads a window of at most 400 days, or throws a 400 that names what is wrong. It ends now at the latest;
- * `defaultSeconds` is its length where no start is requested.
+ * Reads a window of at most 400 days, or throws a 400 that names the problem. It ends now at the latest;
+ * `defaultSeconds` is its length if no start is requested.
  */
 export function readWindow(
   requested: Pick<RequestedWindow, 'from' | 'to'>,
@@ -57,8 +60,8 @@ export function readWindow(
 }
 
 /**
- * Reads the requested window of statistics, or throws a 400 that names what is wrong. It ends now at the latest;
- * `resultDays` is how long single results are kept, `results` how many there are of the monitor.
+ * Reads the requested window of statistics, or throws a 400 that names the problem. It ends now at the latest.
+ * `resultDays` is the time that single results are kept, `results` the rate at which the monitor produces them.
  */
 export function readStatsWindow(
   requested: RequestedWindow,
@@ -95,7 +98,7 @@ export function readStatsWindow(
 }
 
 /**
- * Lists where the steps of a window begin, and where the last one ends, in Unix seconds. All are multiples of the step
+ * Lists the starts of a window's steps, and the end of the last one, in Unix seconds. All are multiples of the step
  * except the ends of the window.
  */
 export function edgesOf({ from, to, resolution }: StatsWindow): number[] {
@@ -118,7 +121,7 @@ function suitable({ from, to }: { from: number; to: number }, keptFrom: number):
   return AUTO.find(fits)?.resolution ?? 'day';
 }
 
-/** Finds the finest resolution, from one on, that gives few enough points: days always do. */
+/** Finds the finest resolution, from a minimum on, with few enough points: days always have. */
 function coarserFor(window: { from: number; to: number }, least: Resolution = 'minute'): string {
   const fitting = (Object.keys(STEP_MS) as Resolution[]).filter(
     (resolution) => STEP_MS[resolution] >= STEP_MS[least] && countSteps(window, resolution) <= MAX_POINTS,

@@ -45,10 +45,13 @@ type Counted = Pick<Tally, 'up' | 'degraded' | 'down' | 'none' | 'latency'>;
 
 const DEFAULT_DAYS = 90;
 
-/** Changes that a window is measured by; of more the newest. A check each minute that always changes needs 200 days. */
+/**
+ * Maximum number of changes that a window is measured from; beyond it the newest. A check each minute that always
+ * changes reaches it in 200 days.
+ */
 const MAX_CHANGES = 300_000;
 
-/** Windows with more changes than this take from the account's limit for them. */
+/** Number of changes beyond which a window counts toward the account's limit. */
 const MANY_CHANGES = 10_000;
 
 /** `GET /monitors/{id}/stats` */
@@ -59,7 +62,7 @@ export function getMonitorStatsHandler({
 }: Parts<'database' | 'now' | 'rateLimits'>): Handler<'getMonitorStats'> {
   return async (request, response) => {
     const caller = callerOf(response);
-    // One after the other these would take longer than all that is read afterwards.
+    // Sequentially these queries would take longer than all later ones.
     const [monitor, rolledMs, agents] = await Promise.all([
       findMeasuredMonitor(database, { tenantId: caller.tenantId, id: idOf(request) }),
       rolledUntilMs(runOn(database.pool)),
@@ -82,7 +85,7 @@ export function getMonitorStatsHandler({
     });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
     const ofAccount = { database, rateLimits, tenantId: caller.tenantId };
-    // Burn rates look back a day from the window's end, also of a shorter one; without a target there are none.
+    // Burn rates cover the day before the window's end, even if the window is shorter; without a target there are none.
     const hasTarget = monitor.slaTarget !== null;
     const judged = hasTarget ? { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) } : span;
     const [{ total, points }, history, overload] = await Promise.all([
@@ -133,7 +136,7 @@ export function getMonitorStatsHandler({
   };
 }
 
-/** What a window was within the service hours of a monitor; null where it has none. */
+/** Returns a window's figures within the service hours of a monitor; null if it has none. */
 function judgeServiceHours(
   sla: ServiceSla | null,
   history: StateHistory,
@@ -166,7 +169,7 @@ export function getMonitorUptimeHandler({
       readHistory({ database, rateLimits, tenantId }, monitor, span),
       listIncidentSpans(database, { monitorId: monitor.id, ...span }),
     ]);
-    // Of hundreds of thousands of changes each of these takes long: other requests come in between.
+    // With hundreds of thousands of changes each of these steps takes long, so the event loop gets a turn in between.
     await setImmediate();
     const steps = measureSteps(history, edges);
     await setImmediate();
@@ -181,8 +184,8 @@ export function getMonitorUptimeHandler({
 }
 
 /**
- * How many incidents were open on each of the days from `firstMs` on, in one go over the incidents. One that ends as a
- * day begins is none of that day, unless it began then.
+ * Counts the incidents that were open on each of the days from `firstMs` on, in one pass. An incident that ends as a
+ * day begins does not count for that day, unless it began then.
  */
 function countByDay(
   incidents: readonly { startMs: number; endMs: number | null }[],
@@ -205,11 +208,14 @@ function countByDay(
 
 type History = Omit<StateHistory, 'gaps'> & {
   gaps: Awaited<ReturnType<typeof listServiceGaps>>;
-  /** Also what is not excluded. */
+  /** Includes maintenance that is not excluded from the uptime. */
   allMaintenance: readonly MaintenanceTime[];
 };
 
-/** What a monitor's time is measured by; throws 429 where many windows with many changes were read within a minute. */
+/**
+ * Reads the history that a monitor's uptime is measured from; throws 429 if many windows with many changes were read
+ * within a minute.
+ */
 async function readHistory(
   { database, rateLimits, tenantId }: { database: Database; tenantId: string } & Parts<'rateLimits'>,
   monitor: { no: number; id: string; createdAt: number },
@@ -231,7 +237,7 @@ async function readHistory(
   };
 }
 
-/** What the seconds of a window and of the last hour and day before its end say of a target. */
+/** Returns the SLA figures for a window, and the burn rates of the last hour and day before its end. */
 function presentSla(
   slaTarget: number | null,
   { window, hour, day }: { window: StateSeconds; hour: StateSeconds; day: StateSeconds },
@@ -249,7 +255,6 @@ function presentSla(
   };
 }
 
-/** The whole window. */
 function presentTotals(
   tally: Tally,
   seconds: StateSeconds,
@@ -265,7 +270,7 @@ function presentTotals(
   };
 }
 
-/** What each source measured, all of its points together, in the order of their names. */
+/** Returns the totals of each source over all of its points, ordered by name. */
 function presentSources(
   points: readonly SeriesPoint[],
   agents: ReadonlyMap<number, NamedAgent>,
@@ -281,7 +286,7 @@ function presentSources(
     .toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
 }
 
-/** One step: what all sources measured in it, and for how much of it the monitor was up. */
+/** Returns one step: the results of all sources, and the monitor's time in each state. */
 function presentPoint(step: {
   at: number;
   points: readonly SeriesPoint[];
@@ -296,12 +301,12 @@ function presentPoint(step: {
   };
 }
 
-/** A stretch in which the service stood still, in whole seconds as the SLA takes it. */
+/** Returns a gap of the service, in whole seconds as the SLA counts it. */
 function presentServiceGap({ kind, startMs, endMs }: ServiceGap): Schemas['ServiceGap'] {
   return { kind, from: Math.floor(startMs / 1000), to: Math.floor(endMs / 1000) };
 }
 
-/** Maintenance of a monitor, in whole seconds as the SLA takes it. */
+/** Returns maintenance of a monitor, in whole seconds as the SLA counts it. */
 function presentMaintenance(time: MaintenanceTime): Schemas['MonitorStats']['maintenance'][number] {
   return {
     window_id: time.windowId,
@@ -312,7 +317,7 @@ function presentMaintenance(time: MaintenanceTime): Schemas['MonitorStats']['mai
   };
 }
 
-/** One day; `dayMs` is its first moment. */
+/** Returns one day; `dayMs` is its start. */
 function presentUptimeDay({
   dayMs,
   seconds,

@@ -28,7 +28,7 @@ type ReportPage = {
   tenantName: string;
 };
 
-/** Incidents that a monitor's part shows: it has to fit a page. */
+/** Maximum number of incidents shown for a monitor: its section must fit on a page. */
 const MAX_INCIDENTS = 12;
 
 const LEGEND = [
@@ -40,8 +40,8 @@ const LEGEND = [
 ] as const;
 
 /**
- * A report as a complete page to read and to print: well-formed, without scripts, and loading nothing. All foreign text
- * is escaped.
+ * Renders a report as a complete page to read and print: well-formed, without scripts, loading nothing. All foreign
+ * text is escaped.
  */
 export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
@@ -94,7 +94,7 @@ function renderSummary({ summary }: ReportContent): string {
   return `<dl class="figures">${items.join('')}</dl>`;
 }
 
-/** What maintenance took out of the uptime, where it did. */
+/** Returns the maintenance excluded from the uptime, if any. */
 function maintenanceFigures(summary: ReportContent['summary']): string[][] {
   const { maintenance_seconds: seconds = 0, retroactive_seconds: late = 0 } = summary;
   if (seconds === 0) return [];
@@ -184,7 +184,7 @@ ${renderIncidents(incidents)}
 </section>`;
 }
 
-/** What the service hours of a monitor were, where it has any. */
+/** Renders the figures for a monitor's service hours, if it has any. */
 function renderServiceHours(service: ServiceFigures | null): string {
   if (service === null) return '';
   const { hours, timezone, target, met, uptime_percent: percent, budget } = service;
@@ -196,7 +196,7 @@ function renderServiceHours(service: ServiceFigures | null): string {
 
 function renderIncidents(incidents: readonly ReportIncident[]): string {
   if (incidents.length === 0) return '';
-  // At most one of a monitor is still open.
+  // At most one incident of a monitor is still open.
   const lengthOf = ({ duration_seconds: seconds }: ReportIncident) => seconds ?? Number.POSITIVE_INFINITY;
   const shown =
     incidents.length <= MAX_INCIDENTS
@@ -252,8 +252,8 @@ function formatMoment(atSeconds: number): string {
 }
 
 /**
- * The one style of a report's page. Colours differ in lightness too, and states carry a sign: a grey print tells them
- * apart. On paper everything is black on white, and a monitor stays on one page.
+ * The style sheet of a report's page. Colours differ in lightness too, and states have a sign, so that they are
+ * distinguishable in grey. On paper everything is black on white, and a monitor stays on one page.
  */
 const REPORT_STYLE = `
 :root{
@@ -319,7 +319,7 @@ tr,.figures,.legend{break-inside:avoid}.legend{break-after:avoid}
 a{color:inherit;text-decoration:none}
 }`;
 
-/** Nothing is loaded, run, framed or sent; the one style is known by its hash. */
+/** The page loads, runs, frames and sends nothing; its one style is allowed by its hash. */
 export const REPORT_PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(REPORT_STYLE).digest('base64')}'`,

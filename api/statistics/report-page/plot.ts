@@ -10,13 +10,15 @@ import {
   scaleOf,
 } from '../../../core/statistics/reports/page.ts';
 
-/** Where days stand in both plots, one above the other, in the units of their view boxes. */
+/** Horizontal extent of the days in both plots, one above the other, in the units of their view boxes. */
 const PLOT = { width: 640, left: 48, right: 612 } as const;
 
 const STRIP = { height: 40, bar: 24, labels: 36 } as const;
 const CHART = { height: 118, top: 8, bottom: 96, labels: 110 } as const;
 
-/** A bar for each day, in the colour of its worst state; its title tells the date, the uptime and the state. */
+/**
+ * Draws a bar for each day, in the colour of its worst state; its title contains the date, the uptime and the state.
+ */
 export function drawStrip(days: readonly ReportDay[]): string {
   const step = (PLOT.right - PLOT.left) / days.length;
   const bars = days.map(({ date, uptime_percent: uptime, worst_state: state }, day) => {
@@ -40,7 +42,7 @@ export function drawStrip(days: readonly ReportDay[]): string {
   );
 }
 
-/** One bar of the strip by itself, for the legend. */
+/** Draws a single bar of the strip, for the legend. */
 export function drawKey(state: keyof typeof DAYS): string {
   const { sign } = DAYS[state];
   const mark = sign === '' ? '' : `<text class="sign sign-${state}" x="7" y="10.5">${sign}</text>`;
@@ -55,7 +57,7 @@ function drawHatch(bar: DayBar): string {
   return lines === '' ? '' : `<path class="hatch" d="${lines}"/>`;
 }
 
-/** The percentiles of each day as three lines; a day without any interrupts them. Empty where no day has one. */
+/** Draws the percentiles of each day as three lines; a day without any interrupts them. Empty if no day has one. */
 export function drawLatency(days: readonly ReportDay[]): string {
   const scale = scaleOf(days);
   if (scale === null) return '';
@@ -87,7 +89,7 @@ export function drawLatency(days: readonly ReportDay[]): string {
 
 type Point = { x: number; y: number };
 
-/** A day between two without measurements is a dot: a line of one point shows nothing. */
+/** Draws a piece of a line; a single day as a dot, because a line of one point is invisible. */
 function drawPiece(name: string, piece: readonly Point[]): string {
   const [only] = piece;
   if (piece.length === 1 && only !== undefined)
