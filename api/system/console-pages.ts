@@ -8,7 +8,7 @@ import { methodNotAllowed } from '../api-error.ts';
 import { ignoreMissing } from '../description.ts';
 import { sendPlainPage } from './plain-page.ts';
 
-/** How a file can go over the line, the shortest first; '' = as it is. */
+/** Content codings of files, the smallest first; '' = uncompressed. */
 const CODINGS = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },
@@ -22,18 +22,18 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A file of the console with the forms that it can be sent in. */
+/** A file of the console in its available codings. */
 type ConsoleFile = { type: string; etag: string; forms: ReadonlyMap<(typeof CODINGS)[number]['name'], Buffer> };
 
 /**
- * The built console in memory: its files by the path that they are served at, and the addresses of its pages, `:name`
- * for one segment.
+ * The built console in memory: its files by the path that they are served at. `paths` are those of its pages, with
+ * `:name` for one segment.
  */
 type ConsoleFiles = { files: ReadonlyMap<string, ConsoleFile>; index: ConsoleFile; paths: readonly string[] };
 
 /**
- * Reads what `npm run console` made; null where it was not run. It is less than a megabyte. The page gets the path that
- * the console is served below, which is '' at the root.
+ * Reads the output of `npm run console`, less than a megabyte; null if it was not run. The page gets the path that the
+ * console is served below, which is '' at the root.
  */
 export async function readConsole(folder: string, basePath: string): Promise<ConsoleFiles | null> {
   const paths = await readFile(join(folder, 'paths.json'), 'utf8').catch(ignoreMissing);
@@ -42,7 +42,7 @@ export async function readConsole(folder: string, basePath: string): Promise<Con
   const names = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/').replace(/^\/?/, '/'));
-  // Of what the build made for itself the type is not among them: no page asks for it.
+  // The build's internal files have other types: no page requests them.
   const read = names.flatMap((name) => {
     const type = TYPES[extname(name)];
     return type === undefined ? [] : readForms(folder, { name, type });
@@ -54,7 +54,7 @@ export async function readConsole(folder: string, basePath: string): Promise<Con
   return { files, index: await locate(index, basePath), paths: JSON.parse(paths) };
 }
 
-/** The page with the addresses of its files, which the build writes relative to the page at `/`. */
+/** Returns the page with the URLs of its files adjusted, which the build writes relative to the page at `/`. */
 async function locate({ type, forms }: ConsoleFile, basePath: string): Promise<ConsoleFile> {
   const html = (forms.get('') ?? Buffer.alloc(0)).toString();
   const bytes = Buffer.from(
@@ -92,8 +92,8 @@ function fileOf(type: string, forms: ConsoleFile['forms']): ConsoleFile {
 }
 
 /**
- * Nothing comes from elsewhere, nothing is written into the page, no site frames it. The page sets styles of elements
- * by its script alone.
+ * Nothing is loaded from elsewhere, nothing is inlined, and no site may frame the page. Only its script sets styles of
+ * elements.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -107,16 +107,16 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Files below it have their content's hash in their names. */
+/** Path of files with a hash of their content in their names. */
 const HASHED = '/assets/';
 
-/** Paths for programs: a browser that opens one gets the same answer. */
+/** Paths of programs' endpoints: browsers get the same response. */
 const API_PATHS = /^\/(?:v1|agent|ping|queues|telegram|connect|healthz|readyz|metrics|openapi\.json)(?:\/|$)/;
 
 /**
- * Serves the console: its files, and its page at every address of a page. A browser that goes anywhere else gets the
- * page as well, with 404; everybody else is left to who comes next. With null, where the console was not built, a page
- * below `basePath` says so.
+ * Serves the console: its files, and its page at the path of every page. Browsers get the page at any other path too,
+ * with 404; other clients are passed on to the next handler. If `built` is null, because the console was not built, a
+ * page below `basePath` explains that.
  */
 export function consolePages(built: ConsoleFiles | null, basePath: string): RequestHandler {
   const isPage = pageTest(built?.paths ?? ['/']);
@@ -144,7 +144,7 @@ function sendFile(
   const name = coding === 'br' || coding === 'gzip' ? coding : '';
   response.set({
     'Content-Type': type,
-    // Its forms are distinguished by caches, and by who asks whether it has changed.
+    // The tag distinguishes the codings for caches and for conditional requests.
     ETag: `"${etag}${name === '' ? '' : `-${name}`}"`,
     Vary: 'Accept-Encoding',
     'Cache-Control': isForever ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -172,7 +172,7 @@ function sendMissing(response: Response, basePath: string): void {
   });
 }
 
-/** Whether a path is one of a page's. */
+/** Makes the test whether a path is one of the pages'. */
 function pageTest(paths: readonly string[]): (path: string) => boolean {
   const patterns = paths.map((path) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`));
   return (path) => patterns.some((pattern) => pattern.test(path));

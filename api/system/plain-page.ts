@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { escapeHtml } from '../../core/foreign-text.ts';
 
-/** A page for a person who came by a link: what happened, and what to do. All of it is plain text. */
+/** A page for a person who followed a link: the outcome, and what to do next. All of it is plain text. */
 export type PlainPage = {
   status: number;
   title: string;
   sentences: readonly string[];
-  /** The label of a button that sends the same address as a POST; none where it is absent. */
+  /** Label of a button that sends a POST to the same URL; absent if there is none. */
   button?: string;
   link: { label: string; url: string };
 };
@@ -17,7 +17,9 @@ const STYLE =
   'auto;padding:0 1.5rem}h1{font-size:1.6rem;line-height:1.25}p{overflow-wrap:anywhere}button{font:inherit;' +
   'padding:.5rem 1.25rem;cursor:pointer}';
 
-/** Nothing is loaded, run, framed or sent, but for a button to this very site; the one style is known by its hash. */
+/**
+ * The page loads, runs, frames and sends nothing except a button to this site; its one style is allowed by its hash.
+ */
 const contentSecurityPolicy = (hasButton: boolean) =>
   [
     "default-src 'none'",
@@ -28,8 +30,8 @@ const contentSecurityPolicy = (hasButton: boolean) =>
   ].join('; ');
 
 /**
- * Answers with a page that no cache keeps and whose address no other site learns: links like those that lead here
- * carry codes.
+ * Responds with a page that no cache stores and whose URL is not disclosed to other sites: links to such pages contain
+ * codes.
  */
 export function sendPlainPage(response: Response, page: PlainPage): void {
   response

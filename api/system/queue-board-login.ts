@@ -26,17 +26,17 @@ type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => s
 type BoardRequest = { request: Request; user: User | null; address: string | null };
 
 /**
- * Paths at which the board changes something: all queues, or one queue and a job or scheduler of it. Like the board's
- * router it ignores case and a trailing slash.
+ * Paths of the board's changes: all queues, or one queue and a job or scheduler of it. Like the board's router it
+ * ignores case and a trailing slash.
  */
 const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+?))\/?$/i;
 
 const LONGEST_NAME = 100;
 
 /**
- * Records an action on a queue at the board before it is done, in the audit log of the operator's account. The board's
- * password names no operator: such an action is recorded in the log of every account that has one. Payloads of jobs are
- * not recorded, for they may hold anything.
+ * Records an action on a queue in the audit log of the operator's account before it is done. The board's password
+ * identifies no operator, so such an action is recorded in every account that has one. Job payloads are not recorded,
+ * because they may contain anything.
  */
 async function recordBoardAction(means: Means, { request, user, address }: BoardRequest): Promise<void> {
   const { database, makeId, now } = means;
@@ -52,7 +52,7 @@ async function recordBoardAction(means: Means, { request, user, address }: Board
   }
 }
 
-/** Decodes a part of a path; throws a URIError, which is answered with 400, where it cannot. */
+/** Decodes a part of a path; throws a URIError, which results in 400, if that fails. */
 function decoded(part: string): string {
   return cleanText(decodeURIComponent(part), LONGEST_NAME);
 }
@@ -60,25 +60,25 @@ function decoded(part: string): string {
 export type QueueBoardLoginOptions = {
   database: Database;
   throttle: Throttle;
-  /** The board's own password, for any user name; null = operators of the console only. */
+  /** The board's own password, with any user name; null = operators of the console only. */
   password: string | null;
-  /** Base of links: the cookies belong to it, and only its pages may press the board's buttons. */
+  /** Base URL of links: the cookies belong to it, and only its pages may use the board's buttons. */
   publicUrl: string;
   now: () => number;
   makeId: (prefix: IdPrefix) => string;
 };
 
-/** Where the board is mounted. */
+/** Path where the board is mounted. */
 export const QUEUE_BOARD_PATH = '/queues';
 
-/** The account that guesses of the board's password count for; no id of a user looks like it. */
+/** Account that attempts at the board's password are counted for; it cannot be a user's id. */
 const ACCOUNT = 'queue-board';
 
 const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * How long a cookie admits a browser that gave the password, in milliseconds, and at most twice as long. A page of the
- * board is dozens of requests at once.
+ * Time that a cookie admits a browser that sent the password, in milliseconds; at most twice as long. A page of the
+ * board makes dozens of requests at once.
  */
 const PASS_MS = 6 * HOUR_MS;
 
@@ -91,9 +91,9 @@ const NEEDS_PASSWORD =
 type Visitor = { user: User | null };
 
 /**
- * Admits operators who are signed in to the console, and requests with the board's password. Others are asked for it by
- * HTTP Basic (RFC 7617), where there is a password. Users' own passwords are accepted only at the sign-in. Whatever
- * changes a queue is recorded before it is done.
+ * Admits operators who are signed in to the console, and requests with the board's password. Others are prompted by
+ * HTTP Basic (RFC 7617) if there is a password. Users' own passwords are accepted only at the sign-in. Every change to
+ * a queue is recorded before it is made.
  */
 export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler {
   const { database, password, publicUrl, now } = options;
@@ -106,8 +106,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
     return holder?.user.isOperator === true ? { user: holder.user } : null;
   };
 
-  // The board's own pages send no CSRF token, but browsers send the page's origin with each request that can change
-  // something.
+  // The board's own pages send no CSRF token, but browsers send the page's origin with each changing request.
   const findKnown = async (request: Request): Promise<Visitor | null> => {
     if (!READING_METHODS.has(request.method) && request.headers.origin === undefined) return null;
     return (await findOperator(request)) ?? (pass?.isGood(request) === true ? { user: null } : null);
@@ -119,7 +118,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
     const visitor = (await findKnown(request)) ?? ((await isEarned()) ? { user: null } : null);
     if (visitor === null) {
       const refused = refusal(response, pass !== null);
-      // Who follows a link reads a page; the board's own requests and programs get the error.
+      // A person who follows a link gets a page; the board's own requests and programs get the error.
       if (!READING_METHODS.has(request.method) || request.accepts(['json', 'html']) !== 'html') throw refused;
       sendPlainPage(response, {
         status: refused.status,
@@ -143,13 +142,16 @@ function refusal(response: Response, hasPassword: boolean): ApiError {
 
 type Pass = {
   isGood: (request: Request) => boolean;
-  /** Whether HTTP Basic holds the password; if so, the browser gets a pass. Guesses count like those at the sign-in. */
+  /**
+   * Reports whether HTTP Basic contains the password; if so, the browser gets a pass. Attempts count like those at the
+   * sign-in.
+   */
   isEarned: (request: Request, response: Response) => Promise<boolean>;
 };
 
 /**
- * Makes the pass for browsers that gave the password. A pass is an HMAC of the password and of the time, under a key of
- * the ring, so that every process recognizes it.
+ * Makes the pass for browsers that sent the password. A pass is an HMAC of the password and the time, under a key of
+ * the ring, so that every process accepts it.
  */
 function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptions, password: string): Pass {
   const cookie: SecretCookie = secretCookie(publicUrl, 'spotcheck-queues', (2 * PASS_MS) / 1000);
@@ -180,7 +182,7 @@ function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptio
   };
 }
 
-/** The password of HTTP Basic, whatever the user name; null where none is given. */
+/** Returns the password of HTTP Basic, with any user name; null if there is none. */
 function passwordOf(header: string | undefined): string | null {
   const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
   if (encoded === undefined) return null;
@@ -188,7 +190,7 @@ function passwordOf(header: string | undefined): string | null {
   return rest.join(':');
 }
 
-/** Makes the board at its first admitted request: most processes never show it, and it takes long to load. */
+/** Loads the board at its first admitted request: most processes never show it, and loading is slow. */
 export function loadQueueBoard({
   basePath,
   ...options

@@ -8,23 +8,23 @@ import type { Database } from '../../models/database.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { CheckJob } from '../../queues/payloads.ts';
 
-/** `path` is where it is served. */
+/** `path` is where the board is served. */
 export type QueueBoardOptions = { path: string; database: Database; queues: JobQueues; now: () => number };
 
-/** Regions and the names of slots are read again after this long, in milliseconds. */
+/** Interval of reading regions and the names of slots again, in milliseconds. */
 const REFRESH_MS = 5000;
 
-/** Names of monitors shown with a job. */
+/** Maximum number of monitor names shown with a job. */
 const NAMES_PER_JOB = 20;
 
-/** The board's page asks a font host for its letters: everything but our own host stays shut. */
+/** The board's page requests its font from a third-party host; everything but this host remains blocked. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; " +
   "form-action 'self'";
 
 /**
- * Makes the board of every queue, on either backend. Check jobs say which monitors stand in their slot; what came of
- * the last ticks is in their return values. Who may see it is decided in front of it.
+ * Makes the board of all queues, on either backend. Check jobs show the monitors in their slot; their return values
+ * contain the results of the last ticks. Access is checked in front of it.
  */
 export function createQueueBoard({ path, database, queues, now }: QueueBoardOptions): Router {
   const serverAdapter = new ExpressAdapter().setBasePath(path);

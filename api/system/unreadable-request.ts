@@ -4,26 +4,27 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 
-/** How long clients may take, in milliseconds. */
+/** Time limits for clients, in milliseconds. */
 export type ConnectionLimits = {
-  /** From the first moment of a connection, or the end of its last request, to the end of the next one's headers. */
+  /** From the opening of a connection, or the end of its last request, to the end of the next one's headers. */
   headersMs: number;
   /** From the same moment to the end of the body. */
   requestMs: number;
-  /** Without a byte in either direction, such as by a client that does not read its answer. */
+  /** Without a byte in either direction, such as from a client that does not read its response. */
   silenceMs: number;
   /**
-   * Between two requests. A load balancer that keeps connections for longer than we do would sometimes send into one
-   * that we are just closing.
+   * Between two requests. A load balancer that keeps connections for longer than this server would sometimes send into
+   * one that is just closing.
    */
   idleMs: number;
-  /** How often connections are checked for the first two, in milliseconds. */
+  /** Interval of checking connections for the first two limits, in milliseconds. */
   connectionCheckMs: number;
 };
 
 /**
- * Tighter than Node's own limits (60 s, 300 s, none, 5 s, checked every 30 s). Those let a handful of slow clients hold
- * thousands of connections for minutes, and close idle ones before load balancers do, which mostly keep them for 60 s.
+ * Stricter than Node's own limits (60 s, 300 s, none, 5 s, checked every 30 s). Those let a handful of slow clients
+ * hold thousands of connections for minutes, and close idle ones before load balancers do, which usually keep them for
+ * 60 s.
  */
 const LIMITS: ConnectionLimits = {
   headersMs: 20_000,
@@ -34,8 +35,8 @@ const LIMITS: ConnectionLimits = {
 };
 
 /**
- * Makes an http server that cuts off slow clients and handles the requests of a connection one after the other. A
- * request without a Host header reaches the listener, which has a better answer than the server's bare one.
+ * Makes an http server that disconnects slow clients and handles the requests of a connection one after the other. A
+ * request without a Host header reaches the listener, whose response is better than the server's bare one.
  */
 export function createLimitedServer(listener: RequestListener, limits = LIMITS): Server {
   const { headersMs, requestMs, idleMs, connectionCheckMs } = limits;
@@ -51,14 +52,17 @@ export function createLimitedServer(listener: RequestListener, limits = LIMITS):
   return server;
 }
 
-/** Requests of a connection that wait for the answers before theirs; with one more the connection is closed (D-709). */
+/**
+ * Maximum number of requests of a connection that wait for earlier responses; with one more the connection is closed
+ * (D-709).
+ */
 const MAX_PIPELINED = 16;
 
 const pipelined = new WeakMap<Socket, number>();
 
 /**
- * Has a request handled once the answers before its own on the connection are sent. Handled before, its answer would
- * hold memory, and its account's turn, for as long as the client does not read the others.
+ * Handles a request once the earlier responses of its connection are sent. Otherwise its response would hold memory,
+ * and its account's turn, until the client reads the others.
  */
 function inOrder(listener: RequestListener): RequestListener {
   return (request, response) => {
@@ -76,10 +80,10 @@ function inOrder(listener: RequestListener): RequestListener {
   };
 }
 
-/** How long requests under way have to end when the process stops, in milliseconds. */
+/** Time limit for running requests when the process stops, in milliseconds. */
 const DRAIN_MS = 10_000;
 
-/** Lets requests under way end, then cuts off who still holds on. */
+/** Lets running requests finish, then closes the remaining connections. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
@@ -103,15 +107,15 @@ const NO_SUCH_EXPECTATION: Refusal = { status: 417, error: 'Expect must be 100-c
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE';
 
 /**
- * How long a refused client may go on sending before it is cut off, in milliseconds. Cut off at once, it might lose the
- * answer; never cut off, it would keep its connection.
+ * Time that a refused client may go on sending before it is disconnected, in milliseconds. If disconnected at once, it
+ * might lose the response; if never, it would keep its connection.
  */
 const LINGER_MS = 1000;
 
 type MakeId = (prefix: IdPrefix) => string;
 
 /**
- * Answers in the same form (D-03) what Node cannot read as a request, or would answer by itself: it never reaches the
+ * Responds in the same form (D-03) to requests that Node cannot parse, or would answer by itself: they never reach the
  * application.
  */
 export function answerUnreadable(server: Server, makeId: MakeId): void {
@@ -127,8 +131,8 @@ export function answerUnreadable(server: Server, makeId: MakeId): void {
 }
 
 /**
- * Ends what the application hands back: a request whose target it cannot read as a path, such as `http://a:99999/`, or
- * an answer that broke off.
+ * Ends requests that the application does not handle: one whose target is not a path, such as `http://a:99999/`, or one
+ * whose response was cut off.
  */
 export function answerUnroutable(response: ServerResponse, makeId: MakeId): void {
   if (response.headersSent) response.destroy();

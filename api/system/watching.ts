@@ -37,7 +37,7 @@ import { removeMonitor, withSentence } from '../monitors/changes.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 import { addressOf } from '../request-context.ts';
 
-/** Where other installations come with an invitation. */
+/** Endpoint for other installations that have an invitation. */
 export const PEER_PATH = '/connect/watch';
 
 const MAX_BYTES = 8192;
@@ -46,12 +46,12 @@ type RouterParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'logger' | '
 
 const USED = 'invitation was used already: make another one with spotcheck watch invite';
 
-/** SQLSTATE of a row that is there already. */
+/** SQLSTATE of a duplicate row. */
 const UNIQUE_VIOLATION = '23505';
 
 /**
  * `POST /connect/watch`: another installation, which has an invitation, gets a heartbeat here and is pinged from here.
- * `DELETE` ends both; the token of its heartbeat proves which installation it is.
+ * `DELETE` ends both; the token of its heartbeat identifies the installation.
  */
 export function createPeerRouter(dependencies: RouterParts): Router {
   const router = Router({ caseSensitive: true });
@@ -96,7 +96,7 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
       },
       { tenant, peerUrl, everySeconds, id: invitation.monitorId },
     ).catch((error: unknown) => {
-      // Of two requests with one invitation the second came a moment later.
+      // The second of two concurrent requests with one invitation violates the unique constraint.
       if (sqlStateOf(error) === UNIQUE_VIOLATION) throw badRequest(USED);
       if (!isPlanLimit(error)) throw withSentence(error);
       throw badRequest(
@@ -112,8 +112,8 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
 }
 
 /**
- * An invitation is good for one heartbeat. That of an installation which is watched already is given only to who knows
- * its token, or made it by this very invitation.
+ * Refuses a second use of an invitation, which is valid for one heartbeat. An installation that is watched already gets
+ * its heartbeat only if it has its token, or made it with this very invitation.
  */
 async function refuseForeign(
   database: RouterParts['database'],
@@ -128,7 +128,7 @@ async function refuseForeign(
     );
 }
 
-/** Of something else than a text there is none. */
+/** Returns a text, or an empty one for other values. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -162,12 +162,12 @@ function leaveHandler(dependencies: RouterParts): RequestHandler {
   };
 }
 
-/** How long an answer holds, in milliseconds: whoever asks more often costs no query. */
+/** Time that a response is cached, in milliseconds: more frequent requests cause no queries. */
 const HOLDS_MS = 500;
 
 /**
- * `GET /canary`: the target of the canary, which says what state it is to have. It holds nothing secret, and needs no
- * token.
+ * `GET /canary`: the target of the canary, whose response has the state that it is to have. It contains no secrets, and
+ * needs no token.
  */
 export function getCanaryHandler({ database }: Parts<'database'>): RequestHandler {
   let found: { response: ReturnType<typeof describeAnswer>; atMs: number } | null = null;
@@ -184,23 +184,23 @@ export function getCanaryHandler({ database }: Parts<'database'>): RequestHandle
 }
 
 /**
- * What an invitation says: the account that is to watch, and until when (Unix seconds) it is good. The id of its
- * heartbeat is chosen with it, so that it is good for one.
+ * Contents of an invitation: the account that is to watch, and its expiry (Unix seconds). The id of its heartbeat is
+ * chosen in advance, so that it is valid for only one.
  */
 type Invitation = { tenantId: string; monitorId: string; expiresAt: number };
 
 /** The purpose that invitations are sealed for. */
 const PURPOSE = 'watch:invitation';
 
-/** How long an invitation is good, in seconds. */
+/** Validity of an invitation, in seconds. */
 export const INVITATION_SECONDS = 3600;
 
-/** Seals an invitation, for whom the operator gives it. */
+/** Seals an invitation for the operator to pass on. */
 export function sealInvitation(invitation: Invitation, { secrets }: Pick<Database, 'secrets'>): string {
   return secrets.seal(JSON.stringify(invitation), PURPOSE);
 }
 
-/** Opens an invitation; null where we did not make it, or it has expired. */
+/** Opens an invitation; null if it was not made here, or has expired. */
 function openInvitation(sealed: string, { secrets }: Pick<Database, 'secrets'>, nowMs: number): Invitation | null {
   try {
     const invitation: Invitation = JSON.parse(secrets.open(sealed, PURPOSE));
@@ -210,7 +210,7 @@ function openInvitation(sealed: string, { secrets }: Pick<Database, 'secrets'>, 
   }
 }
 
-/** What heartbeats of peers are made with. */
+/** Dependencies for making heartbeats of peers. */
 type PeerParts = {
   database: Database;
   newId: (prefix: IdPrefix) => string;
@@ -219,7 +219,7 @@ type PeerParts = {
   config: { publicUrl: string; planCountLimits: boolean; cell?: string | null };
 };
 
-/** The heartbeat that watches a peer; `isNotified`: some channel is notified of it; `isNew`: it was made just now. */
+/** The heartbeat that watches a peer. `isNotified`: some channel is notified of it; `isNew`: it was just made. */
 type KeptHeartbeat = {
   tenantId: string;
   monitorId: string;
@@ -228,12 +228,12 @@ type KeptHeartbeat = {
   isNew: boolean;
 };
 
-/** A peer that this account is to watch, by a heartbeat of this id. */
+/** A peer that this account is to watch, with the id of its heartbeat. */
 type NewPeer = { tenant: Tenant; peerUrl: string; everySeconds: number; id?: string };
 
 /**
- * The heartbeat that watches a peer. Where the peer has one already it stays as it is, and is resumed; else it is made
- * in the account. Throws `MonitorRefusal`, as beyond the plan's count of monitors.
+ * Returns the heartbeat that watches a peer. An existing one is kept as it is, and resumed; otherwise it is made in the
+ * account. Throws `MonitorRefusal`, such as beyond the plan's number of monitors.
  */
 export async function keepPeerHeartbeat(
   { database, newId, nowMs, author, config }: PeerParts,
@@ -282,14 +282,16 @@ export async function keepPeerHeartbeat(
   };
 }
 
-/** The address of a peer, by its base; null where it is none. */
+/** Finds the address of a peer by its base URL; null if there is none. */
 export async function findPeer(database: Database, peerUrl: string) {
   return (
     (await listCanaryAddresses(database)).find(({ origin, name }) => origin === 'peer' && name === peerUrl) ?? null
   );
 }
 
-/** The token that a peer's address ends with, by which it knows us; null where there is none. */
+/**
+ * Returns the token at the end of a peer's address, which identifies this installation there; null if there is none.
+ */
 export async function readPeerToken(database: Database, channelId: string): Promise<string | null> {
   return (await openCanaryAddress(database, channelId))?.split(`${PING_PATH}/`).at(-1) ?? null;
 }
