@@ -1,10 +1,10 @@
 import type { Read } from '../core/input.ts';
 
-/** An answer other than success, as a handler or middleware decides it; the text is shown to the caller (D-03). */
+/** An error response that a handler or middleware throws; the message is shown to the caller (D-03). */
 export class ApiError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the body says beside the text and the id of the request. */
+  /** Fields of the body besides the message and the request id. */
   readonly fields: Readonly<Record<string, unknown>> = {};
 
   constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 401 for a sign-in whose password is right and whose second factor is missing. */
+/** 401 for a sign-in whose password is correct but whose second factor is missing. */
 export class CodeRequired extends ApiError {
   override readonly fields = { code_required: true };
 
@@ -24,20 +24,20 @@ export class CodeRequired extends ApiError {
   }
 }
 
-/** 400 with every problem in one text. */
+/** 400 with all problems in one message. */
 export function badRequest(...sentences: string[]): ApiError {
   return new ApiError(400, sentences.join('; '));
 }
 
-/** What was read of a body, or a 400 with everything that is wrong with it. */
+/** Returns the value that was read of a body, or throws a 400 with all of its problems. */
 export function accept<T>(read: Read<T>): T {
   if (read.ok) return read.value;
   throw badRequest(...read.problems.map(({ message }) => message));
 }
 
 /**
- * A name of something that shows in one line everywhere: 400 for blanks alone, control characters and halves of
- * characters. How long it may be is said by the description.
+ * Returns a name that is shown on one line; throws 400 if it is blank, or has control characters or lone surrogates.
+ * The description limits its length.
  */
 export function requirePlainName(field: string, name: string): string {
   if (name.trim() === '') throw badRequest(`${field} must not be blank`);
@@ -46,7 +46,7 @@ export function requirePlainName(field: string, name: string): string {
   return name;
 }
 
-/** 404 for a thing that this account does not have, also where another account has it (D-02). */
+/** 404 for an object that this account does not have, even if another account does (D-02). */
 export function notFound(
   kind:
     | 'monitor'
@@ -69,12 +69,12 @@ export function notFound(
   return new ApiError(404, `${kind} ${id} does not exist`);
 }
 
-/** 409 where the request is good and the thing is in no state for it; the text names what would help. */
+/** 409 for a valid request that the object's state does not allow; the message names the remedy. */
 export function conflict(message: string): ApiError {
   return new ApiError(409, message);
 }
 
-/** 405 and the methods that the path does know. */
+/** 405 with the methods that the path supports. */
 export function methodNotAllowed(method: string, allow: string): ApiError {
   return new ApiError(405, `${method} is not allowed here, only ${allow}`, { Allow: allow });
 }

@@ -31,8 +31,8 @@ import { createRouter } from './router.ts';
 import { PEER_PATH, createPeerRouter, getCanaryHandler } from './system/watching.ts';
 
 /**
- * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
- * which share our throttle of failed sign-ins, before unknown paths are answered with 404.
+ * Makes the HTTP application; the caller makes it listen. `mount` may add routes (queue board, console), which share
+ * the throttle of failed sign-ins, before unknown paths get 404.
  */
 export async function createApp(
   dependencies: ApiDependencies,
@@ -41,7 +41,7 @@ export async function createApp(
   const description = await readDescription();
   const app = express();
   app.disable('x-powered-by');
-  // Paths are as the description writes them: proxies in front may guard them by their spelling.
+  // Paths match exactly as described: proxies in front may restrict them by their spelling.
   app.enable('case sensitive routing').enable('strict routing');
   app.use(
     cutBasePath(dependencies.config.publicUrl),
@@ -71,7 +71,7 @@ export async function createApp(
   app.all(EMAIL_UNSUBSCRIBE_PATH, unsubscribeHandler(dependencies));
   app.use(PEER_PATH, createPeerRouter({ ...dependencies, rateLimits }));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
-  // One for the API and agents: both are the account's.
+  // The API and the agents share one limit, because both belong to the account.
   const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
   const takeAnswerSlot = createAnswerSlots();
   app.use(AGENT_PATH, createAgentRouter({ ...dependencies, rateLimits, takeAnswerSlot }, concurrency));
@@ -111,21 +111,21 @@ export async function createApp(
   return app;
 }
 
-/** What a caller is answered is theirs: no cache keeps it for others. Handlers may say more. */
+/** Responses belong to their caller, so no cache may store them for others. Handlers may override this. */
 const keepPrivate: RequestHandler = (_request, response, next) => {
   response.setHeader('Cache-Control', 'private, no-cache');
   next();
 };
 
-/** `GET /healthz`: the process is there. */
+/** `GET /healthz`: succeeds while the process runs. */
 const getHealth: RequestHandler = (_request, response) => {
   response.json({ status: 'ok' });
 };
 
 /**
- * `GET /readyz` answers 200 while the database and all queues accept writes. Otherwise it answers 503 and says which of
- * them does not; it also answers 503 from the moment on that the process is to stop. `clock` is present while the
- * service keeps its own time because PostgreSQL's clock was set: everything works, but an operator should look.
+ * `GET /readyz`: 200 while the database and all queues accept writes, otherwise 503 with those that do not. It also
+ * responds 503 once the process is to stop. `clock` is present while the service keeps its own time because
+ * PostgreSQL's clock was set: everything works, but an operator should check it.
  */
 function getReadinessHandler({
   isStoring,
@@ -142,7 +142,7 @@ function getReadinessHandler({
   };
 }
 
-/** `GET /metrics`: Prometheus text, which scrapes that come together share. */
+/** `GET /metrics`: Prometheus text; concurrent scrapes share one rendering. */
 function getMetricsHandler({ metrics }: Parts<'metrics'>): RequestHandler {
   const renderings = new SharedCalls(async () => Buffer.from(await metrics.metrics()));
   return async (_request, response) => {

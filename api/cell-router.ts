@@ -20,22 +20,22 @@ import { assignRequestId, requestLog } from './middleware/request-log.ts';
 import { addressOf, contextOf } from './request-context.ts';
 import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
 
-/** An installation of its own behind the router; `url` is the origin of its API. */
+/** An independent installation behind the router; `url` is the origin of its API. */
 export type Cell = Readonly<{ name: string; url: string }>;
 
-/** The bounds of the router. */
+/** Limits of the router. */
 export type CellRouterLimits = {
-  /** Connections of clients; more are closed at once. */
+  /** Client connections; further ones are closed at once. */
   connections: number;
-  /** Requests and streams that are under way to one cell; more are answered with 503. */
+  /** Requests and streams in progress to one cell; further ones get 503. */
   requestsOfCell: number;
-  /** Of these, those of one client network; more are answered with 429: it cannot take the cell from others. */
+  /** Of these, those of one client network; further ones get 429, so that it cannot take the cell from others. */
   requestsOfNetwork: number;
-  /** Bytes of a request's body. */
+  /** Bytes of a request body. */
   bodyBytes: number;
-  /** Until a cell accepts a connection, in milliseconds. */
+  /** Time until a cell accepts a connection, in milliseconds. */
   connectMs: number;
-  /** Without a byte of the cell's, in milliseconds; its streams send one every 15 s. */
+  /** Time without a byte from the cell, in milliseconds; its streams send one every 15 s. */
   silenceMs: number;
 };
 
@@ -43,9 +43,9 @@ export type CellRouterOptions = {
   port: number;
   /** Null = all addresses of this machine. */
   host: string | null;
-  /** The first takes what names no cell, or one that is not here. */
+  /** The first gets requests that name no cell, or an unknown one. */
   cells: readonly Cell[];
-  /** Where clients reach the router: its scheme decides how its cookie is kept. */
+  /** URL at which clients reach the router: its scheme determines the attributes of its cookie. */
   publicUrl: string;
   trustedProxies: readonly string[];
   metrics: Registry;
@@ -54,7 +54,7 @@ export type CellRouterOptions = {
   limits?: CellRouterLimits;
 };
 
-/** The router while it listens. When stopped it serves on for `graceMs`, while `/readyz` says that it stops. */
+/** A listening router. After `stop` it keeps serving for `graceMs`, while `/readyz` reports that it is stopping. */
 export type RunningCellRouter = { port: number; stop: (graceMs: number) => Promise<void> };
 
 const LIMITS: CellRouterLimits = {
@@ -66,12 +66,12 @@ const LIMITS: CellRouterLimits = {
   silenceMs: 60_000,
 };
 
-/** Below which a browser chooses its cell. */
+/** Base path of the URLs by which a browser chooses its cell. */
 const CELLS_PATH = '/cells';
 
 /**
- * Headers that are about one connection (RFC 9110, 7.6.1), and those by which a client could claim another address,
- * host or scheme. `Transfer-Encoding` stays: it says where the body ends.
+ * Hop-by-hop headers (RFC 9110, 7.6.1), and those by which a client could claim another address, host or scheme.
+ * `Transfer-Encoding` is kept: it determines where the body ends.
  */
 const NOT_PASSED_ON = [
   'connection',
@@ -92,13 +92,13 @@ const NOT_PASSED_ON = [
   'x-real-ip',
 ] as const;
 
-/** Listens for requests of all cells' clients; rejects when the port is taken. */
+/** Listens for the requests of all cells' clients; rejects if the port is taken. */
 export async function serveCellRouter(options: CellRouterOptions): Promise<RunningCellRouter> {
   const { limits = LIMITS, makeId, port, host } = options;
   const stopping = new AbortController();
   const router = new CellRouter({ ...options, limits });
   const app = createRouterApp(options, router, stopping.signal);
-  // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.
+  // Express accepts a callback for unhandled requests, as any middleware does, but its types lack it.
   const route = app as unknown as (request: IncomingMessage, response: Response, giveBack: () => void) => void;
   const server = createLimitedServer((request, response) => {
     if (stopping.signal.aborted) response.setHeader('Connection', 'close');
@@ -152,16 +152,16 @@ function createRouterApp(options: CellRouterOptions, router: CellRouter, stoppin
   return app;
 }
 
-/** The token in the path of a ping, as the cell reads it: undecoded; null for every other path. */
+/** Returns the token in the path of a ping as the cell reads it, undecoded; null for every other path. */
 function pingTokenOf({ originalUrl }: Request): string | null {
   const [path = ''] = originalUrl.split('?', 1);
   return path.startsWith(`${PING_PATH}/`) ? (path.slice(PING_PATH.length + 1).split('/', 1)[0] ?? '') : null;
 }
 
-/** `ofNetworks` counts what is under way by the client's network. */
+/** `ofNetworks` counts requests in progress by client network. */
 type Upstream = Cell & { agent: Agent; underWay: number; ofNetworks: Map<string, number> };
 
-/** The cells, and what is under way to each of them. */
+/** The cells, with the requests in progress to each. */
 class CellRouter {
   readonly #publicUrl: string;
   readonly #limits: CellRouterLimits;
@@ -184,10 +184,10 @@ class CellRouter {
     this.#upstreams = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
     this.#proxy.on('proxyReq', (sent, _request, response) => giveUpInTime(sent, response, limits));
     this.#proxy.on('proxyRes', (answer, _request, response) => {
-      // The cell's connection to us is another one than the client's, which may have asked for its end.
+      // The connection from the cell is not the client's, which may have to close.
       answer.headers.connection = isLastOfConnection(response) ? 'close' : 'keep-alive';
       const context = contextOf(response);
-      // The id that the client gets, and that the cell's own log has.
+      // The client gets the request id of the cell, which the cell's own log has too.
       const id = answer.headers['x-request-id'];
       if (typeof id === 'string') context.requestId = id;
       if (answer.headers['content-type']?.startsWith('text/event-stream') === true) context.isStream = true;
@@ -199,22 +199,22 @@ class CellRouter {
   }
 
   /**
-   * Passes a request on to the cell of that name, and its answer back, both while they come in. Throws a 503 where the
-   * cell does not answer or has too much under way, a 429 where the client has, and a 413 for a body that is too long.
+   * Forwards a request to the named cell and streams its response back. Throws 503 if the cell does not respond or has
+   * too many requests in progress, 429 if the client has, and 413 if the body is too long.
    */
   async send(name: string | null, request: Request, response: Response): Promise<void> {
     const upstream = this.#upstreams.get(name ?? '') ?? this.#first;
     contextOf(response).route = `cell ${upstream.name}`;
     if (!request.originalUrl.startsWith('/')) throw new ApiError(404, 'there is no endpoint at this path');
     const address = addressOf(response);
-    // Its connection is gone.
+    // A null address means that the client's connection is closed.
     if (address === null) return;
     if (Number(request.headers['content-length'] ?? 0) > this.#limits.bodyBytes) throw tooLong(this.#limits);
     this.#count(upstream, networkOf(address), response);
     for (const header of NOT_PASSED_ON) delete request.headers[header];
     const { body, refused } = limitedBody(request, this.#limits);
     request.headers.host ??= new URL(this.#publicUrl).host;
-    // Below the path of `PUBLIC_URL`, which the cell cuts off: cut off twice, a path would be another one.
+    // The cell strips the path of `PUBLIC_URL`, which this router has stripped already, so it is prepended again.
     request.url = basePathOf(this.#publicUrl) + request.originalUrl;
     const sending = this.#proxy.web(request, response, {
       target: upstream.url,
@@ -232,7 +232,7 @@ class CellRouter {
     }
   }
 
-  /** Counts a request as under way until its response is over, or throws. */
+  /** Counts a request as in progress until its response closes; throws if there are too many. */
   #count(upstream: Upstream, network: string, response: Response): void {
     const { requestsOfCell, requestsOfNetwork } = this.#limits;
     const { ofNetworks } = upstream;
@@ -254,12 +254,15 @@ class CellRouter {
   }
 }
 
-/** True where the client's connection ends with this response: as it wishes, or since the router stops. */
+/** Reports whether the client's connection ends with this response: the client asked for it, or the router stops. */
 function isLastOfConnection(response: Response): boolean {
   return !response.shouldKeepAlive || response.getHeader('connection') === 'close';
 }
 
-/** Connections that a cell would close for being idle are closed before it does. */
+/**
+ * Idle time after which connections are closed, in milliseconds; shorter than that of cells, so that they never close
+ * one first.
+ */
 const IDLE_MS = 60_000;
 
 function agentFor({ url }: Cell, { requestsOfCell }: CellRouterLimits): Agent {
@@ -267,7 +270,7 @@ function agentFor({ url }: Cell, { requestsOfCell }: CellRouterLimits): Agent {
   return url.startsWith('https:') ? new TlsAgent(options) : new Agent(options);
 }
 
-/** Ends a request to a cell that does not answer in time, and one whose client was answered or is gone. */
+/** Aborts a request to a cell that does not respond in time, or whose client has been answered or has disconnected. */
 function giveUpInTime(sent: ClientRequest, response: Response, { connectMs, silenceMs }: CellRouterLimits): void {
   response.once('close', () => sent.destroy());
   sent.setTimeout(silenceMs, () => sent.destroy(new Error(`it sent nothing for ${silenceMs} ms`)));
@@ -279,8 +282,8 @@ function giveUpInTime(sent: ClientRequest, response: Response, { connectMs, sile
 }
 
 /**
- * A request's body on its way. `refused` rejects where it is longer than the router passes on, or no header says where
- * it ends: the cell would read it as the next request. Older releases of Node drop headers behind the first thousand.
+ * Streams a request's body. `refused` rejects if the body is too long, or no header tells where it ends: the cell would
+ * read it as the next request. Older releases of Node drop headers after the first thousand.
  */
 function limitedBody(request: Request, limits: CellRouterLimits): { body: Transform; refused: Promise<never> } {
   const { promise: refused, reject } = Promise.withResolvers<never>();
@@ -307,7 +310,7 @@ function tooMany(): ApiError {
   return new ApiError(429, message, { 'Retry-After': '5', Connection: 'close' });
 }
 
-/** The cause is for the operator. */
+/** Returns a 503 whose cause is for the operator's log. */
 function unavailable({ name }: Cell, reason: unknown): ApiError {
   const error = new ApiError(503, 'the part of the service that holds this account does not answer: try again soon', {
     'Retry-After': '5',

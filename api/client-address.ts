@@ -5,21 +5,21 @@ import ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
 import { contextOf } from './request-context.ts';
 
-/** The configuration's words for ranges, as proxy-addr names them. */
+/** Names of ranges in the configuration, with proxy-addr's names for them. */
 const RANGES: Readonly<Record<string, string>> = { loopback: 'loopback', private: 'uniquelocal' };
 
 /**
- * Makes the function that finds the address of a request's client. This is the other end of the connection or, where
- * that is a trusted proxy, the nearest entry of `X-Forwarded-For` that is not one; any client can have written what
- * stands before that entry. An entry that is not an address counts as the proxy that passed it on. IPv4 addresses are
- * returned as such, even where they are mapped into IPv6; zones are left out. Null once the connection is gone.
+ * Makes the function that finds the address of a request's client. This is the other end of the connection or, if that
+ * is a trusted proxy, the nearest entry of `X-Forwarded-For` that is not one; clients can forge anything before that
+ * entry. An entry that is not an address counts as the proxy that passed it on. IPv4 addresses are returned as such,
+ * even if mapped into IPv6; zones are left out. Null once the connection is closed.
  */
 export function createAddressFinder(trustedProxies: readonly string[]): (request: IncomingMessage) => string | null {
   const isInRange =
     trustedProxies.length === 0
       ? () => false
       : proxyAddr.compile(trustedProxies.map((proxy) => RANGES[proxy] ?? proxy));
-  // proxy-addr takes 10.1 and 0x0a000001 for addresses, which no proxy writes.
+  // proxy-addr accepts 10.1 and 0x0a000001 as addresses, which no proxy writes.
   const isTrusted = (address: string, hop: number) => isAddress(address) && isInRange(address, hop);
   return (request) => {
     const address = proxyAddr.all(request, isTrusted).findLast(isAddress);
@@ -36,8 +36,8 @@ function withoutZone(address: string): string {
 }
 
 /**
- * Records the address of a request's client while the connection is sure to exist. Whatever counts, stores or logs the
- * address reads it from there.
+ * Records the address of a request's client while the connection surely exists. All code that counts, stores or logs
+ * the address reads it from the context.
  */
 export function clientAddress({ trustedProxies }: { trustedProxies: readonly string[] }): RequestHandler {
   const findAddress = createAddressFinder(trustedProxies);
@@ -48,8 +48,8 @@ export function clientAddress({ trustedProxies }: { trustedProxies: readonly str
 }
 
 /**
- * The network that an address counts as: the address itself for IPv4, also where it is mapped into IPv6; its /64 for
- * IPv6. A customer has a whole /64 of addresses.
+ * Returns the network of an address: IPv4 addresses themselves, even if mapped into IPv6; for IPv6 the /64, since a
+ * customer has a whole one.
  */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;

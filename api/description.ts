@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { RequestHandler } from 'express';
 import type { Role } from '../core/accounts/roles.ts';
 
-/** The path below which the described operations are served. */
+/** Base path of the described operations. */
 export const BASE_PATH = '/v1';
 
-/** A JSON schema of the description, as far as messages speak of it. */
+/** A JSON schema of the description, with the keywords that messages use. */
 export type Schema = {
   $ref?: string;
   type?: string | string[];
@@ -23,20 +23,20 @@ export type Schema = {
   minItems?: number;
   maxItems?: number;
   maxProperties?: number;
-  /** What to say of a value that does not match, where the keywords would not make a sentence. */
+  /** Expectation for messages about invalid values, if the keywords would not make a sentence. */
   'x-expects'?: string;
 };
 
 type Parameter = { $ref?: string; name?: string; in?: string; schema?: Schema };
 export type Operation = {
   operationId: string;
-  /** Empty = open to everybody. */
+  /** Empty = public. */
   security?: Record<string, unknown>[];
-  /** For people alone, and not for tokens. */
+  /** Requires a person's session; API tokens are refused. */
   'x-caller'?: 'session';
-  /** The least role that a person needs. */
+  /** Minimum role of a person. */
   'x-role'?: Role;
-  /** For operators of the installation alone. */
+  /** Restricted to operators of the installation. */
   'x-operator'?: true;
   /** A narrower scope that suffices in place of `read`. */
   'x-scope'?: 'wall';
@@ -54,10 +54,10 @@ type Components = { schemas: Record<string, Schema>; parameters: Record<string, 
   Record<string, unknown>
 >;
 
-/** Where an operation stands in the description. */
+/** Path and method of an operation in the description. */
 export type OperationKey = { path: string; method: Method };
 
-/** The description as far as the server itself reads it. */
+/** The parts of the description that the server itself reads. */
 export type Description = {
   openapi: string;
   servers: { url: string }[];
@@ -66,7 +66,10 @@ export type Description = {
   components: Components;
 };
 
-/** Names the file beside openapi.yaml that holds its JSON, by a hash of the YAML: other YAML does not find it. */
+/**
+ * Returns the name of the JSON file beside openapi.yaml; it contains a hash of the YAML, so that other YAML does not
+ * match.
+ */
 export function descriptionFile(yaml: string): string {
   return `openapi.generated-${createHash('sha256').update(yaml).digest('hex').slice(0, 16)}.json`;
 }
@@ -74,8 +77,8 @@ export function descriptionFile(yaml: string): string {
 let ownDescription: Promise<Description> | null = null;
 
 /**
- * Reads the description of the API, once in a process, from the JSON that `prepare` made of the present openapi.yaml.
- * Without that JSON it parses the YAML itself, which takes a fifth of a second.
+ * Reads the description of the API, once per process, from the JSON that `prepare` made of this openapi.yaml. Without
+ * that JSON it parses the YAML, which takes a fifth of a second.
  */
 export function readDescription(): Promise<Description> {
   ownDescription ??= readDescriptionFile();
@@ -88,13 +91,13 @@ async function readDescriptionFile(): Promise<Description> {
   return JSON.parse(made ?? (await descriptionJson(yaml))) as Description;
 }
 
-/** For `catch` of a read: null where there is no such file. */
+/** Returns null for the error of a missing file, and throws any other: for `catch` of a read. */
 export function ignoreMissing(error: unknown): null {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
   throw error;
 }
 
-/** The description as it is served: the addresses of its servers are those of this installation. */
+/** Returns the description to publish, with the server URLs of this installation. */
 export function publishDescription(description: Description, publicUrl: string): Description {
   const located = (servers: { url: string }[]) =>
     servers.map((server) => ({ ...server, url: `${publicUrl}${server.url === '/' ? '' : server.url}` }));
@@ -106,9 +109,9 @@ export function publishDescription(description: Description, publicUrl: string):
 }
 
 /**
- * Extracts what the requests of an operation are validated against, with the parameters of its path. References are
- * replaced by what they refer to: following them, the validator would read the whole description for every operation.
- * It is a copy because the validator also rewrites it.
+ * Returns the part of an operation that its requests are validated against, with the parameters of its path. References
+ * are resolved: if the validator followed them, it would read the whole description for every operation. The part is a
+ * copy because the validator also modifies it.
  */
 export function requestPart(description: Description, { path, method }: OperationKey): Operation {
   const item = description.paths[path];
@@ -119,7 +122,7 @@ export function requestPart(description: Description, { path, method }: Operatio
   return resolveReferences(description, part) as Operation;
 }
 
-/** Copies a value with all that it refers to, directly or by others; references must not go in a circle. */
+/** Copies a value with all references resolved, nested ones too; references must not be circular. */
 function resolveReferences(description: Description, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => resolveReferences(description, item));
   if (typeof value !== 'object' || value === null) return value;
@@ -134,20 +137,18 @@ function resolveReferences(description: Description, value: unknown): unknown {
   return { ...(resolveReferences(description, referred) as object), ...beside };
 }
 
-/** Resolves a schema that only refers to another one. What stands beside a reference is a description. */
+/** Resolves a schema that only refers to another one. Any property beside a reference is a description. */
 export function resolveSchema(description: Description, schema: Schema | undefined): Schema | undefined {
   const name = schema?.$ref?.replace('#/components/schemas/', '');
   return name === undefined ? schema : resolveSchema(description, description.components.schemas[name]);
 }
 
-/** The schema of a query parameter of a list; undefined when it has none of that name. */
+/** Returns the schema of a list's query parameter; undefined if there is none of that name. */
 export function querySchema(description: Description, path: string, name: string): Schema | undefined {
   return parameterSchema(description, { path, method: 'get' }, { in: 'query', name });
 }
 
-/**
- * The schema of a parameter of an operation, headers by their names in lower case; undefined when it has none of it.
- */
+/** Returns the schema of an operation's parameter, matching headers case-insensitively; undefined if it has none. */
 export function parameterSchema(
   description: Description,
   { path, method }: OperationKey,
@@ -167,7 +168,7 @@ export function parameterSchema(
   );
 }
 
-/** The schema of an operation's JSON body; undefined when it takes none. */
+/** Returns the schema of an operation's JSON body; undefined if it takes none. */
 export function bodySchema(description: Description, { path, method }: OperationKey): Schema | undefined {
   return resolveSchema(
     description,
@@ -175,22 +176,22 @@ export function bodySchema(description: Description, { path, method }: Operation
   );
 }
 
-/** False for an operation that takes no body, and for one whose body may be left out. */
+/** Reports whether an operation takes a body that must not be left out. */
 export function isBodyRequired(description: Description, { path, method }: OperationKey): boolean {
   const body = description.paths[path]?.[method]?.requestBody;
   return body?.content?.['application/json'] !== undefined && body.required !== false;
 }
 
 /**
- * Converts the description of the API from YAML, which people write, to JSON. Programs read it at every start, and JSON
- * takes a hundredth of the time that parsing the YAML does. The parser is loaded only where it is needed.
+ * Converts the description of the API from YAML, which people write, to JSON, which programs read at every start in a
+ * hundredth of the time. The YAML parser is loaded only here.
  */
 export async function descriptionJson(yaml: string): Promise<string> {
   const { CORE_SCHEMA, load, mergeTag } = await import('js-yaml');
   return `${JSON.stringify(load(yaml, { schema: CORE_SCHEMA.withTags(mergeTag) }), null, 1)}\n`;
 }
 
-/** `GET /openapi.json`: its bytes and their tag are made once, because they never change while the process runs. */
+/** `GET /openapi.json`: its bytes and tag are made once, because they never change while the process runs. */
 export function getDescriptionHandler(description: Description): RequestHandler {
   let made: { bytes: Buffer; tag: string } | undefined;
   return (_request, response) => {

@@ -32,29 +32,26 @@ import type { RateLimits } from './rate-limits.ts';
 import type { Caller } from './request-context.ts';
 import type { operations } from './schema.generated.ts';
 
-/** Operations that are served elsewhere: without a token, or at the root. */
+/** Operations served elsewhere: without a token, or at the root. */
 type ServedElsewhere = 'getDescription' | `agent${string}` | `pingHeartbeat${string}` | `on${string}`;
 
-/** The described operations below `/v1`, by their ids in the description. */
+/** Ids of the described operations below `/v1`. */
 export type OperationId = Exclude<keyof operations, ServedElsewhere>;
 
 type Present<Type, Absent> = [NonNullable<Type>] extends [never] ? Absent : NonNullable<Type>;
 type ContentOf<Message> = Message extends { content: infer Types } ? Types[keyof Types] : undefined;
 type Responses<Id extends OperationId> = operations[Id]['responses'];
 
-/** The body of an operation's requests; undefined where it takes none, or one may be left out. */
+/** Body type of an operation's requests; undefined if it takes none or an optional one. */
 export type Body<Id extends OperationId> = ContentOf<operations[Id]['requestBody']>;
 
-/** The query parameters that an operation knows, read as numbers where the description says so. */
+/** Query parameters of an operation, with numbers where the description specifies them. */
 export type Query<Id extends OperationId> = Present<operations[Id]['parameters']['query'], Record<string, never>>;
 
-/** What an operation answers with where it succeeds, in any of its forms; undefined where that is nothing. */
+/** Body type of an operation's successful responses, in any format; undefined if there is none. */
 export type Answer<Id extends OperationId> = ContentOf<Responses<Id>[keyof Responses<Id> & (200 | 201 | 202 | 204)]>;
 
-/**
- * Answers the requests of an operation, which have the shape that the description gives them: the router lets no others
- * through.
- */
+/** Handles the requests of an operation. They match the description: the router rejects all others. */
 export type Handler<Id extends OperationId> = RequestHandler<
   Present<operations[Id]['parameters']['path'], Record<never, string>>,
   Answer<Id>,
@@ -62,66 +59,66 @@ export type Handler<Id extends OperationId> = RequestHandler<
   Query<Id>
 >;
 
-/** What is to be probed once, and for whom. */
+/** Target of a single probe, and the account that requested it. */
 export type PreviewInput = { tenantId: string; target: CheckTarget };
 
-/** Everything that the API needs from outside; the entry file makes it. */
+/** External dependencies of the API; the entry file makes them. */
 export type ApiDependencies = {
   database: Database;
   rateLimitStore: RateLimitStore;
   /**
-   * Called with each committed change of schedules. It may fail or take its time: no request waits for it, the
-   * reconcile chore mends it.
+   * Called with each committed change of schedules. It may fail or be slow: no request waits for it, and the reconcile
+   * chore repairs omissions.
    */
   onScheduleChange: (change: ScheduleChange) => Promise<void>;
-  /** Tries a webhook (D-52). */
+  /** Sends a test delivery to a webhook (D-52). */
   sendTestDelivery: (webhook: TestedWebhook) => Promise<TestResult>;
-  /** Renders templates of webhooks beside the event loop. */
+  /** Renders templates of webhooks off the event loop. */
   templates: Pick<TemplateRenderer, 'render'>;
-  /** Sends a chat a short message that its owner asked for; null where nothing is connected. */
+  /** Sends a requested short test message to a chat; null if nothing is connected. */
   sendTestMessage: (channel: Channel) => Promise<TestResult | null>;
   /** Adds the jobs of attempts whose rows are committed; rejects while the queue is away. */
   enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise<void>;
-  /** Adds the jobs of what locations are to answer in drills; rejects while the queue is away. */
+  /** Adds the jobs for the locations' answers in drills; rejects while the queue is away. */
   enqueueDrill: (answers: readonly DrillJob[]) => Promise<void>;
-  /** The OpenID Connect provider that people may sign in with; null = none is set up. */
+  /** The OpenID Connect provider for signing in; null if none is set up. */
   openId: OpenIdProvider | null;
-  /** Exchanges the code that a person brought back from Slack; null while the installation has no Slack app. */
+  /** Exchanges the code that a person brought back from Slack; null if the installation has no Slack app. */
   authorizeSlack: ((code: string) => Promise<SlackAuthorization>) | null;
-  /** The name of the installation's Telegram bot in the record of its updates; empty while there is none. */
+  /** Name of the installation's Telegram bot in the record of its updates; empty if there is none. */
   telegramBot: string;
-  /** Makes one attempt at a Slack channel's webhook. */
+  /** Makes one attempt to send to a Slack channel's webhook. */
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChannelAttempt>;
-  /** Makes one attempt at an email; null while the installation has no mail server. */
+  /** Makes one attempt to send an email; null if the installation has no mail server. */
   sendEmail: ((email: Email) => Promise<ChannelAttempt>) | null;
   /**
-   * Reads a vendor's page within seconds, unless it was read within `freshMs` (ten minutes by default). It never
-   * rejects because of the page. What is stored of the page counts for the tenant.
+   * Reads a vendor's page within seconds, unless it was read within `freshMs` (ten minutes by default). Never rejects
+   * because of the page. The stored part of the page counts toward the tenant.
    */
   readVendorPage: (page: VendorPage, reader: { tenantId: string; freshMs?: number }) => Promise<VendorReading>;
   /**
-   * Has the check process of a region probe a target once, and waits for the outcome. Null where no process answered
-   * within 30 s. Rejects while the queue is away.
+   * Has the check process of a region probe a target once, and returns the outcome. Null if no process responded within
+   * 30 s. Rejects while the queue is away.
    */
   runPreview: (region: string, preview: PreviewInput) => Promise<PreviewOutcome | null>;
-  /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
+  /** Submits results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
   /**
-   * Reads the depth of each queue, and since when the oldest unevaluated results have waited. `oldestResultsAtMs` is in
-   * Unix milliseconds; null = none wait. The whole is null while the queue is away.
+   * Reads the depth of each queue, and when the oldest unevaluated results were queued. `oldestResultsAtMs` is in Unix
+   * milliseconds; null = none wait. Resolves with null while the queue is away.
    */
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
-  /** Whether PostgreSQL stores what it is given; answers within about a second. */
+  /** Reports whether PostgreSQL accepts writes, within about a second. */
   isStoring: () => Promise<boolean>;
-  /** Names of queues that cannot be written to; empty when all can. */
+  /** Names the queues that cannot be written to; empty if all can. */
   findAwayQueues: () => Promise<readonly string[]>;
-  /** Sends the span of an agent's failed check to the operator's collector; null where none is. */
+  /** Sends the span of an agent's failed check to the operator's collector; null if there is none. */
   recordFailedCheck: ((check: FailedCheck) => void) | null;
-  /** Knows which pings that came to this process are not stored. */
+  /** Pings that this process has received but not stored. */
   unstoredPings: UnstoredPings;
-  /** Aborted once this process is to stop: it goes on serving for a while, but must not be given new work. */
+  /** Aborted once this process is to stop: it keeps serving for a while, but must not be given new work. */
   stopping: AbortSignal;
-  /** Where the metrics of this process are kept; the API adds its own. */
+  /** Registry for the metrics of this process, including the API's. */
   metrics: Registry;
   logger: Logger;
   /** Unix milliseconds. */
@@ -130,58 +127,58 @@ export type ApiDependencies = {
   config: ApiConfig;
 };
 
-/** The streams of one process. */
+/** Live streams of one process. */
 export type Live = {
   /**
-   * Answers with a stream until the reader goes, the process stops, or the caller's session or token is over. Throws
-   * 429 where the caller has too many.
+   * Responds with a stream until the reader disconnects, the process stops, or the caller's session or token ends.
+   * Throws 429 if the caller has too many.
    */
   open(response: ServerResponse, reader: { caller: Caller; isBack: boolean }): void;
 };
 
 /** Changes of many monitors, made in this process. */
 export type BulkChanges = {
-  /** Changes these monitors and resolves with what came of each, in their order; nothing is recorded of it. */
+  /** Changes the given monitors and resolves with the result of each, in order; no job is stored. */
   changeAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]>;
-  /** Resolves with what would come of each; nothing is changed. */
+  /** Resolves with the result that each would have; changes nothing. */
   rehearseAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]>;
-  /** Makes a stored change whose caller waits for it, and resolves with what became of it. */
+  /** Makes a stored change while its caller waits, and resolves with its final state. */
   finish(change: BulkChange, task: BulkTask): Promise<BulkChange>;
-  /** A job was stored. */
+  /** Called after a job was stored. */
   wake(): void;
 };
 
-/** What handlers are given besides. */
+/** Dependencies of handlers. */
 export type HandlerDependencies = ApiDependencies & {
-  /** One for all that check passwords and codes: they count together. */
+  /** Shared by all that check passwords and codes, so that they count together. */
   throttle: Throttle;
   live: Live;
   rateLimits: RateLimits;
-  /** One for all that is made while it is read: it counts together. */
+  /** Shared by all responses that are generated while they are read, so that they count together. */
   takeAnswerSlot: (tenantId: string) => () => void;
   bulkChanges: BulkChanges;
-  /** The overview and the wallboard show the same checks. */
+  /** Shared, because the overview and the wallboard show the same checks. */
   accountChecks: KeptCalls<AccountChecks>;
 };
 
-/** The dependencies that one handler, step or group of handlers uses. */
+/** The dependencies of one handler, step or group of handlers. */
 export type Parts<Names extends keyof HandlerDependencies> = Pick<HandlerDependencies, Names>;
 
 export type ApiConfig = {
-  /** Base of links, without a trailing slash. */
+  /** Base URL of links, without a trailing slash. */
   publicUrl: string;
-  /** The name of this cell, which its tokens carry; null or absent = it has none. */
+  /** Name of this cell, which its tokens contain; null or absent if it has none. */
   cell?: string | null;
-  /** Whether the plans' counts of monitors apply (D-60). */
+  /** Whether the plans' limits on the number of monitors apply (D-60). */
   planCountLimits: boolean;
-  /** Null = no bot is set up; links name a placeholder. */
+  /** Null = no bot is set up; links contain a placeholder. */
   telegramBotName: string | null;
   /** Null = no Slack app is set up. */
   slackClientId: string | null;
-  /** Whether a mail server is set up; absent = none is. */
+  /** Whether a mail server is set up; false if absent. */
   sendsEmail?: boolean;
-  /** The page of a trace, with `{trace_id}` in it; null or absent = there is none. */
+  /** URL of a trace's page, with the placeholder `{trace_id}`; null or absent if there is none. */
   traceUrl?: string | null;
-  /** The proxies that are believed about a client's address: addresses, ranges, `loopback`, `private`. */
+  /** Proxies trusted for a client's address: addresses, ranges, `loopback`, `private`. */
   trustedProxies: readonly string[];
 };

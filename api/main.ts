@@ -18,12 +18,12 @@ import { registerQueueMetrics } from '../queues/metrics.ts';
 import { openApiDatabase, serveApi } from './serve.ts';
 
 /**
- * Load balancers ask every few seconds; a process supervisor kills them 30 s after the signal, and requests under way
- * have 10 of those.
+ * Time for load balancers, which check every few seconds, to notice the shutdown. A process supervisor kills the
+ * process 30 s after the signal, and running requests have 10 of those.
  */
 const STOP_GRACE_SECONDS = 5;
 
-/** The Procfile's `web`: the API alone, on PostgreSQL of `DATABASE_URL`. */
+/** The Procfile's `web`: the API alone, with the PostgreSQL of `DATABASE_URL`. */
 async function main(): Promise<void> {
   installServiceClock();
   const environment = readFleetEnvironment(process.env);
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   const queues = new JobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const { telegram, slack, mail, openId, openTelemetry: settings, ...config } = environment;
-  // Loaded only where something is sent.
+  // The telemetry package is loaded only if it is used.
   const telemetry =
     settings === null
       ? null

@@ -4,31 +4,31 @@ import { badRequest } from './api-error.ts';
 import { isId } from './request-context.ts';
 
 /**
- * The entry that a page starts after. `at` is the moment that the list is ordered by, in the list's own unit; the id
+ * The entry that a page starts after. `at` is the time that the list is ordered by, in the list's own unit; the id
  * breaks ties.
  */
 export type Position = { at: number; id: string };
 
-/** Where an entry stands in a list that is ordered by creation. */
+/** Returns the position of an entry in a list ordered by creation. */
 export function byCreation({ createdAt, id }: { createdAt: number; id: string }): Position {
   return { at: createdAt, id };
 }
 
-/** What a caller asked of a list (D-05). `limit` null = the whole list. */
+/** Page of a list that a caller requested (D-05). `limit` null = the whole list. */
 export type PageRequest = { limit: number | null; after: Position | null };
 
-/** A request as far as its URL is read as it was written. */
+/** A request with its unmodified URL. */
 export type WrittenRequest = Pick<Request, 'originalUrl'>;
 
 /** The query parameters of every list. */
 type PageQuery = { limit?: number; cursor?: string };
 
-/** Query parameters of lists that are whole numbers. */
+/** Query parameters of lists that must be whole numbers. */
 const WHOLE_NUMBERS = ['limit', 'since', 'until'] as const;
 
 /**
- * Throws 400 for a query parameter that is not written as a whole number. The validator accepts whatever JavaScript
- * reads as one, `0x10` and `1e2` included.
+ * Throws 400 for a query parameter that is not written as a whole number. The validator accepts all JavaScript
+ * notations, `0x10` and `1e2` included.
  */
 export function requireWholeNumbers({ originalUrl }: WrittenRequest, names: readonly string[]): void {
   const written = new URL(originalUrl, 'http://unused').searchParams;
@@ -60,9 +60,9 @@ export function readPage(request: WrittenRequest & { query: PageQuery }): PageRe
 }
 
 /**
- * Cuts a list to one page; it was read with one entry more than the page holds. Where that entry exists, `Link` names
- * the next page. `limit` null = the whole list, which has no next page, unless reading it was cut short (`isCut`).
- * `searchedTo`: the search for entries ended there, with no more of them until then.
+ * Cuts a list to one page; it was read with one entry more than the page holds. If that entry exists, `Link` names the
+ * next page. `limit` null = the whole list, which has no next page, unless reading it was cut short (`isCut`).
+ * `searchedTo`: where the search ended, without further entries up to there.
  */
 export function cutPage<Entry>(
   entries: readonly Entry[],
@@ -102,7 +102,10 @@ function pathOf({ originalUrl }: WrittenRequest): string {
   return new URL(originalUrl, 'http://unused').pathname;
 }
 
-/** The checksum shows that a cursor is whole, and of this list: another's position would skip entries in silence. */
+/**
+ * The checksum verifies that a cursor is complete and belongs to this list: a position in another list would silently
+ * skip entries.
+ */
 function encodeCursor({ at, id }: Position, path: string): string {
   const checksum = createHash('sha256').update(`${path} ${at}.${id}`).digest('base64url').slice(0, 6);
   return Buffer.from(`${at}.${id}.${checksum}`).toString('base64url');

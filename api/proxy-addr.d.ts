@@ -1,16 +1,16 @@
-/** The package brings no types; here are those of what is used of it. */
+/** Types of the used part of the package, which has none. */
 declare module 'proxy-addr' {
   import type { IncomingMessage } from 'node:http';
 
-  /** Given an address and how many hops it is away from us. */
+  /** Gets an address and its distance from this server in hops. */
   type Trust = (address: string, hop: number) => boolean;
 
   const proxyAddr: {
-    /** Of addresses, ranges and its own words; throws a `TypeError` at anything else, and at none. */
+    /** Accepts addresses, ranges and the package's own names; throws a `TypeError` for anything else, and for none. */
     compile: (ranges: readonly string[]) => Trust;
     /**
-     * The addresses that a request says it came by, ours first, up to the first that is not trusted. That of a
-     * connection which is gone is undefined.
+     * Returns the addresses that a request came through, nearest first, up to the first untrusted one. The address of a
+     * closed connection is undefined.
      */
     all: (request: IncomingMessage, trust: Trust) => (string | undefined)[];
   };

@@ -8,7 +8,7 @@ import type { Tenant } from '../models/accounts/tenants.ts';
 import { personName, type User } from '../models/accounts/user-row.ts';
 import type { TokenAgent } from '../models/agents/protocol.ts';
 
-/** Who did something, for what is written down of it. */
+/** The author of an action in records. */
 type Actor = { kind: 'user' | 'token'; id: string; name: string };
 
 type Anyone = { tenantId: string; plan: Plan; scopes: readonly Scope[]; actor: Actor };
@@ -16,17 +16,17 @@ type Anyone = { tenantId: string; plan: Plan; scopes: readonly Scope[]; actor: A
 /** A program with an API token. */
 type TokenCaller = Anyone & { kind: 'token'; tokenId: string };
 
-/** A person of the console. `secret` is what their cookie holds. */
+/** A person of the console. `secret` is the value of their cookie. */
 export type SessionCaller = Anyone & { kind: 'session'; sessionId: string; secret: string; user: User; tenant: Tenant };
 
 export type Caller = TokenCaller | SessionCaller;
 
-/** The caller that a valid token speaks for. */
+/** Returns the caller for a valid token. */
 export function tokenCaller({ tokenId, tokenName, tenantId, plan, scopes }: TokenHolder): TokenCaller {
   return { kind: 'token', tokenId, tenantId, plan, scopes, actor: { kind: 'token', id: tokenId, name: tokenName } };
 }
 
-/** The caller that a session speaks for, with the scopes of the person's role. */
+/** Returns the caller for a session, with the scopes of the person's role. */
 export function sessionCaller({ sessionId, user, tenant }: SessionHolder, secret: string): SessionCaller {
   const actor: Actor = { kind: 'user', id: user.id, name: user.name === '' ? user.email : user.name };
   return {
@@ -42,44 +42,44 @@ export function sessionCaller({ sessionId, user, tenant }: SessionHolder, secret
   };
 }
 
-/** What entries of the audit log call a caller: a person by their address as well. */
+/** Returns a caller's representation in the audit log: people are named with their email address. */
 export function auditActorOf(caller: Caller): AuditActor {
   return caller.kind === 'session' ? { kind: 'user', id: caller.user.id, name: personName(caller.user) } : caller.actor;
 }
 
-/** What the middleware learns of a request and the handlers use. */
+/** Data of a request that the middleware collects for the handlers. */
 export type RequestContext = {
   requestId?: string;
-  /** Where it comes from, as far as trusted proxies tell; null = its connection was gone. */
+  /** Client address, as far as trusted proxies tell; null if the connection was closed. */
   address?: string | null;
   caller?: Caller;
-  /** When the caller was found, by `performance.now()`. */
+  /** Time of authentication, by `performance.now()`. */
   authenticatedAt?: number;
-  /** Whether the operation that the route guard admitted it to is open to everybody. */
+  /** Whether the route guard admitted the request to an operation that is public. */
   isOpen?: boolean;
-  /** Who the audit log says made the request's change; absent where it records nothing. */
+  /** Author of the request's change in the audit log; absent if it records nothing. */
   author?: Author;
-  /** Which customer's agent calls, on its own paths. */
+  /** The calling agent of a customer, on the agent paths. */
   agent?: TokenAgent;
-  /** Whether only the headers of the answer were asked for. */
+  /** Whether only the headers of the response were requested. */
   isHead?: boolean;
-  /** Whether the answer is a stream, which lasts for as long as its reader likes. */
+  /** Whether the response is a stream, which lasts until its reader disconnects. */
   isStream?: boolean;
-  /** The path as the description writes it, such as `/monitors/{id}`. */
+  /** The path as in the description, such as `/monitors/{id}`. */
   route?: string;
 };
 
-/** A request and its answer. */
+/** A request and its response. */
 export type Exchange = { request: Request; response: Response };
 
-/** The context of the request that this response answers; Express leaves `locals` to the application. */
+/** Returns the context of the request that this response answers; Express leaves `locals` to the application. */
 export function contextOf(response: Response): RequestContext {
   return response.locals;
 }
 
 /**
- * The address that a request comes from, behind trusted proxies too; null where its connection was gone. Throws where
- * no middleware has looked for it.
+ * Returns the client address, behind trusted proxies too; null if the connection was closed. Throws if no middleware
+ * has determined it.
  */
 export function addressOf(response: Response): string | null {
   const { address } = contextOf(response);
@@ -88,24 +88,21 @@ export function addressOf(response: Response): string | null {
   return address;
 }
 
-/** Who calls. Throws before authentication: only routes behind it may ask. */
+/** Returns the caller. Throws on routes without authentication. */
 export function callerOf(response: Response): Caller {
   const { caller } = contextOf(response);
   if (caller === undefined) throw new Error('The caller is asked for on a route without authentication');
   return caller;
 }
 
-/**
- * In whose name the request's change is recorded. Throws where the operation's route does not say what the audit log
- * calls it.
- */
+/** Returns the author of the request's change. Throws if the operation's route does not name its audit action. */
 export function authorOf(response: Response): Author {
   const { author } = contextOf(response);
   if (author === undefined) throw new Error('A change is to be recorded by an operation that records nothing');
   return author;
 }
 
-/** The person who calls. Throws where a token may call as well: only operations for people may ask. */
+/** Returns the calling person. Throws if the operation also admits tokens. */
 export function personOf(response: Response): SessionCaller {
   const caller = callerOf(response);
   if (caller.kind !== 'session') throw new Error('The person is asked for by an operation that tokens reach');
@@ -114,17 +111,17 @@ export function personOf(response: Response): SessionCaller {
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** True for a text that can be an id: nothing else (NUL above all) may reach the database as one. */
+/** Reports whether a text can be an id: no other text (NUL above all) may reach the database as one. */
 export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The path parameter `id`, as `asId` reads it. */
+/** Returns the path parameter `id`, validated by `asId`. */
 export function idOf({ params }: { params: { id: string } }): string {
   return asId(params.id);
 }
 
-/** A path parameter that names a row, or a text that no row has as its id where it cannot be one. */
+/** Returns a path parameter that is a valid id, or else a text that no row has as its id. */
 export function asId(text: string): string {
   return isId(text) ? text : '-';
 }

@@ -14,9 +14,9 @@ import { addressOf, auditActorOf, contextOf } from './request-context.ts';
 import { ROUTES } from './routes.ts';
 
 /**
- * Makes the router of the described operations below `/v1`, for requests whose caller is known and counted. The steps
- * stand in the order in which they refuse. Unknown paths (404) and methods (405 with `Allow`) go through those before
- * the validation as well. `concurrency` limits what an account has under way at a time; `authenticate` has found the
+ * Makes the router of the described operations below `/v1`, for requests that are authenticated and counted. The steps
+ * are in the order in which they refuse. Unknown paths (404) and methods (405 with `Allow`) pass through those before
+ * the validation as well. `concurrency` limits an account's requests in progress; `authenticate` has identified the
  * caller.
  */
 export function createRouter(
@@ -54,7 +54,7 @@ export function createRouter(
   return router;
 }
 
-/** Names the route for the log and the metrics, which are to know it of refused requests as well. */
+/** Names the route for the log and the metrics, of refused requests as well. */
 function nameRoute(path: string): RequestHandler {
   return (_request, response, next) => {
     contextOf(response).route = `${BASE_PATH}${path}`;
@@ -63,8 +63,8 @@ function nameRoute(path: string): RequestHandler {
 }
 
 /**
- * Names the author of what a request changes, for the one entry that the audit log gets of it. Who signs in is known
- * afterwards; whose session the request came with does not matter to that.
+ * Names the author of a request's change, for its one entry in the audit log. A person who signs in is known only
+ * afterwards, and the request's current session does not matter then.
  */
 function nameAuthor(action: AuditAction, { makeId, now }: Parts<'makeId' | 'now'>): RequestHandler {
   return (_request, response, next) => {
@@ -76,7 +76,7 @@ function nameAuthor(action: AuditAction, { makeId, now }: Parts<'makeId' | 'now'
   };
 }
 
-/** A row of the table, without the types of its operation: the validation sees to them for all handlers alike. */
+/** A row of the table, without the types of its operation: the validation ensures them for all handlers alike. */
 type NamedRoute = OperationKey & {
   id: string;
   handler: (dependencies: HandlerDependencies) => RequestHandler;
@@ -84,7 +84,7 @@ type NamedRoute = OperationKey & {
   isConcurrencyExempt?: true;
 };
 
-/** Paths without parameters first: `/sessions/end-others` is no session's. */
+/** Lists paths without parameters first: `/sessions/end-others` must not match `/sessions/{id}`. */
 function listPaths(): [string, NamedRoute[]][] {
   const routes = Object.entries(ROUTES).map(([id, route]) => ({ ...route, id }) as NamedRoute);
   return [...Map.groupBy(routes, ({ path }) => path)].toSorted(
@@ -92,7 +92,10 @@ function listPaths(): [string, NamedRoute[]][] {
   );
 }
 
-/** Throws where the description has another operation at the place of the table's, or none: a route without a guard. */
+/**
+ * Returns a route's operation. Throws if the description has another one in its place, or none: the route would have no
+ * guard.
+ */
 function getOperation({ paths }: Description, { id, path, method }: OperationKey & { id: string }): Operation {
   const operation = paths[path]?.[method];
   if (operation?.operationId !== id) throw new Error(`${method} ${path} is not described as ${id}`);

@@ -125,17 +125,16 @@ type Served<Id extends OperationId> = {
 };
 
 /**
- * A route; where it can change something, `records` is what the audit log calls that. Null where nothing is stored that
- * a customer could ask about later (previews, tests, and the way to a provider, from where the person has yet to
- * return), for giving up a region, which is recorded in the accounts that it watched for, and for bulk changes, which
- * record the change of each monitor.
+ * A route. If it can change something, `records` is its action in the audit log. Null if it stores nothing that a
+ * customer could ask about later (previews, tests, and redirects to a provider, before the person returns). Also null
+ * for retiring a region, which is recorded in the accounts that it monitored for, and for bulk changes, which record
+ * the change of each monitor.
  */
 type Route<Id extends OperationId> = Served<Id> &
   ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
 
 /**
- * Every described operation below `/v1`, by its id in the description. A missing one fails the type check, and so does
- * one that records nothing by mistake.
+ * All described operations below `/v1`, by operation id. A missing one, or one without `records`, fails the type check.
  */
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },

@@ -49,7 +49,7 @@ export type ServeOptions = {
   slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
   mail: MailSettings | null;
   openId: OpenIdSettings | null;
-  /** Sends the span of a failed check to the operator's collector; null where none is. */
+  /** Sends the span of a failed check to the operator's collector; null if there is none. */
   recordFailedCheck: ApiDependencies['recordFailedCheck'];
   config: ApiConfig & {
     allowPrivateNetwork: boolean;
@@ -59,16 +59,16 @@ export type ServeOptions = {
 };
 
 /**
- * The API while it listens. `port` is the real one where 0 was asked for. When stopped, it says so at `/readyz` at
- * once, serves on for `graceMs`, so that load balancers see it and send no request here any more, and then lets
- * requests under way end.
+ * A listening API. `port` is the actual one if 0 was requested. When stopped, it reports that at `/readyz` at once,
+ * serves on for `graceMs`, so that load balancers notice and send no more requests here, and then lets running requests
+ * finish.
  */
 export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 
-/** Where `npm run console` puts what it makes. */
+/** Folder of the console that `npm run console` builds. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console/dist', import.meta.url));
 
-/** Opens the API on its port; rejects when the port is taken. */
+/** Opens the API on its port; rejects if the port is taken. */
 export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const { database, backend, queues, log, telegram, slack, config } = options;
   const sending = openWebhookSending({
@@ -152,7 +152,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       routes.use(consolePages(built, basePath));
     },
   );
-  // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.
+  // Express accepts a callback for unhandled requests, as any middleware does, but its types lack it.
   const route = app as unknown as (request: IncomingMessage, response: ServerResponse, giveBack: () => void) => void;
   const unanswered = new Set<ServerResponse>();
   const server = createLimitedServer((request, response) => {
@@ -162,7 +162,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     route(request, response, () => answerUnroutable(response, options.newId));
   });
   answerUnreadable(server, options.newId);
-  // Asked once before anybody can ask: that opens the connections, which takes long while a process starts.
+  // The first checks run before listening: they open the connections, which takes long while a process starts.
   await Promise.all([isStoring(), findAwayQueues()]);
   server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
@@ -187,32 +187,35 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
 }
 
 /**
- * Lets the answer be its connection's last. Between two requests it would be too late: a client that is about to send
- * its next one would find the connection gone.
+ * Makes the response the last of its connection. Closing between two requests would be too late: a client about to send
+ * its next one would find the connection closed.
  */
 function partWith(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
-/** Opens the provider of sign-ins; its packages are loaded only where there is one. */
+/** Opens the sign-in provider; its packages are loaded only if one is configured. */
 async function openProvider(settings: OpenIdSettings, logger: Logger): Promise<OpenIdProvider> {
   const { OpenIdProvider } = await import('./accounts/open-id/provider.ts');
   return new OpenIdProvider(settings, { logger, now: Date.now });
 }
 
-/** Half an app is none: its links open, and what comes back cannot be exchanged. */
+/**
+ * Returns the Slack app, or null if it is incomplete: its links would work, but the returned codes could not be
+ * exchanged.
+ */
 function slackAppOf({ clientId, clientSecret }: ServeOptions['slack'], publicUrl: string): SlackApp | null {
   return clientId === null || clientSecret === null
     ? null
     : { clientId, clientSecret, returnUrl: returnUrl(publicUrl) };
 }
 
-/** How long a request waits for PostgreSQL before it is answered with 503, in milliseconds. */
+/** Time that a request waits for PostgreSQL before it gets 503, in milliseconds. */
 const QUERY_TIMEOUT_MS = 8000;
 
 /**
- * Opens connections for requests alone, which then wait neither behind the workers' statements nor for longer than
- * callers do.
+ * Opens connections for requests only, which wait neither behind the workers' statements nor for longer than callers
+ * do.
  */
 export function openApiDatabase(options: Omit<DatabaseOptions, 'queryTimeoutMs'>): Database {
   return openDatabase({ ...options, queryTimeoutMs: QUERY_TIMEOUT_MS });

@@ -11,13 +11,10 @@ import {
   type Schema,
 } from './description.ts';
 
-/**
- * One complaint of the validator: a JSON pointer into the request, the keyword that failed, and the validator's own
- * words.
- */
+/** An error of the validator: a JSON pointer into the request, the keyword that failed, and the validator's message. */
 export type Complaint = { path: string; message: string; keyword: string };
 
-/** The part of a request that the complaints are about, and the fields that its resource shows and no request sets. */
+/** The part of a request that the errors are about, and the fields of its resource that requests cannot set. */
 export type Complained = {
   description: Description;
   schema: Schema | undefined;
@@ -25,10 +22,10 @@ export type Complained = {
   readOnly: readonly string[];
 };
 
-/** What is wrong with a value, and where it stands. */
+/** A field of a request, with its schema and value. */
 type FieldPosition = { field: string; schema: Schema | undefined; value: unknown };
 
-/** Fields that reads of a monitor show and no write can set (D-06). */
+/** Fields that responses contain for a monitor, but no request can set (D-06). */
 const READ_ONLY_FIELDS: readonly string[] = [
   'id',
   'status',
@@ -41,25 +38,25 @@ const READ_ONLY_FIELDS: readonly string[] = [
   'agent_sources_unable',
 ];
 
-/** The most sentences in one response: nobody reads long lists. */
+/** Maximum number of sentences in one response. */
 const MAX_SENTENCES = 8;
 
-/** The most complaints evaluated: a hostile body can cause a hundred thousand. */
+/** Maximum number of validator errors evaluated: a hostile body can cause a hundred thousand. */
 const MAX_COMPLAINTS = 200;
 
 /**
- * Names of fields whose values may be secrets, also where a caller takes a flag of such a name for the secret. Messages
- * tell the kind or length of such a value, never the value itself.
+ * Names of fields whose values may be secrets, or which callers may mistake for such. Messages contain the kind or
+ * length of such a value, never the value itself.
  */
 const SECRET_FIELD = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;
 
 /**
- * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller:
- * field, what was expected, what came. One sentence a field.
+ * Converts the validator's errors about one part of a request (its body or query) to sentences for the caller. Each
+ * states the field, the expectation, and the received value; there is one per field.
  */
 function describeComplaints(complaints: readonly Complaint[], root: Complained): string[] {
   const sentences = new Map<string, string>();
-  // That an `if` led to its `then` says nothing beside what is wrong with the `then`.
+  // The error that an `if` led to its `then` adds nothing to the errors of the `then`.
   for (const complaint of complaints
     .slice(0, MAX_COMPLAINTS)
     .filter(({ keyword }) => keyword !== 'if')
@@ -71,7 +68,7 @@ function describeComplaints(complaints: readonly Complaint[], root: Complained):
   return [...sentences.values()].slice(0, MAX_SENTENCES);
 }
 
-/** The most telling complaint about a field comes first: that a name is bad says more than how its pattern reads. */
+/** Ranks the most informative error about a field first: an invalid name is clearer than its pattern. */
 function rank({ keyword }: Complaint): number {
   return keyword === 'propertyNames' ? 0 : 1;
 }
@@ -106,7 +103,7 @@ function describe(
   }
 }
 
-/** Follows a JSON pointer through value and schema at once. */
+/** Follows a JSON pointer through value and schema together. */
 function locate(pointer: string, { description, schema, value }: Complained): FieldPosition {
   const position: FieldPosition = { field: '', schema, value };
   for (const step of pointer
@@ -133,10 +130,10 @@ function propertyOf(schema: Schema | undefined, name: string): Schema | undefine
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-/** A schema in words, as the end of "must be ...". */
+/** Describes a schema, as the end of "must be ...". */
 function expectation(schema: Schema | undefined): string {
   if (schema === undefined) return 'something else';
-  // An empty value, or one of another type, needs the same remedy as a wrong one.
+  // An empty value, or one of another type, needs the same remedy as an invalid one.
   if (schema.enum !== undefined && schema['x-expects'] === undefined) return `one of ${schema.enum.join(', ')}`;
   const types = [schema.type ?? []].flat();
   const orNull = types.includes('null') ? ' or null' : '';
@@ -166,7 +163,9 @@ function range(minimum: number | undefined, maximum: number | undefined): string
   return maximum === undefined ? ` of ${minimum} or more` : ` from ${minimum} to ${maximum}`;
 }
 
-/** What was sent: the value where that helps and is not secret, otherwise its kind, length or count. */
+/**
+ * Describes the received value: the value itself if that helps and is not secret, otherwise its kind, length or count.
+ */
 function show(field: string, value: unknown, keyword = ''): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -184,10 +183,7 @@ function show(field: string, value: unknown, keyword = ''): string {
 /** The refused request and its operation. */
 type RefusedRequest = OperationKey & { description: Description; request: Request };
 
-/**
- * Explains the validator's refusal in our words. An error that is not a refusal of the request is passed on as the
- * fault that it is.
- */
+/** Converts the validator's refusal to a 400 with this API's messages, and returns any other error as it is. */
 export function explainRefusal(refusal: unknown, requested: RefusedRequest): unknown {
   if (!(refusal instanceof BadRequest)) return refusal;
   return badRequest(...sentencesOf(refusal.errors, requested));
@@ -203,7 +199,7 @@ function sentencesOf(errors: readonly ValidatorError[], requested: RefusedReques
     keyword: errorCode?.split('.')[0] ?? '',
   }));
   const inBody = complaints.filter((complaint) => complaint.path === '/body' || complaint.path.startsWith('/body/'));
-  // Of several complaints about one parameter the last says most: what it must be, not what type of value.
+  // The last of several errors about one parameter is the clearest: it states the values, not the type.
   const inQuery = new Map(
     complaints
       .filter((complaint) => complaint.path.startsWith('/query/'))
@@ -221,11 +217,11 @@ function sentencesOf(errors: readonly ValidatorError[], requested: RefusedReques
   const querySentences = [...inQuery.values()].flatMap((complaint) => describeQuery(complaint, requested));
   const headerSentences = complaints.flatMap((complaint) => describeHeader(complaint, requested));
   const sentences = [...bodySentences, ...querySentences, ...new Set(headerSentences)];
-  // What is about none of these is about the path: an id that cannot be decoded.
+  // Any other error is about the path: an id that cannot be decoded.
   return sentences.length > 0 ? sentences : ['the path must be percent-encoded UTF-8'];
 }
 
-/** The fields of a body at this path that only reads have. */
+/** Lists the read-only fields of a body at this path. */
 function readOnlyFields(path: string): readonly string[] {
   if (path === '/trials') return READ_ONLY_FIELDS.map((name) => `monitor.${name}`);
   if (path === '/monitors/bulk') return READ_ONLY_FIELDS.map((name) => `patch.${name}`);
@@ -244,9 +240,9 @@ function describeQuery(complaint: Complaint, { description, path, request }: Ref
   const schema = querySchema(description, path, name);
   if (schema === undefined) return [`${name} is not a known query parameter here`];
   const sent: unknown = request.query[name];
-  // What is wrong with an empty value is the value, not how many there are.
+  // The error of an empty value is about the value, not the number of values.
   const pointer = schema.type === 'array' && sent === '' ? `/${name}/0` : complained;
-  // What can be repeated was sent once.
+  // A repeatable parameter may be sent once.
   const value = schema.type === 'array' && !Array.isArray(sent) ? [sent] : sent;
   return describeComplaints([{ ...complaint, path: pointer }], {
     description,
