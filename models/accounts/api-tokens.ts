@@ -11,7 +11,7 @@ import { inTransaction } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { requireOwner } from './users.ts';
 
-/** Who a valid token speaks for. */
+/** The account and rights that a valid token grants. */
 export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
 
 /** A token as its owner sees it. Times are Unix seconds; null = never. */
@@ -26,19 +26,18 @@ export type ApiToken = {
   lastUsedAt: number | null;
 };
 
-/** `last_used_at` is written once in this many seconds at the most. */
+/** Minimum time between two writes of `last_used_at`, in seconds. */
 const LAST_USE_SECONDS = 60;
 
 /**
- * Makes a secret token of 32 random bytes, which is never stored. It names the cell that makes it, where that has a
- * name.
+ * Makes a secret token of 32 random bytes, which is never stored. It contains the name of its cell, if there is one.
  */
 export function generateToken(prefix: 'spk' | 'spa' | 'spw', cell: string | null = null): string {
   return writeToken(prefix, cell, randomBytes(32).toString('base64url'));
 }
 
 /**
- * Stores a token under its fingerprint. `limit` is the plan's count of usable tokens (D-60); at the limit nothing is
+ * Stores a token under its fingerprint. `limit` is the plan's number of usable tokens (D-60); at the limit nothing is
  * stored and null is returned. Throws `NoOwner`.
  */
 export async function createApiToken(
@@ -78,7 +77,7 @@ export async function createApiToken(
   });
 }
 
-/** True for a token that was ever stored, valid or not. */
+/** Reports whether a token was ever stored, valid or not. */
 export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: string): Promise<boolean> {
   const { rowCount } = await pool.query('SELECT 1 FROM api_tokens WHERE fingerprint = $1', [fingerprintOf(token)]);
   return rowCount === 1;
@@ -95,8 +94,8 @@ type HolderRow = {
 };
 
 /**
- * The holder of each of these tokens, in their order, with one statement; null for one that is unknown, expired or
- * revoked. Records the use, at most once a minute.
+ * Finds the holder of each of these tokens, in order, with one statement; null for tokens that are unknown, expired or
+ * revoked. Records their use, at most once a minute.
  */
 export async function findTokenHolders(
   { pool }: Pick<Database, 'pool'>,
@@ -105,7 +104,7 @@ export async function findTokenHolders(
 ): Promise<(TokenHolder | null)[]> {
   const now = Math.floor(nowMs / 1000);
   const fingerprints = tokens.map(fingerprintOf);
-  // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
+  // PostgreSQL reuses the plan for a single token, but makes a new one for each number of many.
   const [name, match, keys] =
     fingerprints.length === 1
       ? ['find-token-holder', '= $1', fingerprints[0]]
@@ -125,7 +124,10 @@ export async function findTokenHolders(
   return fingerprints.map((fingerprint) => holders.get(fingerprint.toString('hex')) ?? null);
 }
 
-/** Rows that another process is updating are skipped: two that update many would wait for each other. */
+/**
+ * Updates the last use of tokens, skipping rows that another process updates: two updates of many rows would wait for
+ * each other.
+ */
 async function updateLastUsed(pool: Database['pool'], ids: readonly string[], now: number): Promise<void> {
   await pool.query(
     'UPDATE api_tokens SET last_used_at = $2 WHERE id IN (SELECT id FROM api_tokens WHERE id = ANY($1::text[]) ' +
@@ -140,12 +142,12 @@ function holderOf(row: HolderRow): TokenHolder {
 
 type Revocation = { id: string; nowMs: number } & Authored;
 
-/** Revokes a token; false when there is none of that id that was still usable. */
+/** Revokes a token; false if there is no unrevoked one with this id. */
 export async function revokeApiToken(database: Database, revocation: Revocation): Promise<boolean> {
   return await revoke(database, { id: revocation.id, revokedAt: null }, revocation);
 }
 
-/** Revokes a token of a tenant's; false when it has none of that id that was still good. */
+/** Revokes a token of a tenant; false if the tenant has no valid one with this id. */
 export async function revokeTenantToken(
   database: Database,
   { tenantId, ...revocation }: { tenantId: string } & Revocation,
@@ -155,7 +157,7 @@ export async function revokeTenantToken(
   return await revoke(database, { tenantId, id: revocation.id, ...isGood }, revocation);
 }
 
-/** Revokes the token that these conditions leave; false where there is none. */
+/** Revokes the token that matches these conditions; false if there is none. */
 async function revoke(
   database: Database,
   where: WhereOptions<InferAttributes<ApiTokenRecord>>,
@@ -179,12 +181,12 @@ async function revoke(
   });
 }
 
-/** A tenant's tokens by creation, without their fingerprints. */
+/** Lists a tenant's tokens by creation, without their fingerprints. */
 export async function listApiTokens(database: Database, tenantId: string): Promise<ApiToken[]> {
   return await readTokens(database, { tenantId });
 }
 
-/** Those of a tenant's tokens that are good, or were so after this moment. */
+/** Lists a tenant's tokens that are valid, or were so after this time. */
 export async function listRecentTokens(database: Database, tenantId: string, sinceMs: number): Promise<ApiToken[]> {
   const { Op } = sequelize();
   const after = { [Op.or]: [null, { [Op.gt]: Math.floor(sinceMs / 1000) }] };

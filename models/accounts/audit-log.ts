@@ -17,26 +17,26 @@ import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** Who makes a change, for its entry in the audit log; null = it is not recorded. */
+/** The author of a change for the audit log; null = it is not recorded. */
 export type Authored = { author: Author | null };
 
 /**
- * What was done to what. `changes` is left out where there is nothing to compare; empty = nothing was changed. `actor`
- * where the author could not know who it is.
+ * A recorded action and its object. `changes` is absent if there is nothing to compare; empty = nothing was changed.
+ * `actor` is set if the author does not know it.
  */
 type Recorded = { tenantId: string; object: AuditObject; changes?: FieldChanges; actor?: AuditActor };
 
-/** Who works at the command line. */
+/** The actor at the command line. */
 export const OPERATOR: AuditActor = { kind: 'operator', id: null, name: 'Operator' };
 
-/** The service itself, or the part of the world that speaks to it. */
+/** Returns the actor for the service itself, or for an external system that calls it. */
 export function systemActor(
   name: 'Spotcheck' | 'Slack' | 'Telegram' | 'Email' | 'Ping key' | 'OpenID Connect',
 ): AuditActor {
   return { kind: 'system', id: null, name };
 }
 
-/** An author that is no caller of the API. */
+/** Makes an author that is not a caller of the API. */
 export function authorOf(
   actor: AuditActor,
   action: AuditAction,
@@ -46,8 +46,8 @@ export function authorOf(
 }
 
 /**
- * Writes the entry of a change, in the transaction of that change: `run` is its. Nothing is written without an author,
- * nor where nothing was changed. Throws where it is not known who it was.
+ * Writes the entry of a change with `run`, in the transaction of that change. Writes nothing without an author or
+ * without changes. Throws if the actor is unknown.
  */
 export async function recordChange(run: Run, author: Author | null, recorded: Recorded): Promise<void> {
   const { tenantId, object, changes } = recorded;
@@ -78,7 +78,7 @@ export async function recordChange(run: Run, author: Author | null, recorded: Re
   );
 }
 
-/** Writes the entries of several changes, each by its author, in the transaction of the changes. */
+/** Writes the entries of several changes, each with its author, in the transaction of the changes. */
 export async function recordChanges(run: Run, recorded: readonly (Recorded & Authored)[]): Promise<void> {
   const entries = recorded.flatMap(({ author, actor, ...entry }) => {
     const who = author?.actor ?? actor;
@@ -106,7 +106,7 @@ export async function recordChanges(run: Run, recorded: readonly (Recorded & Aut
   );
 }
 
-/** What of a tenant's log is asked for; times are Unix seconds, both included. */
+/** Filter for a tenant's log; times are Unix seconds, both included. */
 type AuditFilter = {
   actorId?: string;
   action?: AuditAction;
@@ -130,7 +130,7 @@ type EntryRow = {
   address: string | null;
 };
 
-/** A tenant's entries, the newest first; `before` is the last one of the page before. */
+/** Lists a tenant's entries, the newest first; `before` is the last one of the previous page. */
 export async function listAuditLog(
   database: Pick<Database, 'pool'>,
   query: { tenantId: string; filter: AuditFilter; before?: { at: number; id: string }; limit: number },
@@ -146,7 +146,7 @@ export async function listAuditLog(
     ...(objectId === undefined ? [] : [`object_id = ${bound(objectId)}`]),
     ...(from === undefined ? [] : [`at >= ${bound(from)}`]),
     ...(to === undefined ? [] : [`at <= ${bound(to)}`]),
-    // Their order is that of their numbers, which no answer shows.
+    // Entries are ordered by their numbers, which no response contains.
     ...(query.before === undefined
       ? []
       : [
@@ -163,8 +163,8 @@ export async function listAuditLog(
 }
 
 /**
- * Records that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its
- * own: nothing is changed beside it.
+ * Records that sign-ins of a user are refused for a while; does nothing if there is no such user. Needs no transaction,
+ * because nothing else changes.
  */
 export async function recordThrottledSignIn(
   database: Pick<Database, 'pool'>,
@@ -179,13 +179,10 @@ export async function recordThrottledSignIn(
   );
 }
 
-/** Entries that one statement deletes. */
+/** Number of entries that one statement deletes. */
 const CHUNK = 50_000;
 
-/**
- * Deletes entries of all accounts that were written before a moment, some at a time for as long as `mayGoOn`; returns
- * how many.
- */
+/** Deletes entries of all accounts from before a time, in chunks while `mayGoOn` returns true; returns their number. */
 export async function deleteOldAuditEntries(
   database: Pick<Database, 'pool'>,
   beforeMs: number,
@@ -220,7 +217,7 @@ function entryOf({
 }
 
 /**
- * The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden
+ * Returns the settings of a monitor as the API shows them to readers, by field name. Fields hidden there are secret
  * here too: a heartbeat's token lets anyone ping.
  */
 export function monitorFields(
@@ -237,7 +234,7 @@ export function monitorFields(
       check_spec: { ...checkSpec, heartbeat },
     },
     secrets: {
-      // Of secret headers not even the names are distinguished: a name is among `secretHeaderNames`.
+      // Secret headers count as one field without names, which `secretHeaderNames` shows.
       'check_spec.request.secretHeaders': secrets.secretHeaders && Object.entries(secrets.secretHeaders),
       'check_spec.request.auth': secrets.auth && Object.entries(secrets.auth),
       'check_spec.request.body': secrets.body,
@@ -247,7 +244,7 @@ export function monitorFields(
   };
 }
 
-/** The settings of a channel as it is read; its URL and signing secret are not among them. */
+/** Returns the settings of a channel as responses show them, without its URL and signing secret. */
 export function channelFields(channel: Channel): Compared {
   const {
     name,
@@ -287,5 +284,5 @@ export function channelFields(channel: Channel): Compared {
   };
 }
 
-/** Nothing, before something came to be or after it went. */
+/** The state before creation or after deletion. */
 export const NOTHING: Compared = { fields: null };

@@ -18,7 +18,7 @@ import {
 } from './user-row.ts';
 import { MAX_MEMBERS, insertUser } from './users.ts';
 
-/** A person at an OpenID Connect provider. Times are Unix seconds; `email` is empty where the provider said none. */
+/** A person at an OpenID Connect provider. Times are Unix seconds; `email` is empty if the provider gave none. */
 export type Identity = {
   id: string;
   issuer: string;
@@ -27,13 +27,13 @@ export type Identity = {
   lastSignedInAt: number | null;
 };
 
-/** Who a person is at a provider: nothing else identifies them (D-585). */
+/** The key of a person at a provider: nothing else identifies them (D-585). */
 export type IdentityKey = { issuer: string; subject: string };
 
-/** An identity to be. */
+/** An identity to store. */
 export type NewIdentity = IdentityKey & { id: string; email: string; nowMs: number };
 
-/** The user of an identity; null where it is nobody's. */
+/** Finds the user of an identity; null if it is not linked. */
 export async function findIdentityUser(
   database: Pick<Database, 'pool'>,
   { issuer, subject }: IdentityKey,
@@ -46,7 +46,7 @@ export async function findIdentityUser(
   return row === undefined ? null : { identityId: row.identity_id, user: userOf(row) };
 }
 
-/** The identities of a user, by creation. */
+/** Lists the identities of a user, by creation. */
 export async function listIdentities(database: Pick<Database, 'pool'>, userId: string): Promise<Identity[]> {
   return await runOn(database.pool)<Identity>(
     `SELECT id, issuer, email, created_at AS "createdAt", last_signed_in_at AS "lastSignedInAt"
@@ -56,8 +56,8 @@ export async function listIdentities(database: Pick<Database, 'pool'>, userId: s
 }
 
 /**
- * Makes an identity a user's. `taken` and nothing is changed where it is somebody else's already, or the user has
- * another one of the same issuer; `gone` where there is no such user any more.
+ * Links an identity to a user. Returns `taken`, and changes nothing, if another user has it or the user has another one
+ * of the same issuer; `gone` if the user no longer exists.
  */
 export async function linkIdentity(
   database: Pick<Database, 'pool'>,
@@ -72,12 +72,12 @@ export async function linkIdentity(
   });
 }
 
-/** What the audit log shows of an identity. */
+/** Returns an identity as the audit log shows it. */
 export function shownOf({ issuer, subject, email }: IdentityKey & { email: string }) {
   return { issuer, subject, provider_email: email };
 }
 
-/** Stores an identity in the caller's transaction; false where it is somebody's, or the user has one of its issuer. */
+/** Stores an identity in the caller's transaction; false if it is linked already, or the user has one of its issuer. */
 export async function insertIdentity(run: Run, userId: string, identity: NewIdentity): Promise<boolean> {
   const { id, issuer, subject, email, nowMs } = identity;
   const inserted = await run(
@@ -99,9 +99,9 @@ export type ProvisionedUser = {
 };
 
 /**
- * Makes a user without a password, and their identity. Nothing changes where a user of any account has the address or
- * the identity has an owner (`taken`), the account has `MAX_MEMBERS` (`full`), there is no such account, or none was
- * named and there are several (`no_account`).
+ * Creates a user without a password, and their identity. Changes nothing if another user has the address or the
+ * identity (`taken`), the account has `MAX_MEMBERS` (`full`), the account does not exist, or none was named and there
+ * are several (`no_account`).
  */
 export async function provisionUser(
   database: Pick<Database, 'pool'>,
@@ -145,8 +145,8 @@ export async function provisionUser(
 }
 
 /**
- * Takes an identity from a user, and ends the sessions that it began but the one of `keepSessionId`. How many ended;
- * null where they have none of that id.
+ * Unlinks an identity from a user, and ends the sessions that it began except `keepSessionId`. Returns the number of
+ * ended sessions, or null if the user has no such identity.
  */
 export async function unlinkIdentity(
   database: Pick<Database, 'pool'>,
@@ -179,8 +179,8 @@ async function endSessionsOf(
 }
 
 /**
- * A logout that a provider reports: of one of its sessions (`sid`), of all of a person (`subject`), or of a session of
- * that person. `tokenId` is good once, until `expiresAtMs`.
+ * A logout that a provider reports: of one of its sessions (`sid`), of a person (`subject`), or of one session of that
+ * person. `tokenId` is valid once, until `expiresAtMs`.
  */
 export type ProviderLogout = {
   issuer: string;
@@ -191,8 +191,8 @@ export type ProviderLogout = {
 };
 
 /**
- * Ends the sessions that such a logout means, and records it for each person; `authorOf` makes the author of one entry.
- * How many sessions ended; null, and nothing is changed, where the token was used already.
+ * Ends the sessions that a logout refers to, and records it for each person; `authorOf` makes the author of one entry.
+ * Returns the number of ended sessions, or null, and changes nothing, if the token was already used.
  */
 export async function endProviderSessions(
   database: Pick<Database, 'pool'>,
@@ -217,7 +217,9 @@ export async function endProviderSessions(
   });
 }
 
-/** Uses up what is good once; false where it was used. To be asked for what a provider has vouched for alone. */
+/**
+ * Marks a one-time value as used; false if it was used before. Call it only for values that a provider has vouched for.
+ */
 export async function useOnce(run: Run, thing: string, expiresAtMs: number): Promise<boolean> {
   const inserted = await run(
     'INSERT INTO open_id_used (fingerprint, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING expires_at',
@@ -226,7 +228,7 @@ export async function useOnce(run: Run, thing: string, expiresAtMs: number): Pro
   return inserted.length > 0;
 }
 
-/** Forgets what was used and would be refused as too old by now; returns how many. */
+/** Deletes used one-time values that have expired by now; returns their number. */
 export async function deleteUsedOnce(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM open_id_used WHERE expires_at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',

@@ -12,8 +12,7 @@ import { personName, type User } from './user-row.ts';
 import { MAX_MEMBERS, insertUser, normalizeEmail, requireOwner } from './users.ts';
 
 /**
- * An open invitation. Times are Unix seconds; `invitedBy` is the name or the address of a member,
- * null once they have gone.
+ * An open invitation. Times are Unix seconds; `invitedBy` is the name or address of a member, null once they have left.
  */
 export type Invitation = {
   id: string;
@@ -24,30 +23,30 @@ export type Invitation = {
   expiresAt: number;
 };
 
-/** What the holder of the link is shown. */
+/** An invitation as the holder of its link sees it. */
 export type OpenInvitation = {
   id: string;
   tenantId: string;
   tenantName: string;
-  /** The name of the member who invites; null where they entered none, for the address is not for strangers. */
+  /** Name of the inviting member; null if they have none, because their address is not disclosed to strangers. */
   inviterName: string | null;
   email: string;
   role: Role;
   expiresAt: number;
 };
 
-/** For how long an invitation is good, and how long a past one is kept, in seconds. */
+/** Validity of an invitation, and time that an expired one is kept, in seconds. */
 const GOOD_SECONDS = 7 * DAY_SECONDS;
 const KEPT_SECONDS = 30 * DAY_SECONDS;
 
-/** How many of an account may be open at a time. */
+/** Maximum number of open invitations of an account. */
 export const MAX_INVITATIONS = 100;
 
-/** The columns of an `Invitation`: of `invitations` as `i`, and of who invited as `u`. */
+/** Columns of an `Invitation`: from `invitations` as `i`, and from the inviting user as `u`. */
 const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS "invitedBy",
   i.created_at AS "createdAt", i.expires_at AS "expiresAt"`;
 
-/** What the link of a new invitation ends with: 32 random bytes, shown once and never stored. */
+/** Makes the token at the end of an invitation's link: 32 random bytes, shown once and never stored. */
 export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }
@@ -63,9 +62,9 @@ export type NewInvitation = {
 };
 
 /**
- * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member`
- * and nothing is stored for who belongs to the account, `too_many` beside `MAX_INVITATIONS` others, `full` where all
- * of them taken up would make more than `MAX_MEMBERS`. Throws `NoOwner`.
+ * Stores an invitation in place of an older one for the same address, in lower case, and deletes old ones. Stores
+ * nothing and returns `member` for a member of the account, `too_many` beyond `MAX_INVITATIONS`, `full` if accepting
+ * all of them would exceed `MAX_MEMBERS`. Throws `NoOwner`.
  */
 export async function createInvitation(
   database: Pick<Database, 'pool'>,
@@ -81,7 +80,7 @@ export async function createInvitation(
       email,
     ]);
     if (members.length > 0) return 'member';
-    // Beside the one that this one replaces.
+    // Does not count the invitation that this one replaces.
     const [open] = await run<{ count: number }>(
       `SELECT count(*) FROM invitations
        WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2 AND email <> $3`,
@@ -110,7 +109,7 @@ export async function createInvitation(
   });
 }
 
-/** An account's open invitations, by creation; expired ones for 30 days. */
+/** Lists an account's open invitations by creation, including those that expired within the last 30 days. */
 export async function listInvitations(
   database: Pick<Database, 'pool'>,
   tenantId: string,
@@ -123,7 +122,7 @@ export async function listInvitations(
   );
 }
 
-/** Takes an invitation back; false when the account has no open one of that id. */
+/** Revokes an invitation; false if the account has no open one with this id. */
 export async function deleteInvitation(
   database: Pick<Database, 'pool'>,
   { tenantId, id, author }: { tenantId: string; id: string } & Authored,
@@ -143,7 +142,7 @@ export async function deleteInvitation(
   });
 }
 
-/** Forgets invitations of whichever account that have been past for 30 days, taken up or not; returns how many. */
+/** Deletes invitations of all accounts that expired more than 30 days ago, accepted or not; returns their number. */
 export async function deletePastInvitations(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM invitations WHERE expires_at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
@@ -152,7 +151,7 @@ export async function deletePastInvitations(database: Pick<Database, 'pool'>, no
   return row?.deleted ?? 0;
 }
 
-/** The invitation of a link while it is good; null when it was used or taken back, is past, or never was. */
+/** Finds the invitation of a link; null if it was used or revoked, has expired, or never existed. */
 export async function findOpenInvitation(
   database: Pick<Database, 'pool'>,
   token: string,
@@ -161,15 +160,15 @@ export async function findOpenInvitation(
   return await readOpen(runOn(database.pool), token, nowMs);
 }
 
-/** `passwordHash` null = the person has none, and signs in by `identity`. */
+/** `passwordHash` null = the person has no password, and signs in with `identity`. */
 export type Acceptance = { token: string; userId: string; name: string; nowMs: number } & (
   | { passwordHash: string; identity?: never }
   | { passwordHash: null; identity: NewIdentity }
 );
 
 /**
- * Uses an invitation up and makes its member. Null when it is not good any more, `taken` and nothing is changed when
- * a user of any account has the address by then.
+ * Uses up an invitation and creates its member. Returns null if it is no longer valid; `taken`, and changes nothing, if
+ * a user of any account has the address by now.
  */
 export async function acceptInvitation(
   database: Pick<Database, 'pool'>,
@@ -179,7 +178,7 @@ export async function acceptInvitation(
     const invitation = await readOpen(run, token, nowMs);
     if (invitation === null) return null;
     const { id, tenantId, email, role } = invitation;
-    // Two who use a link at once: the second one waits here, and finds it used.
+    // Of two concurrent uses of a link, the second waits here and finds it used.
     const used = await run('SELECT 1 FROM invitations WHERE id = $1 AND accepted_at IS NULL FOR UPDATE', [id]);
     if (used.length === 0) return null;
     const user = await insertUser(run, {

@@ -6,20 +6,20 @@ import { endOtherSessions } from './sessions.ts';
 import { recordMemberChange } from './user-row.ts';
 
 /**
- * What a person's codes are made from (RFC 6238), in base32, and its stored form. `confirmedAt` is in Unix seconds;
- * null = no code has confirmed it yet.
+ * The secret that a person's codes are computed from (RFC 6238), in base32, and its sealed form. `confirmedAt` is in
+ * Unix seconds; null = no code has confirmed it yet.
  */
 type SecondFactor = { secret: string; sealed: string; confirmedAt: number | null };
 
-/** Whose second factor, and which of their sessions is to stay when it changes. */
+/** Owner of a second factor, and the session that is kept when it changes. */
 type FactorOwner = { userId: string; keepSessionId: string };
 
-/** What a sealed secret is bound to. */
+/** Returns the context that a secret is sealed with. */
 export function totpContext(userId: string): string {
   return `user:${userId}:totp`;
 }
 
-/** The second factor of a person, in use or begun; null when there is none. */
+/** Finds the second factor of a person, active or unconfirmed; null if there is none. */
 export async function findSecondFactor(
   { pool, secrets }: Pick<Database, 'pool' | 'secrets'>,
   userId: string,
@@ -36,9 +36,7 @@ export async function findSecondFactor(
   };
 }
 
-/**
- * Stores a secret that waits for its first code, in the place of one that did; false when a second factor is in use.
- */
+/** Stores an unconfirmed secret in place of a previous one; false if a second factor is active. */
 export async function beginSecondFactor(
   database: Pick<Database, 'pool' | 'secrets'>,
   { userId, secret, author }: { userId: string; secret: string } & Authored,
@@ -55,7 +53,7 @@ export async function beginSecondFactor(
   });
 }
 
-/** Takes the code of a time step; false when one of that step or a later one was taken already (RFC 6238, 5.2). */
+/** Marks the code of a time step as used; false if one of that step or a later one was used before (RFC 6238, 5.2). */
 export async function takeTotpStep(database: Pick<Database, 'pool'>, userId: string, step: number): Promise<boolean> {
   const rows = await runOn(database.pool)(
     'UPDATE users SET totp_step = $2 WHERE id = $1 AND totp_confirmed_at IS NOT NULL AND coalesce(totp_step, -1) ' +
@@ -65,7 +63,7 @@ export async function takeTotpStep(database: Pick<Database, 'pool'>, userId: str
   return rows.length > 0;
 }
 
-/** Uses up a recovery code; false when it is none of the person's, or was used. */
+/** Uses up a recovery code; false if it is not one of the person's, or was used before. */
 export async function takeRecoveryCode(
   database: Pick<Database, 'pool'>,
   userId: string,
@@ -78,7 +76,7 @@ export async function takeRecoveryCode(
   return rows.length > 0;
 }
 
-/** How many recovery codes a person has left. */
+/** Returns the number of recovery codes that a person has left. */
 export async function countRecoveryCodes(database: Pick<Database, 'pool'>, userId: string): Promise<number> {
   const [row] = await runOn(database.pool)<{ count: number }>(
     'SELECT count(*) FROM recovery_codes WHERE user_id = $1',
@@ -88,8 +86,9 @@ export async function countRecoveryCodes(database: Pick<Database, 'pool'>, userI
 }
 
 /**
- * Puts a begun second factor to use, with its first code's step and its recovery codes, and ends the other sessions.
- * False when it is in use already, or another one was begun since `sealed` was read: the code was none of that.
+ * Activates an unconfirmed second factor, with its first code's step and its recovery codes, and ends the other
+ * sessions. Returns false if one is active already, or another secret was stored since `sealed` was read: the code
+ * belongs to the old one.
  */
 export async function confirmSecondFactor(
   database: Pick<Database, 'pool'>,
@@ -113,7 +112,7 @@ export async function confirmSecondFactor(
   });
 }
 
-/** Puts new recovery codes in the place of the old ones; false when no second factor is in use. */
+/** Replaces the recovery codes; false if no second factor is active. */
 export async function replaceRecoveryCodes(
   database: Pick<Database, 'pool'>,
   { userId, codes, author }: { userId: string; codes: readonly string[] } & Authored,
@@ -130,8 +129,8 @@ export async function replaceRecoveryCodes(
 }
 
 /**
- * Drops a second factor that is in use, its recovery codes too, and ends the other sessions. How many ended; null when
- * none is in use.
+ * Removes an active second factor with its recovery codes, and ends the other sessions. Returns the number of ended
+ * sessions, or null if none is active.
  */
 export async function removeSecondFactor(
   database: Pick<Database, 'pool'>,

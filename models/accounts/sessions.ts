@@ -9,7 +9,7 @@ import type { Authored } from './audit-log.ts';
 import type { Tenant } from './tenants.ts';
 import { recordMemberChange, USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
 
-/** Where a person is signed in. Times are Unix seconds; `address` and `userAgent` are those of the sign-in. */
+/** A session of a person. Times are Unix seconds; `address` and `userAgent` are those of the sign-in. */
 export type Session = {
   id: string;
   createdAt: number;
@@ -22,26 +22,28 @@ export type Session = {
 /** The person and the account of a session. */
 export type SessionHolder = { sessionId: string; user: User; tenant: Tenant };
 
-/** A session ends this long after its last request, and at the latest this long after it began, in seconds. */
+/** Time from its last request, and from its beginning, after which a session ends, in seconds. */
 export const IDLE_SECONDS = 14 * DAY_SECONDS;
 export const LIFETIME_SECONDS = 90 * DAY_SECONDS;
 
-/** `last_seen_at` is written at most once in this many seconds. */
+/** Minimum time between two writes of `last_seen_at`, in seconds. */
 const LAST_SEEN_SECONDS = 60;
 
-/** The most sessions of a person; the oldest go first. Programs that sign in and never out would fill the table. */
+/**
+ * Maximum number of sessions of a person; the oldest are deleted. Programs that never sign out would fill the table.
+ */
 const SESSIONS_PER_USER = 50;
 
 const SECRET_BYTES = 32;
 
-/** A new secret of a session, in base64url: the cookie holds it, and nothing stores it. */
+/** Makes the secret of a session, in base64url: only the cookie contains it. */
 export function generateSessionSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }
 
 /**
- * `user` is what the password and the second factor were checked against. `provider` is there where the person came by
- * an OpenID Connect provider: by which identity, and what the provider calls its own session (null = nothing).
+ * `user` is the state that the password and second factor were checked against. `provider` is set for an OpenID Connect
+ * sign-in: the identity, and the id of the provider's own session (null = unknown).
  */
 export type NewSession = {
   id: string;
@@ -54,9 +56,9 @@ export type NewSession = {
 };
 
 /**
- * Stores a session and removes the person's old ones. Returns false, and stores nothing, if the person was removed
- * meanwhile or has a new password or second factor: such a change ends sessions, and this one would survive it. The
- * same where the identity was unlinked.
+ * Stores a session and deletes the person's old ones. Returns false, and stores nothing, if the person was removed
+ * meanwhile or has a new password or second factor: such a change ends sessions, and this one would survive it. Also
+ * false if the identity was unlinked.
  */
 export async function createSession(
   database: Pick<Database, 'pool'>,
@@ -87,7 +89,8 @@ export async function createSession(
     });
     return true;
   });
-  // On its own: of two sign-ins at once neither waits for the other's old sessions while it holds the person.
+  // Old sessions are deleted outside the transaction, so that concurrent sign-ins do not wait for each other's while
+  // they lock the person.
   await runOn(database.pool)(
     `DELETE FROM sessions WHERE user_id = $1 AND (last_seen_at <= $2 OR created_at <= $3
        OR id IN (SELECT id FROM sessions WHERE user_id = $1
@@ -97,13 +100,16 @@ export async function createSession(
   return isCreated;
 }
 
-/** Records a sign-in by an identity, locked until the transaction ends; false where it was unlinked meanwhile. */
+/**
+ * Records a sign-in with an identity, which stays locked until the transaction ends; false if it was unlinked
+ * meanwhile.
+ */
 async function lockIdentity(
   run: Run,
   userId: string,
   { identityId, now }: { identityId: string; now: number },
 ): Promise<boolean> {
-  // The person first, as whatever else changes people.
+  // The person is locked first, in the same order as in all other changes of people.
   await run('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
   const held = await run(
     'UPDATE open_id_identities SET last_signed_in_at = $3 WHERE id = $1 AND user_id = $2 RETURNING id',
@@ -113,8 +119,8 @@ async function lockIdentity(
 }
 
 /**
- * The holder of a session that is not over; null when the secret is unknown or the session has ended. Records that it
- * was seen, at most once a minute.
+ * Finds the holder of an active session; null if the secret is unknown or the session has ended. Records its use, at
+ * most once a minute.
  */
 export async function findSessionHolder(
   database: Pick<Database, 'pool'>,
@@ -146,7 +152,7 @@ export async function findSessionHolder(
   };
 }
 
-/** The sessions of a person that are not over, newest first. */
+/** Lists the active sessions of a person, newest first. */
 export async function listSessions(
   database: Pick<Database, 'pool'>,
   userId: string,
@@ -174,7 +180,7 @@ export async function listSessions(
   }));
 }
 
-/** Ends one session of a person; false when they have none of that id. */
+/** Ends one session of a person; false if they have none with this id. */
 export async function endSession(
   database: Pick<Database, 'pool'>,
   { userId, id, author }: { userId: string; id: string } & Authored,
@@ -188,7 +194,7 @@ export async function endSession(
   });
 }
 
-/** Ends all sessions of a person except the current one, and records it; returns how many. */
+/** Ends all sessions of a person except the current one, and records it; returns their number. */
 export async function endSessionsElsewhere(
   database: Pick<Database, 'pool'>,
   { userId, keepSessionId, author }: { userId: string; keepSessionId: string } & Authored,
@@ -200,7 +206,7 @@ export async function endSessionsElsewhere(
   });
 }
 
-/** Ends the session of a secret, of any user; nothing happens where there is none. */
+/** Ends the session with this secret, of any user; does nothing if there is none. */
 export async function endSessionOf(database: Pick<Database, 'pool'>, secret: string): Promise<void> {
   const run = runOn(database.pool);
   const [ended] = await run<{ user_id: string }>('DELETE FROM sessions WHERE fingerprint = $1 RETURNING user_id', [
@@ -209,7 +215,7 @@ export async function endSessionOf(database: Pick<Database, 'pool'>, secret: str
   if (ended !== undefined) await notifySessionsEnded(run, ended.user_id);
 }
 
-/** Deletes ended sessions of all users, because people who never return do not trigger it. Returns how many. */
+/** Deletes ended sessions of all users, because people who never return do not trigger it; returns their number. */
 export async function deleteOverSessions(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const now = Math.floor(nowMs / 1000);
   const [row] = await runOn(database.pool)<{ deleted: number }>(
@@ -221,7 +227,8 @@ export async function deleteOverSessions(database: Pick<Database, 'pool'>, nowMs
 }
 
 /**
- * Ends a person's sessions but one (null = all), in the caller's transaction or none; returns how many.
+ * Ends all sessions of a person but one (null = all), within the caller's transaction if there is one; returns their
+ * number.
  */
 export async function endOtherSessions(
   run: Run,
@@ -236,8 +243,8 @@ export async function endOtherSessions(
 }
 
 /**
- * Those of these sessions and API tokens that are still good, and those of these users that exist, by their ids, in one
- * statement. It is no use of them: `last_seen_at` stays.
+ * Returns those of the sessions and API tokens that are still valid, and of the users that exist, by id, in one
+ * statement. Does not count as use: `last_seen_at` stays.
  */
 export async function listValidCallers(
   database: Pick<Database, 'pool'>,

@@ -5,23 +5,24 @@ import { runOn } from '../sql.ts';
 /** The owner of browsers and networks: a user, or an account without one such as the queue board (`userId` null). */
 type SignInAccount = { account: string; userId: string | null };
 
-/** The browsers and networks of a sign-in, and when it was. */
+/** The browsers and networks of a sign-in, and its time. */
 type SignIn = { clients: readonly string[]; nowMs: number };
 
-/** A client without a sign-in is deleted after this, in seconds. */
+/** Time without a sign-in after which a client is deleted, in seconds. */
 export const KEPT_SECONDS = 180 * DAY_SECONDS;
 
-/** `seen_at` of a known client is updated this seldom, in seconds. */
+/** Minimum time between two updates of a known client's `seen_at`, in seconds. */
 const REFRESHED_AFTER_SECONDS = DAY_SECONDS;
 
 /**
- * An account keeps this many clients of a kind and loses the oldest: a program may sign in as often as it likes.
+ * Maximum number of clients of a kind per account; the oldest are deleted, because programs may sign in any number of
+ * times.
  */
 const CLIENTS_PER_KIND = 25;
 
 type SignInDatabase = Pick<Database, 'pool'>;
 
-/** Finds which of these clients have signed in to this account. */
+/** Returns those of the clients that have signed in to this account. */
 export async function findSignInClients(
   { pool }: SignInDatabase,
   account: string,
@@ -32,7 +33,7 @@ export async function findSignInClients(
   return rows.map(({ place }) => place);
 }
 
-/** Records a sign-in from these clients; does nothing where the user was deleted meanwhile. */
+/** Records a sign-in from these clients; does nothing if the user was deleted meanwhile. */
 export async function recordSignInClients(
   { pool }: SignInDatabase,
   of: SignInAccount,
@@ -59,7 +60,7 @@ export async function recordSignInClients(
   );
 }
 
-/** Deletes clients without a sign-in for half a year; returns how many. */
+/** Deletes clients without a sign-in for half a year; returns their number. */
 export async function deleteOldSignInClients({ pool }: SignInDatabase, nowMs: number): Promise<number> {
   const [row] = await runOn(pool)<{ deleted: number }>(
     `WITH gone AS (DELETE FROM sign_in_places WHERE seen_at <= $1 RETURNING 1)

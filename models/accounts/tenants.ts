@@ -11,13 +11,13 @@ export type Tenant = { id: string; name: string; plan: Plan; createdAt: number }
 
 export type NewTenant = { id: string; name: string; plan: Plan; nowMs: number };
 
-/** Stores a tenant; null when the name is taken. */
+/** Stores a tenant; null if the name is taken. */
 export async function createTenant(database: Database, tenant: NewTenant & Authored): Promise<Tenant | null> {
   const isCreated = await inTransaction(database, (run) => createTenantBy(run, tenant));
   return isCreated ? await findTenant(database, tenant.id) : null;
 }
 
-/** The same in the caller's transaction; false when the name is taken. */
+/** Stores a tenant in the caller's transaction; false if the name is taken. */
 export async function createTenantBy(
   run: Run,
   { id, name, plan, nowMs, author }: NewTenant & Authored,
@@ -36,14 +36,14 @@ export async function createTenantBy(
   return true;
 }
 
-/** A tenant by id; null when there is none, or it is that of the service itself. */
+/** Finds a tenant by id; null if there is none, or it is the service's own. */
 export async function findTenant(database: Database, id: string): Promise<Tenant | null> {
   if (id === CANARY.tenantId) return null;
   const record = await database.records.tenants.findByPk(id);
   return record === null ? null : record.get({ plain: true });
 }
 
-/** True where the installation has no other tenant than this one, beside that of the service itself. */
+/** Reports whether the installation has no other tenant than this one and the service's own. */
 export async function isOnlyTenant({ pool }: Pick<Database, 'pool'>, id: string): Promise<boolean> {
   const { rowCount } = await pool.query('SELECT 1 FROM tenants WHERE id NOT IN ($1, $2) LIMIT 1', [
     id,
@@ -52,7 +52,7 @@ export async function isOnlyTenant({ pool }: Pick<Database, 'pool'>, id: string)
   return rowCount === 0;
 }
 
-/** Every tenant but that of the service itself, by creation. */
+/** Lists all tenants except the service's own, by creation. */
 export async function listTenants(database: Database): Promise<Tenant[]> {
   const { Op } = sequelize();
   const records = await database.records.tenants.findAll({
@@ -65,10 +65,10 @@ export async function listTenants(database: Database): Promise<Tenant[]> {
   return records.map((record) => record.get({ plain: true }));
 }
 
-/** The SQLSTATE of a value that a unique index has already. */
+/** SQLSTATE of a value that violates a unique index. */
 const UNIQUE_VIOLATION = '23505';
 
-/** Gives a tenant another name; false, and nothing is changed, when another tenant has it. */
+/** Renames a tenant; false, and changes nothing, if another tenant has the name. */
 export async function renameTenant(
   database: Pick<Database, 'pool'>,
   { id, name, author }: { id: string; name: string } & Authored,
@@ -85,16 +85,16 @@ export async function renameTenant(
     });
     return true;
   } catch (error) {
-    // Of two accounts that take one name at once only the index knows.
+    // Only the index detects that two accounts take one name concurrently.
     if (sqlStateOf(error) === UNIQUE_VIOLATION) return false;
     throw error;
   }
 }
 
-/** How much an account has of what plans count, and of what they do not. */
+/** Usage of an account, including objects that plans do not limit. */
 type Usage = { monitors: number; ownAgents: number; tokens: number; channels: number; members: number };
 
-/** Counts what an account has, as the limits count it (D-60): tokens that are good, agents that were not revoked. */
+/** Counts an account's objects as the limits do (D-60): tokens that are valid, agents that are not revoked. */
 export async function countUsage(database: Pick<Database, 'pool'>, tenantId: string, nowMs: number): Promise<Usage> {
   const [row] = await runOn(database.pool)<{
     monitors: number;

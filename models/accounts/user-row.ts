@@ -4,14 +4,15 @@ import type { Clock } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 
-/** How the console looks to a person: light, dark, or as their system does. */
+/** Appearance of the console for a person: light, dark, or that of their system. */
 export type Theme = 'system' | 'light' | 'dark';
 
 /**
- * A person who signs in to the console. `passwordHash` is in the form of models/secrets/password.ts; `timeZone` is
+ * A person who signs in to the console. `passwordHash` is in the format of models/secrets/password.ts; `timeZone` is
  * `browser`, `UTC` or an IANA name. Times are Unix seconds: `totpConfirmedAt` null = no second factor,
- * `passwordChangedAt` null = the password is the one that was handed out, `lastSignedInAt` null = never,
- * `passwordSignInUntil` = until when the password is accepted although only the provider's sign-in is (D-588).
+ * `passwordChangedAt` null = the person has not changed the issued password, `lastSignedInAt` null = never,
+ * `passwordSignInUntil` = end of the time when the password is accepted although only the provider's sign-in is
+ * (D-588).
  */
 export type User = {
   id: string;
@@ -31,7 +32,7 @@ export type User = {
   createdAt: number;
 };
 
-/** What a `User` is made of, as it comes. */
+/** A row that a `User` is made from. */
 export type UserRow = {
   user_id: string;
   tenant_id: string;
@@ -50,14 +51,12 @@ export type UserRow = {
   user_created_at: number;
 };
 
-/**
- * The columns of a `UserRow`, of `users` under the name `u`; those that other tables have as well are called after it.
- */
+/** Columns of a `UserRow`, from `users` as `u`; those that other tables also have are renamed. */
 export const USER_COLUMNS = `u.id AS user_id, u.tenant_id, u.email, u.name AS user_name, u.role, u.theme,
   u.time_zone, u.clock, u.password_hash, u.is_operator, u.totp_confirmed_at, u.password_changed_at,
   u.password_sign_in_until, u.last_signed_in_at, u.created_at AS user_created_at`;
 
-/** The user of a row. */
+/** Converts a row to a user. */
 export function userOf(row: UserRow): User {
   return {
     id: row.user_id,
@@ -78,19 +77,19 @@ export function userOf(row: UserRow): User {
   };
 }
 
-/** What entries call a person: names are chosen freely, addresses are not. */
+/** Returns a person's name in audit log entries; it includes the address, because names are chosen freely. */
 export function personName({ name, email }: Pick<User, 'name' | 'email'>): string {
   return name === '' ? email : `${name} (${email})`;
 }
 
-/** A person as what something is done to. */
+/** Returns a person as the object of an audit log entry. */
 export function memberObject(user: Pick<User, 'id' | 'name' | 'email'>): AuditObject {
   return { kind: 'member', id: user.id, name: personName(user) };
 }
 
 /**
- * Records a change of a person who is known by id alone, in the caller's transaction. `changes` is absent where nothing
- * changed that shows.
+ * Records a change of a person given by id, in the caller's transaction. `changes` is absent if no visible field
+ * changed.
  */
 export async function recordMemberChange(
   run: Run,

@@ -10,8 +10,7 @@ import { createTenantBy, type NewTenant } from './tenants.ts';
 import { USER_COLUMNS, memberObject, recordMemberChange, userOf, type User, type UserRow } from './user-row.ts';
 
 /**
- * A person to be. `name` is empty unless given; `choseThePassword` says that no other person has seen it, which is not
- * so unless given.
+ * A person to store. `name` defaults to empty; `choseThePassword` (default false) = no other person knows the password.
  */
 type NewUser = {
   id: string;
@@ -25,15 +24,15 @@ type NewUser = {
   nowMs: number;
 };
 
-/** The one form of an e-mail address in which it is stored, looked for and counted. */
+/** Normalizes an e-mail address for storing, finding and counting it. */
 export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** Says that the address of a user to be is somebody's already. */
+/** Thrown if the address of a new user is taken. */
 class AddressTaken extends Error {}
 
-/** Stores a tenant and its first user, or neither: then the name of the one or the address of the other is taken. */
+/** Stores a tenant and its first user, or neither if the tenant's name or the user's address is taken. */
 export async function createAccount(
   database: Pick<Database, 'pool'>,
   { tenant, user }: { tenant: NewTenant & Authored; user: NewUser & Authored },
@@ -41,7 +40,7 @@ export async function createAccount(
   try {
     return await inTransaction(database, async (run) => {
       if (!(await createTenantBy(run, tenant))) return 'name_taken';
-      // What was stored goes with the transaction.
+      // The error rolls back the stored tenant.
       if ((await createUserBy(run, user)) === null) throw new AddressTaken();
       return 'created';
     });
@@ -51,7 +50,7 @@ export async function createAccount(
   }
 }
 
-/** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
+/** Stores a console user with a normalized e-mail address; null if the address is taken, ignoring case. */
 export async function createUser(database: Pick<Database, 'pool'>, user: NewUser & Authored): Promise<User | null> {
   return await inTransaction(database, (run) => createUserBy(run, user));
 }
@@ -68,7 +67,7 @@ async function createUserBy(run: Run, { author, ...user }: NewUser & Authored): 
   return created;
 }
 
-/** The same without an entry in the audit log, in the caller's transaction or in none. */
+/** Stores a user without an audit log entry, within the caller's transaction if there is one. */
 export async function insertUser(run: Run, user: NewUser): Promise<User | null> {
   const now = Math.floor(user.nowMs / 1000);
   const [row] = await run<UserRow>(
@@ -92,9 +91,9 @@ export async function insertUser(run: Run, user: NewUser): Promise<User | null> 
   return row === undefined ? null : userOf(row);
 }
 
-/** A console user by e-mail address, in whichever case and with whatever blanks around it; null when there is none. */
+/** Finds a console user by e-mail address, ignoring case and surrounding blanks; null if there is none. */
 export async function findUserByEmail(database: Pick<Database, 'pool'>, email: string): Promise<User | null> {
-  // PostgreSQL takes no NUL, and no address has one.
+  // PostgreSQL rejects NUL, which no address contains.
   if (email.includes('\0')) return null;
   const [row] = await runOn(database.pool)<UserRow>(
     `SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`,
@@ -103,7 +102,7 @@ export async function findUserByEmail(database: Pick<Database, 'pool'>, email: s
   return row === undefined ? null : userOf(row);
 }
 
-/** The accounts that operators of the installation belong to. */
+/** Lists the accounts that have operators of the installation. */
 export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Promise<string[]> {
   const rows = await runOn(pool)<{ id: string }>(
     'SELECT DISTINCT tenant_id AS id FROM users WHERE is_operator ORDER BY 1',
@@ -111,7 +110,7 @@ export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Pro
   return rows.map(({ id }) => id);
 }
 
-/** Makes a user an operator of the installation, or no longer; null when there is no such user. */
+/** Makes a user an operator of the installation, or revokes that; null if there is no such user. */
 export async function setOperator(
   database: Pick<Database, 'pool'>,
   { id, isOperator, author }: { id: string; isOperator: boolean } & Authored,
@@ -131,7 +130,7 @@ export async function setOperator(
   });
 }
 
-/** Changes what is given of how a person is called and sees the console; null when there is no such user. */
+/** Changes the given parts of a person's name and display settings; null if there is no such user. */
 export async function updateUser(
   database: Pick<Database, 'pool'>,
   { id, author }: { id: string } & Authored,
@@ -160,8 +159,8 @@ export async function updateUser(
 }
 
 /**
- * Puts a password in the place of the one of `oldHash` and ends the person's sessions but the one of `keepSessionId`.
- * How many ended; null, and nothing is changed, when the password was another one by then.
+ * Replaces the password with `oldHash` and ends the person's sessions except `keepSessionId`. Returns the number of
+ * ended sessions, or null, and changes nothing, if the password was changed meanwhile.
  */
 export async function changePassword(
   database: Pick<Database, 'pool'>,
@@ -187,16 +186,16 @@ export async function changePassword(
   });
 }
 
-/** What was taken from a person who was given a new password. */
+/** Access that a person lost by a password reset. */
 type AccessReset = { endedSessions: number; secondFactorRemoved: boolean };
 
-/** For how long the password that a reset gives is accepted where only the provider's sign-in is, in seconds. */
+/** Time that a reset password is accepted where only the provider's sign-in is, in seconds. */
 const BREAK_GLASS_SECONDS = DAY_SECONDS;
 
 /**
- * Gives a person another password, takes their second factor away, one that was only begun too, and ends all their
- * sessions, in one transaction. The password counts as one that was handed out, and is accepted for a day where only
- * the provider's sign-in is (D-588). Null when there is no such user any more.
+ * Replaces a person's password, removes their second factor, even an unconfirmed one, and ends all their sessions, in
+ * one transaction. The password counts as issued by another person, and is accepted for a day where only the provider's
+ * sign-in is (D-588). Returns null if the user no longer exists.
  */
 export async function resetAccess(
   database: Pick<Database, 'pool'>,
@@ -221,13 +220,13 @@ export async function resetAccess(
   });
 }
 
-/** How many people an account can have. */
+/** Maximum number of members of an account. */
 export const MAX_MEMBERS = 1000;
 
-/** Which member of which account. */
+/** A member of an account. */
 type MemberKey = { tenantId: string; id: string };
 
-/** Everybody of an account, by arrival. */
+/** Lists the members of an account, by creation. */
 export async function listMembers(database: Pick<Database, 'pool'>, tenantId: string): Promise<User[]> {
   const rows = await runOn(database.pool)<UserRow>(
     `SELECT ${USER_COLUMNS} FROM users u WHERE u.tenant_id = $1 ORDER BY u.created_at, u.id`,
@@ -237,9 +236,8 @@ export async function listMembers(database: Pick<Database, 'pool'>, tenantId: st
 }
 
 /**
- * Gives a member another role, and ends their sessions but the one of `keepSessionId` (null keeps none). Null when the
- * account has no such member, `last_owner` and nothing is changed where the account would have no owner any more.
- * Throws `NoOwner`.
+ * Changes a member's role, and ends their sessions except `keepSessionId` (null keeps none). Returns null if the
+ * account has no such member; `last_owner`, and changes nothing, if the account would have no owner. Throws `NoOwner`.
  */
 export async function changeRole(
   database: Pick<Database, 'pool'>,
@@ -264,8 +262,8 @@ export async function changeRole(
 }
 
 /**
- * Removes a member, their sessions and their open invitations. Null when the account has no such member, `last_owner`
- * as above. Throws `NoOwner` where the author removes somebody else.
+ * Removes a member, their sessions and their open invitations. Returns null if the account has no such member, and
+ * `last_owner` as above. Throws `NoOwner` if the author removes another member.
  */
 export async function removeMember(
   database: Pick<Database, 'pool'>,
@@ -289,12 +287,12 @@ export async function removeMember(
   });
 }
 
-/** Says that the person who makes a change is no owner of the account any more. */
+/** Thrown if the author of a change is no longer an owner of the account. */
 export class NoOwner extends Error {}
 
 /**
- * Throws `NoOwner` where a person makes the change who is none. The account must be held: roles change under that lock,
- * and a request that waited for it may have been admitted with the role of before.
+ * Throws `NoOwner` if the author is a person who is not an owner. The caller must hold the account's lock: roles change
+ * under it, and a waiting request may have been admitted with an earlier role.
  */
 export async function requireOwner(run: Run, author: Author | null, tenantId: string): Promise<void> {
   if (author?.actor?.kind !== 'user') return;
@@ -305,7 +303,7 @@ export async function requireOwner(run: Run, author: Author | null, tenantId: st
   if (owners.length === 0) throw new NoOwner();
 }
 
-/** The account is held as well: of two owners who remove each other at once, one stays. */
+/** Locks a member and the account: if two owners remove each other concurrently, one must remain. */
 async function lockMember(run: Run, { tenantId, id }: MemberKey): Promise<User | null> {
   await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   const [row] = await run<UserRow>(
@@ -324,7 +322,7 @@ async function isLastOwner(run: Run, { id, tenantId, role }: User): Promise<bool
   return others.length === 0;
 }
 
-/** The member who invited knows the links, and could come back by one. */
+/** Deletes the open invitations that a member made: they know the links, and could use one to return. */
 async function dropInvitationsBy(run: Run, userId: string): Promise<void> {
   await run('DELETE FROM invitations WHERE invited_by = $1 AND accepted_at IS NULL', [userId]);
 }
