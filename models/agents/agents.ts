@@ -14,7 +14,7 @@ import { behind, sequelize, transactionOn, type AgentKind, type AgentRecord } fr
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { insertAgentResolves } from './watch.ts';
 
-/** An agent as it is stored. Times are Unix seconds. */
+/** A stored agent. Times are Unix seconds. */
 export type Agent = {
   no: number;
   id: string;
@@ -32,7 +32,7 @@ export type Agent = {
 
 export type AgentFilter = { kind?: 'tenant' | 'first_party'; region?: string };
 
-/** The agents that a tenant may use: the shared ones and its own, by creation, then id. */
+/** Lists the agents that a tenant may use: the shared ones and its own, by creation, then id. */
 export async function listAgents(
   database: Database,
   query: { tenantId: string; filter?: AgentFilter; after?: { createdAt: number; id: string }; limit?: number },
@@ -52,7 +52,7 @@ export async function listAgents(
   return records.map(agentOf);
 }
 
-/** One agent that the tenant may use; null when there is none of that id. */
+/** Finds an agent that the tenant may use; null if there is none with this id. */
 export async function findAgent(database: Database, key: { tenantId: string; id: string }): Promise<Agent | null> {
   const { Op } = sequelize();
   const record = await database.records.agents.findOne({
@@ -61,12 +61,12 @@ export async function findAgent(database: Database, key: { tenantId: string; id:
   return record === null ? null : agentOf(record);
 }
 
-/** How many agents of its own a tenant has, for the plan's limit (D-60). */
+/** Counts a tenant's own agents, for the plan's limit (D-60). */
 async function countOwnAgents(database: Database, tenantId: string, transaction: Transaction): Promise<number> {
   return await database.records.agents.count({ where: { tenantId, revokedAt: null }, transaction });
 }
 
-/** A private agent to store; its token is stored as a fingerprint only. */
+/** A private agent to store; its token is stored only as a fingerprint. */
 export type NewAgent = {
   id: string;
   tenantId: string;
@@ -77,7 +77,7 @@ export type NewAgent = {
   nowMs: number;
 };
 
-/** Stores a private agent, in the caller's transaction or in none. */
+/** Stores a private agent, within the caller's transaction if there is one. */
 export async function createAgent(database: Database, agent: NewAgent, transaction?: Transaction): Promise<Agent> {
   const { nowMs, ...values } = agent;
   return agentOf(
@@ -88,10 +88,7 @@ export async function createAgent(database: Database, agent: NewAgent, transacti
   );
 }
 
-/**
- * Stores a customer's agent, unless the account has `limit` of them by then (D-60): null. A limit of null counts
- * nothing.
- */
+/** Stores a customer's agent; null if the account has `limit` of them (D-60). A limit of null disables the check. */
 export async function createAgentWithin(
   database: Database,
   { author, ...agent }: NewAgent & Authored,
@@ -110,7 +107,10 @@ export async function createAgentWithin(
   });
 }
 
-/** Changes what a customer may say of a private agent, and returns it; null if the tenant has no such agent. */
+/**
+ * Changes the fields of a private agent that its customer may set, and returns it; null if the tenant has no such
+ * agent.
+ */
 export async function updateAgent(
   database: Database,
   { author, ...key }: { tenantId: string; id: string } & Authored,
@@ -134,8 +134,8 @@ export async function updateAgent(
 }
 
 /**
- * Deletes a private agent: it leaves its monitors, whose `down_min_sources` drop to the remaining sources, never below
- * 1 (D-12). Null if the tenant has no such agent.
+ * Deletes a private agent: its monitors lose it as a source, and their `down_min_sources` drop to the remaining
+ * sources, never below 1 (D-12). Returns null if the tenant has no such agent.
  */
 export async function deleteAgent(
   database: Database,
@@ -150,7 +150,8 @@ export async function deleteAgent(
     });
     if (record === null) return null;
     await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);
-    // Locked before their sources are counted: another of their agents may be deleted meanwhile.
+    // The monitors are locked before their sources are counted, because another of their agents may be deleted
+    // meanwhile.
     await run(
       `SELECT 1 FROM monitors WHERE no IN (SELECT monitor_no FROM monitor_sources WHERE agent_no = $1)
        ORDER BY no FOR NO KEY UPDATE`,
@@ -182,8 +183,8 @@ export async function deleteAgent(
 }
 
 /**
- * Revokes the token of a private agent at once; the agent stays with its monitors. False if there is no agent of that
- * id with a valid token.
+ * Revokes the token of a private agent at once; its monitors keep it as a source. False if there is no agent with this
+ * id and a valid token.
  */
 export async function revokeAgent(
   database: Database,
@@ -200,7 +201,7 @@ export async function revokeAgent(
 }
 
 /**
- * Rotates the token of a private agent and forgets its key, so that the next one is pinned. A revoked agent starts
+ * Rotates the token of a private agent and deletes its key, so that the next one is pinned. A revoked agent starts
  * over: its past silence is not reported. False if there is no such agent.
  */
 export async function rotateAgentToken(
@@ -216,7 +217,7 @@ export async function rotateAgentToken(
 
 const RETURNING = 'RETURNING id, name, tenant_id AS "tenantId"';
 
-/** Runs a statement that changes the token of one agent, and records it; false where it changed none. */
+/** Runs a statement that changes the token of one agent, and records it; false if it changed none. */
 async function changeOne(
   run: Run,
   author: Author | null,
@@ -227,7 +228,7 @@ async function changeOne(
   return agent !== undefined;
 }
 
-/** Shared agents belong to no account, and are in no log. */
+/** Records a change of an agent, except a shared one, which belongs to no account. */
 async function recordAgent(
   run: Run,
   author: Author | null,
@@ -255,18 +256,18 @@ function agentOf(record: AgentRecord): Agent {
   return agent;
 }
 
-/** An agent as results are shown with. */
+/** An agent as it is named with results. */
 export type NamedAgent = { id: string; name: string };
 
-/** An agent's short number, of any tenant; null where there is none of that id. */
+/** Returns the short number of an agent of any tenant; null if there is none with this id. */
 export async function findAgentNo(database: Pick<Database, 'pool'>, id: string): Promise<number | null> {
   const [row] = await runOn(database.pool)<{ no: number }>('SELECT no FROM agents WHERE id = $1', [id]);
   return row?.no ?? null;
 }
 
 /**
- * The agents that a tenant's results may come from, by short number: its own, the shared ones and the service itself.
- * Deleted ones are missing.
+ * Returns the agents that a tenant's results may come from, by short number: its own, the shared ones and the service
+ * itself. Deleted ones are missing.
  */
 export async function nameAgents(database: Pick<Database, 'pool'>, tenantId: string): Promise<Map<number, NamedAgent>> {
   const rows = await runOn(database.pool)<NamedAgent & { no: number }>(
@@ -276,13 +277,13 @@ export async function nameAgents(database: Pick<Database, 'pool'>, tenantId: str
   return new Map(rows.map(({ no, id, name }) => [no, { id, name }]));
 }
 
-/** The agent whose source a heartbeat, a domain, a dns or a vendor monitor has: the service itself. */
+/** Finds the service's own agent, which is the source of heartbeat, domain, dns and vendor monitors. */
 export async function findServiceAgent(database: Pick<Database, 'pool'>): Promise<NamedAgent | null> {
   const [row] = await runOn(database.pool)<NamedAgent>(`SELECT id, name FROM agents WHERE kind = 'service'`);
   return row ?? null;
 }
 
-/** Those of `ids` that are agents which the tenant may use; likewise. */
+/** Returns those agents of `ids` that the tenant may use. */
 export async function listAgentsById(
   database: Database,
   { tenantId, ids }: { tenantId: string; ids: readonly string[] },

@@ -16,7 +16,7 @@ import { secretsContext } from '../monitors/monitor-rows.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
 
-/** The agent that a token speaks for, as it checked in last. */
+/** The agent that a token belongs to, as of its last check-in. */
 export type TokenAgent = {
   no: number;
   id: string;
@@ -29,19 +29,21 @@ export type TokenAgent = {
 };
 
 /**
- * A monitor that an agent is a source of, without what it measures: `checksVersion` grows with each change of that, its
- * secrets included.
+ * A monitor that an agent is a source of, without its settings. `checksVersion` increases with each change of those,
+ * including secrets.
  */
 export type AssignedWork = Omit<AssignedMonitor, 'settings'> & {
   monitorNo: number;
   type: MonitorType;
   checksVersion: number;
   givenVersion: number | null;
-  /** The id of the key that its secrets are sealed with, for ourselves; null = it has none. */
+  /** Id of the key that its secrets are sealed with for this service; null if it has none. */
   secretsKeyId: string | null;
 };
 
-/** What a monitor measures, as of a version of its checks. `sealedSecrets` are sealed for ourselves; null = none. */
+/**
+ * A monitor's settings as of a version of its checks. `sealedSecrets` are sealed for this service; null if it has none.
+ */
 export type MeasuredSettings = {
   monitorNo: number;
   checksVersion: number;
@@ -49,16 +51,16 @@ export type MeasuredSettings = {
   sealedSecrets: string | null;
 };
 
-/** The settings of a monitor as they come. */
+/** A row of a monitor's settings. */
 type SettingsRow = Omit<MeasuredSettings, 'settings'> & MeasuredSettings['settings'];
 
-/** Which version of its checks an agent is given of a monitor. */
+/** The version of a monitor's checks that an agent is given. */
 export type GivenVersion = Pick<AssignedWork, 'monitorNo' | 'checksVersion'>;
 
-/** An agent by the token that it has called with. */
+/** An agent, with the token that it has called with. */
 type Caller = Pick<TokenAgent, 'no' | 'tokenFingerprint'>;
 
-/** The customer's agent of a token; null when it is unknown or revoked, or its agent is gone. */
+/** Finds the customer's agent with a token; null if the token is unknown or revoked, or its agent was deleted. */
 export async function findTokenAgent(database: Database, token: string): Promise<TokenAgent | null> {
   const { rows } = await database.pool.query<TokenAgent>({
     name: 'find-token-agent',
@@ -71,9 +73,9 @@ export async function findTokenAgent(database: Database, token: string): Promise
 }
 
 /**
- * Records a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown. Of
- * two first ones at once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may),
- * or null when the token is the agent's no more: a request with the old one must not pin the next key.
+ * Records a check-in: the agent's own data, that it is alive, and its key if it has none yet. Of two concurrent first
+ * keys one is pinned. Returns the pinned key and the reason why no secrets may be sealed now (null = they may). Returns
+ * null if the token is no longer the agent's: a request with an old one must not pin the next key.
  */
 export async function checkInAgent(
   database: Database,
@@ -103,8 +105,8 @@ export async function checkInAgent(
 }
 
 /**
- * All that an agent is to check now, by the monitors' numbers: enabled monitors with a target, whatever the agent can.
- * Settings are not read: they may be megabytes (D-662).
+ * Lists an agent's current work by the monitors' numbers: enabled monitors with a target, regardless of its
+ * capabilities. Does not read settings, which may be megabytes (D-662).
  */
 export async function listAssignedWork(database: Database, agentNo: number): Promise<AssignedWork[]> {
   const { rows } = await database.pool.query<AssignedWork>({
@@ -119,7 +121,7 @@ export async function listAssignedWork(database: Database, agentNo: number): Pro
   return rows;
 }
 
-/** The settings of those monitors, by number, that still have the agent as a source; none for an old token. */
+/** Returns the settings of those monitors, by number, that still have the agent as a source; none for an old token. */
 export async function listMeasuredSettings(
   database: Database,
   { no, tokenFingerprint }: Caller,
@@ -143,15 +145,15 @@ export async function listMeasuredSettings(
 }
 
 /**
- * Updates which version of their checks an agent is given, and when. Leave out monitors of which it has that version
- * already; of two answers at once the newer version stays.
+ * Updates the version of their checks that an agent is given, and the time. Leave out monitors of which it has that
+ * version already; of two concurrent responses the newer version is kept.
  */
 export async function updateGivenVersions(
   database: Database,
   { agentNo, given, nowMs }: { agentNo: number; given: readonly GivenVersion[]; nowMs: number },
 ): Promise<void> {
   await inTransaction(database, async (run) => {
-    // In the order in which evaluators lock them.
+    // The sources are locked in the same order as by evaluators.
     await run(
       'SELECT 1 FROM monitor_sources WHERE agent_no = $1 AND monitor_no = ANY($2::int[]) ORDER BY monitor_no FOR ' +
         'NO KEY UPDATE',
@@ -166,7 +168,7 @@ export async function updateGivenVersions(
   });
 }
 
-/** The sources of a monitor that cannot run it, as they last checked in, by their ids. */
+/** Lists the sources of a monitor that cannot run it, as of their last check-in, by id. */
 export async function listUnableSources(
   database: Database,
   monitorNo: number,
@@ -188,7 +190,7 @@ export async function listUnableSources(
   });
 }
 
-/** A monitor's secrets in clear; null where their key is not in the ring. */
+/** Decrypts a monitor's secrets; null if their key is not in the ring. */
 export function openWorkSecrets(
   database: Database,
   { monitorId, sealedSecrets }: { monitorId: string; sealedSecrets: string },
@@ -202,17 +204,19 @@ export function openWorkSecrets(
 
 /**
  * Seals a text to a public key (X25519, 32 bytes in base64) with libsodium's `crypto_box_seal`, in base64. Only the
- * holder of the private key opens it, and two boxes of the same text differ. Throws where the key is not usable. Half a
- * millisecond of work.
+ * holder of the private key can open it, and two boxes of the same text differ. Takes half a millisecond. Throws if the
+ * key is not usable.
  */
 export async function sealTo(publicKey: string, plain: string): Promise<string> {
-  // Loaded when the first secret is sealed: most processes never seal any, and it takes 18 MB.
+  // The library is loaded when the first secret is sealed: most processes never seal any, and it takes 18 MB.
   const { default: sodium } = await import('libsodium-wrappers');
   await sodium.ready;
   return Buffer.from(sodium.crypto_box_seal(plain, Buffer.from(publicKey, 'base64'))).toString('base64');
 }
 
-/** False for 32 bytes that are no key: points of low order, with which the box could be opened without the key. */
+/**
+ * Reports whether 32 bytes are a usable key. Points of low order are not: such a box could be opened without the key.
+ */
 export async function isUsableKey(publicKey: string): Promise<boolean> {
   try {
     await sealTo(publicKey, '');
@@ -222,7 +226,7 @@ export async function isUsableKey(publicKey: string): Promise<boolean> {
   }
 }
 
-/** A monitor that an agent may report on, as far as taking in its results needs it. */
+/** A monitor that an agent may report on, with the fields for accepting its results. */
 export type ReportedMonitor = {
   no: number;
   id: string;
@@ -237,13 +241,16 @@ export type ReportedMonitor = {
   checksVersion: number;
   createdAtMs: number;
   /**
-   * The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null =
-   * none.
+   * The version of its checks that the agent was given last, the time (Unix milliseconds), and the version before; null
+   * = none.
    */
   givenVersion: number | null;
   givenAtMs: number | null;
   givenBefore: number | null;
-  /** What this agent saw last; `expiresAt` in Unix seconds, `observedAtMs` in Unix milliseconds, null = unknown. */
+  /**
+   * The certificate that this agent saw last; `expiresAt` in Unix seconds, `observedAtMs` in Unix milliseconds, null =
+   * unknown.
+   */
   certificate: { target: string; expiresAt: number; observedAtMs: number | null } | null;
 };
 
@@ -254,8 +261,8 @@ type MonitorRow = Omit<ReportedMonitor, 'certificate'> & {
 };
 
 /**
- * Those of the monitors named that are checked now by the agent, by their ids. Null when the token is the agent's no
- * more.
+ * Returns those of the given monitors that the agent checks now, by id. Returns null if the token is no longer the
+ * agent's.
  */
 export async function listReportedMonitors(
   database: Database,
@@ -281,12 +288,12 @@ export async function listReportedMonitors(
   return new Map(rows.flatMap((row) => (row.no === null ? [] : [[row.id, monitorOf(row)] as const])));
 }
 
-/** A window of due time of one monitor, in Unix milliseconds, the end excluded. */
+/** A window of a monitor's due times, in Unix milliseconds, the end excluded. */
 export type MonitorWindow = { monitorNo: number; fromMs: number; toMs: number };
 
 /**
- * The due times of an agent's stored results in windows of its monitors, by the keys that the windows have. Not a named
- * statement: partitions.
+ * Returns the due times of an agent's stored results in windows of its monitors, by the windows' keys. The statement is
+ * not named, because its plan depends on partitions.
  */
 export async function listStoredDueTimes(
   database: Pick<Database, 'pool'>,
@@ -316,7 +323,7 @@ export async function listStoredDueTimes(
   return new Map(rows.map(({ key, times }) => [key, times ?? []]));
 }
 
-/** The state of an agent as a source of some monitors, by their numbers. */
+/** Returns the state of an agent as a source of some monitors, by their numbers. */
 export async function listRecheckedSources(
   database: Database,
   agentNo: number,

@@ -9,18 +9,18 @@ import type { IdPrefix } from '../secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /**
- * A region to retire, and the region that its monitors move to. Null: only monitors without another location move, to a
+ * A region to retire, and the target region of its monitors. Null: only monitors without another location move, to a
  * running region.
  */
 export type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
-/** Why a region cannot be retired as requested. */
+/** The reason why a region cannot be retired as requested. */
 export type RetirementObstacle = 'no such region' | 'no such target' | 'target is away' | 'nowhere to go';
 
 /**
- * The plan for retiring a region. `monitors`: how many it checks. `onlySource`: for how many it is the only source.
- * `moved`: how many move to another location. `quorumLowered`: for how many `down_min_sources` drops to the remaining
- * locations (D-12). `isGivenUp`: it is retired already, and these monitors are left.
+ * The plan for retiring a region, in numbers of monitors. `monitors`: those that it checks. `onlySource`: those without
+ * another source. `moved`: those that move to another location. `quorumLowered`: those whose `down_min_sources` drops
+ * to the remaining locations (D-12). `isGivenUp`: the region is retired already, and these monitors are left.
  */
 export type RetirementPlan = {
   region: string;
@@ -32,7 +32,7 @@ export type RetirementPlan = {
   quorumLowered: number;
 };
 
-/** Monitors of one transaction. */
+/** Number of monitors in one transaction. */
 const BATCH = 100;
 
 type RegionAgent = { no: number; id: string; region: string; lastSeenAt: number | null; retiredAt: number | null };
@@ -76,9 +76,9 @@ export async function planRetirement(
 }
 
 /**
- * Gives up a region, so that it cannot be chosen from now on, and moves up to `limit` of its monitors. They leave it a
- * hundred in a transaction, each recorded in its account's audit log. Returns what that means for the queue and how
- * many monitors are left: called again it goes on.
+ * Retires a region, so that it can no longer be chosen, and moves up to `limit` of its monitors. Moves a hundred per
+ * transaction, each recorded in its account's audit log. Returns the changes for the queue and the number of monitors
+ * left; another call continues with those.
  */
 export async function retireRegion(
   database: Database,
@@ -132,7 +132,7 @@ async function findMove(run: Run, { region, moveTo, nowMs }: Retirement): Promis
   const active = agents.filter((each) => each !== retired && each.retiredAt === null);
   const target = active.find((each) => each.region === moveTo) ?? null;
   if (moveTo !== null && target === null) return 'no such target';
-  // The region itself counts: while it alone is alive, one without a process is no better.
+  // The region itself counts: if it alone is alive, a region without a process is no better.
   const alive = new Set(listAliveAgents([retired, ...active], nowMs));
   if (target !== null && !alive.has(target.id)) return 'target is away';
   return { retired, target, others: active.filter(({ id }) => alive.has(id)) };
@@ -151,7 +151,7 @@ type MonitorRow = {
 };
 type Batch = Move & { afterNo: number; nowMs: number; newId: (prefix: IdPrefix) => string };
 
-/** Sources are locked first and then their monitors, by their numbers: the evaluator's order. */
+/** Moves the monitors of one batch. Locks sources first and then monitors, by number, in the evaluator's order. */
 async function moveBatch(
   run: Run,
   { retired, target, others, afterNo, nowMs, newId }: Batch,
@@ -176,7 +176,7 @@ async function moveBatch(
   );
   for (const monitor of monitors) {
     const before = sources.filter(({ monitor_no: no }) => no === monitor.no).map(({ no, id }) => ({ no, id }));
-    // Its owner changed it first.
+    // The monitor's owner has already removed the region.
     if (!before.some(({ no }) => no === retired.no)) continue;
     const remaining = before.filter(({ no }) => no !== retired.no);
     const [chosen] = chooseDefaultSources(
@@ -207,7 +207,7 @@ async function moveBatch(
     const fieldsOf = (agents: readonly { id: string }[], downMinSources: number) => ({
       fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() },
     });
-    // An author belongs to one entry. The operator is no member of these accounts.
+    // Each entry needs its own author. The operator is not a member of these accounts.
     await recordChange(run, authorOf(OPERATOR, 'monitor.changed', { newId, nowMs }), {
       tenantId: monitor.tenant_id,
       object: { kind: 'monitor', id: monitor.id, name: monitor.name },

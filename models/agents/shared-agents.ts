@@ -6,15 +6,15 @@ import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
 import type { Agent } from './agents.ts';
 
-/** What a shared agent probes today. */
+/** Capabilities of current shared agents. */
 const SHARED_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'];
 
-/** A shared agent, and since when its region is given up, in Unix seconds; null = it is not. */
+/** A shared agent, and since when its region is retired, in Unix seconds; null = it is not. */
 export type SharedAgent = Agent & { retiredAt: number | null };
 
 /**
- * The shared agent of a region, made on its first appearance; two processes of one region are one agent. A region that
- * was given up stays so: it cannot be chosen and has no monitors.
+ * Returns the shared agent of a region, creating it if missing; two processes of one region are one agent. A retired
+ * region remains retired: it cannot be chosen and has no monitors.
  */
 export async function registerSharedAgent(
   database: Database,
@@ -41,7 +41,7 @@ export async function registerSharedAgent(
   return agent;
 }
 
-/** Updates when an agent was last at work. */
+/** Updates the time when an agent was last active. */
 export async function updateLastSeenAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
   await runOn(database.pool)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [
     agentNo,
@@ -49,14 +49,14 @@ export async function updateLastSeenAt(database: Database, agentNo: number, nowM
   ]);
 }
 
-/** Records that an agent of ours left out checks for want of time (Unix milliseconds). */
+/** Records that a shared agent skipped checks for lack of time (Unix milliseconds). */
 export async function updateBehindAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
   await runOn(database.pool)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
 }
 
 /**
- * The region of every agent that checks for the queue, by its number: the shared ones, and the service itself. Check
- * queues are named by it.
+ * Returns the region of each agent that checks for the queue, by number: the shared ones, and the service itself. Check
+ * queues are named after it.
  */
 export async function listCheckRegions(database: Database): Promise<Map<number, string>> {
   const rows = await runOn(database.pool)<{ no: number; region: string }>(
@@ -65,7 +65,7 @@ export async function listCheckRegions(database: Database): Promise<Map<number, 
   return new Map(rows.map(({ no, region }) => [no, region]));
 }
 
-/** Gives the default sources to agent-checked monitors that were made before the first shared agent came. */
+/** Assigns the default sources to agent-checked monitors that were created before the first shared agent. */
 export async function assignMissingSources(
   database: Database,
   { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
@@ -84,8 +84,8 @@ export async function assignMissingSources(
   for (const { no, id: monitorId } of orphans) {
     const agentNos = choose(monitorId, alive).flatMap((id) => numbers.get(id) ?? []);
     const scheduled = await inTransaction(database, async (run) => {
-      // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been. Its
-      // owner may have named some since, or deleted it.
+      // The default quorum of a monitor without sources was 1 (D-10); with sources it becomes what it would have been.
+      // The owner may have chosen sources since, or deleted the monitor.
       const [orphan] = await run<{ type: MonitorType; target: string; enabled: boolean; intervalSeconds: number }>(
         `UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false
          WHERE no = $1 AND awaits_sources RETURNING type, target, enabled, interval_seconds AS "intervalSeconds"`,
@@ -108,8 +108,8 @@ export async function assignMissingSources(
 }
 
 /**
- * A shared agent as operators see it; `monitors` is how many it watches. Times are Unix seconds; null = never, or it is
- * not.
+ * A shared agent as operators see it; `monitors` is the number that it checks. Times are Unix seconds; null = never, or
+ * not in that state.
  */
 type FleetAgent = {
   id: string;
@@ -122,10 +122,10 @@ type FleetAgent = {
   monitors: number;
 };
 
-/** Customers' agents, of which operators see only how many there are. */
+/** Number of customers' agents: operators see nothing else of them. */
 type CustomersAgents = { total: number; offline: number };
 
-/** The shared agents by region, and how many the customers have. */
+/** Returns the shared agents by region, and the number of customers' agents. */
 export async function readFleet(
   database: Pick<Database, 'pool'>,
 ): Promise<{ agents: FleetAgent[]; customersAgents: CustomersAgents }> {

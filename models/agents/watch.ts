@@ -15,14 +15,14 @@ import { createIdSource } from '../secrets/ids.ts';
 import type { Run } from '../sql.ts';
 
 /**
- * What a poll of the agents found: the last recorded ping availability, whether anything is to be decided, and whether
- * any customer has an agent.
+ * Result of polling the agents: the last recorded ping availability, whether a decision is due, and whether any
+ * customer has an agent.
  */
 export type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
 
 /**
- * An agent whose status changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
- * `tenantId` is null for shared agents.
+ * An agent whose status changed. `atMs` is the time (Unix milliseconds), `lastSeenAt` its newest check-in (Unix
+ * seconds); `tenantId` is null for shared agents.
  */
 export type ChangedAgent = {
   id: string;
@@ -34,16 +34,15 @@ export type ChangedAgent = {
 };
 
 /**
- * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is reported
- * by half of it.
+ * Time after which offline agents no longer count as recent, in milliseconds; silence is reported within half of it.
  */
 const LATELY_MS = 300_000;
 
 /**
- * Whether any agent's silence is due, held back no longer, or over; null where no web process has ever listened.
- * Availability held by a web process whose clock is ahead counts up to `nowMs` only. One prepared statement, because it
- * is asked all the time and the answer is mostly no. It reads the whole of a small table: an index on the newest
- * check-in would have to be written with every check-in.
+ * Reports whether any agent's silence is due, no longer held back, or over; null if no web process has ever listened.
+ * Availability recorded by a web process with a fast clock counts only up to `nowMs`. The statement is prepared,
+ * because it runs all the time and mostly finds nothing. It reads a whole small table: an index on the newest check-in
+ * would have to be updated at every check-in.
  */
 export async function pollAgents(database: Database, nowMs: number): Promise<AgentPoll | null> {
   const { rows } = await database.pool.query<CheckInAvailability & Omit<AgentPoll, 'availability'>>({
@@ -67,7 +66,7 @@ export async function pollAgents(database: Database, nowMs: number): Promise<Age
   return { availability, isDue, hasOwn };
 }
 
-/** All agents that are online, and those that went offline lately or are back. */
+/** Lists all agents that are online, and those that recently went offline or are back. */
 export async function listWatchedAgents(run: Run, nowMs: number): Promise<WatchedAgent[]> {
   return await run<WatchedAgent>(
     `SELECT no, tenant_id AS "tenantId", last_seen_ms AS "lastSeenAtMs", offline_at AS "offlineAtMs",
@@ -79,9 +78,9 @@ export async function listWatchedAgents(run: Run, nowMs: number): Promise<Watche
 }
 
 /**
- * Updates agents to offline that did not check in meanwhile, and returns those that this made offline: of two processes
- * one gets each. Their sources are updated to not counted, so that the sweep decides their monitors anew however soon
- * they are back. Run it in a transaction; sources come first, as in the deletion of an agent.
+ * Marks agents as offline that did not check in meanwhile, and returns those changed by this call: of two processes
+ * only one gets each. Their sources are marked as not counted, so that the sweep evaluates their monitors again however
+ * soon they return. Run it in a transaction; it locks sources first, like the deletion of an agent.
  */
 export async function updateToOffline(run: Run, silent: SilenceDecision['offline']): Promise<ChangedAgent[]> {
   await run(
@@ -108,7 +107,7 @@ export async function updateToOffline(run: Run, silent: SilenceDecision['offline
   );
 }
 
-/** Updates agents to online that have checked in since their silence began, and returns those that this made online. */
+/** Marks agents as online that have checked in since their silence began, and returns those changed by this call. */
 export async function updateToOnline(run: Run, nos: readonly number[]): Promise<ChangedAgent[]> {
   return await run<ChangedAgent>(
     `WITH back AS (
@@ -121,7 +120,7 @@ export async function updateToOnline(run: Run, nos: readonly number[]): Promise<
   );
 }
 
-/** Updates until when the silence of agents is held back; returns how many. */
+/** Updates the time until which the silence of agents is held back; returns their number. */
 export async function updateHeldUntil(run: Run, held: SilenceDecision['held']): Promise<number> {
   const rows = await run<{ no: number }>(
     `WITH held AS (
@@ -136,7 +135,7 @@ export async function updateHeldUntil(run: Run, held: SilenceDecision['held']): 
   return rows.length;
 }
 
-/** An agent whose owner ended it. */
+/** An agent that its owner deleted or revoked. */
 type EndedAgent = { id: string; nowMs: number; end: 'deleted' | 'revoked' };
 
 const REASONS = {
@@ -145,9 +144,9 @@ const REASONS = {
 } as const satisfies Record<EndedAgent['end'], string>;
 
 /**
- * Resolves the alert of an offline agent at receivers that keep it open until then (D-573). They must have been sent
- * it, or be about to be. Run it before the agent is changed, in the same transaction. The deliveries are found as due
- * by whoever looks for overdue ones.
+ * Resolves the alert of an offline agent at receivers that keep it open until then (D-573), if it was sent or is about
+ * to be. Run it before the agent is changed, in the same transaction. The search for overdue deliveries finds the new
+ * ones as due.
  */
 export async function insertAgentResolves(run: Run, { id, nowMs, end }: EndedAgent): Promise<void> {
   const open = await run<{ tenantId: string; channelId: string; message: AgentMessage }>(
