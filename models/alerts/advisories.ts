@@ -4,12 +4,12 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** A monitor that wants to be warned. */
+/** A monitor with expiry warnings enabled. */
 export type WarnedMonitor = Pick<Monitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'> & { warnDays: number };
 
 /**
- * A certificate of a warned monitor; `expiresAt` is in Unix seconds. `isCurrent`: whether a source has seen it lately,
- * and since it expired.
+ * A certificate of a warned monitor; `expiresAt` is in Unix seconds. `isCurrent`: a source has seen it recently, and
+ * since it expired.
  */
 export type WarnedCertificate = { monitorNo: number; name: string; expiresAt: number; isCurrent: boolean };
 
@@ -23,20 +23,20 @@ export type Advisory = {
 };
 
 /**
- * Expiries closer together than this are one and the same, in seconds. Sources of a date differ in its time of day, and
- * no renewal is so short.
+ * Maximum difference between dates of the same expiry, in seconds. Sources differ in the time of day, and no renewal is
+ * so short.
  */
 const SAME_EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /** An advisory that was sent, at `saidAtMs` (Unix milliseconds). */
 export type SaidAdvisory = Omit<Advisory, 'monitorNo'> & { saidAtMs: number };
 
-/** True for two dates (Unix seconds) that are one and the same expiry. */
+/** Reports whether two dates (Unix seconds) are the same expiry. */
 export function isSameExpiry(one: number, other: number): boolean {
   return Math.abs(one - other) <= SAME_EXPIRY_SECONDS;
 }
 
-/** The advisories that were sent of a monitor, the newest first. */
+/** Lists the sent advisories of a monitor, the newest first. */
 export async function listSaidAdvisories(database: Pick<Database, 'pool'>, monitorNo: number): Promise<SaidAdvisory[]> {
   return await runOn(database.pool)(
     'SELECT subject, name, expires_at AS "expiresAt", threshold, said_at AS "saidAtMs" FROM advisories WHERE ' +
@@ -46,7 +46,8 @@ export async function listSaidAdvisories(database: Pick<Database, 'pool'>, monit
 }
 
 /**
- * The enabled http and domain monitors with days of warning, by number; `afterNo` is the last one of the page before.
+ * Lists the enabled http and domain monitors with warning days, by number; `afterNo` is the last one of the previous
+ * page.
  */
 export async function listWarnedMonitors(
   database: Database,
@@ -64,9 +65,9 @@ export async function listWarnedMonitors(
 }
 
 /**
- * The certificates that the present sources of these monitors saw last at the present target, the earliest expiry of
- * each monitor. A source that has seen none for an interval and a day counts where no other has: it may be away, and
- * the certificate renewed.
+ * Lists the certificates that the current sources of these monitors last saw at the current target, the earliest expiry
+ * of each monitor. A source without a new observation for an interval and a day counts only if all others lack one: it
+ * may be away, and the certificate renewed.
  */
 export async function listCertificates(
   database: Database,
@@ -88,8 +89,8 @@ export async function listCertificates(
 }
 
 /**
- * Inserts advisories as said and returns those that were not said before: neither this one nor one of a lower threshold
- * for the same expiry. Monitors that are paused or deleted by now get none. Run it in the transaction that writes the
+ * Records advisories as sent and returns the new ones: those without a previous one of this or a lower threshold for
+ * the same expiry. Monitors that are paused or deleted by now get none. Run it in the transaction that writes the
  * deliveries.
  */
 export async function recordAdvisories(run: Run, advisories: readonly Advisory[], nowMs: number): Promise<Advisory[]> {

@@ -6,14 +6,13 @@ import { runOn, type Run } from '../sql.ts';
 import { insertDeliveries, type NewDelivery } from './deliveries.ts';
 
 /**
- * What a channel is set to when a delivery arrives there, or when it is connected anew; nothing else takes its last
- * error away.
+ * Assignments for a channel when a delivery arrives there, or it is reconnected; nothing else clears its last error.
  */
 export const HEALED =
   'failures = 0, failing_since = NULL, failing_told_at = NULL, last_error = NULL, last_error_at = NULL';
 
 /**
- * A channel after a delivery there came to nothing: how many did in a row, since when, and whether its owner was
+ * A channel after a failed delivery: the number of consecutive failures, since when, and whether its owner was
  * notified. Times are Unix milliseconds.
  */
 export type FailingChannel = {
@@ -27,8 +26,8 @@ export type FailingChannel = {
 };
 
 /**
- * Records that a delivery to a channel came to nothing, with the sentence that its owner reads. Null where the channel
- * is gone, or is a chat that was lost or ended meanwhile.
+ * Records that a delivery to a channel failed, with the error that its owner reads. Returns null if the channel was
+ * deleted, or is a chat that was lost or ended meanwhile.
  */
 export async function recordFailure(
   database: Database,
@@ -46,10 +45,10 @@ export async function recordFailure(
 }
 
 /**
- * Records a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
- * id. None where it was reported before, where a delivery has arrived since, or where there is no other chat to notify:
- * then it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries:
- * until it ends, a channel that was found cannot be deleted.
+ * Marks a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
+ * id. Returns none if it was reported before, a delivery has arrived since, or there is no other chat to notify: then
+ * it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries: until
+ * it ends, the returned channels cannot be deleted.
  */
 export async function claimNotification(
   run: Run,
@@ -69,16 +68,16 @@ export async function claimNotification(
   return claimed.length === 0 ? [] : listeners.map(({ id }) => id);
 }
 
-/** A chat channel that took alerts until just now. */
+/** A chat channel that received alerts until now. */
 export type LostChannel = { id: string; tenantId: string; name: string; type: ChannelType };
 
-/** What the deliveries about losses need. `publicUrl` is the base of links, without a slash at its end. */
+/** Dependencies of deliveries about losses. `publicUrl` is the base URL of links, without a trailing slash. */
 export type LossTools = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };
 
 /**
  * Inserts deliveries that notify the owners' other chats of lost channels, in the transaction that records the loss.
- * Returns them; the caller adds their jobs. Not notified are the lost channels themselves, others that lead to the same
- * chat, and webhooks. Until the transaction ends, a channel that is notified cannot be deleted.
+ * Returns them; the caller adds their jobs. The lost channels themselves, others with the same chat, and webhooks are
+ * not notified. Until the transaction ends, a notified channel cannot be deleted.
  */
 export async function insertLossDeliveries(
   run: Run,

@@ -2,28 +2,29 @@ import type { WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { Run } from '../sql.ts';
 
 /**
- * The most channels of an account, on any plan: it limits what one change can cost, far above any real need (D-60 has
- * none).
+ * Maximum number of channels of an account, on any plan: it limits the cost of one change, far above any real need
+ * (D-60 has none).
  */
 export const MAX_CHANNELS = 1000;
 
-/** The most zones other than UTC in which a tenant's channels want reports: each is a report of its own. */
+/** Maximum number of time zones other than UTC in which a tenant's channels get reports: each needs its own report. */
 export const MAX_REPORT_ZONES = 10;
 
-/** Channels of a tenant that group or summarize at most: what they are sent uses up no rate (D-540). */
+/** Maximum number of a tenant's channels that group or summarize: their messages use up no rate (D-540). */
 export const MAX_GROUPING = 50;
 
-/** The most webhooks of a tenant that have a template: every list of channels has the whole of each. */
+/** Maximum number of a tenant's webhooks with a template: every list of channels contains each in full. */
 export const MAX_TEMPLATES = 100;
 
 /**
- * The most pairs of a monitor and a channel that is notified of it, of a tenant; or so many for each monitor. When all
- * change together, each is an alert that is written in a transaction which other tenants' results share.
+ * Maximum number of pairs of a monitor and a channel that is notified of it, per tenant and per monitor; the higher of
+ * both applies. If all monitors change together, each pair is an alert, written in a transaction that other tenants'
+ * results share.
  */
 const MAX_ROUTES = 100_000;
 const ROUTES_OF_MONITOR = 100;
 
-/** Why a channel cannot be stored: its tenant has as many of these as it can, or it would group in a format. */
+/** Refusal to store a channel: its tenant has reached a limit, or it would group in a format that does not allow it. */
 export class ChannelRefusal extends Error {
   readonly reason: 'count' | 'routes' | 'report_zones' | 'grouping' | 'templates' | 'grouped_format';
 
@@ -33,7 +34,7 @@ export class ChannelRefusal extends Error {
   }
 }
 
-/** What a channel is about to have of what is limited; what is left out is none, or stays as it is. */
+/** The limited fields of a new or changed channel; absent ones are unset, or stay as they are. */
 export type LimitedFields = {
   reportTimezone?: string | null;
   groupSeconds?: number;
@@ -41,14 +42,14 @@ export type LimitedFields = {
   format?: WebhookFormat;
 };
 
-/** Whether any of it is limited beyond the number of channels. */
+/** Reports whether any field is limited beyond the number of channels. */
 export function isLimited({ reportTimezone, format, ...fields }: LimitedFields): boolean {
   return Boolean(reportTimezone) || groups(fields) || isTemplate(format);
 }
 
 /**
- * Throws a `ChannelRefusal` where the other channels of the tenant leave no room for one with these fields. It holds
- * until the transaction ends where the tenant's row is locked.
+ * Throws a `ChannelRefusal` if the tenant's other channels leave no room for one with these fields. If the tenant's row
+ * is locked, the result holds until the transaction ends.
  */
 export async function requireRoom(
   run: Run,
@@ -70,15 +71,13 @@ export async function requireRoom(
   if (isTemplate(fields.format) && others.templates >= MAX_TEMPLATES) throw new ChannelRefusal('templates');
 }
 
-/** SQL: whether a channel is notified of all monitors, or of those with a tag, which any may get. */
+/** SQL: whether a channel is notified of all monitors, or by tags, which any monitor may get. */
 const IS_WIDE = `(all_monitors OR any_tags <> '{}' OR all_tags <> '{}')`;
 
-/** The pairs of a tenant's monitors and channels, and how many there may be. */
+/** The number of a tenant's pairs of monitors and channels, and its maximum. */
 export type Routes = { count: number; most: number };
 
-/**
- * Counts the pairs of a tenant's monitors and channels (D-659). A channel that goes by tags counts with all monitors.
- */
+/** Counts the pairs of a tenant's monitors and channels (D-659). A channel with tags counts with all monitors. */
 export async function countRoutes(run: Run, tenantId: string): Promise<Routes> {
   const [counted] = await run<{ monitors: number; wide: number; named: number }>(
     `SELECT (SELECT count(*) FROM monitors WHERE tenant_id = $1)::int AS monitors,
@@ -91,7 +90,10 @@ export async function countRoutes(run: Run, tenantId: string): Promise<Routes> {
   return { count: monitors * wide + named, most: Math.max(MAX_ROUTES, ROUTES_OF_MONITOR * monitors) };
 }
 
-/** Whether more channels are notified of all monitors of a tenant than there may be for each, however many it has. */
+/**
+ * Reports whether more channels than a monitor may have are notified of all monitors of a tenant, regardless of how
+ * many it has.
+ */
 export async function haveManyChannels(run: Run, tenantId: string): Promise<boolean> {
   const [counted] = await run<{ isMany: boolean }>(
     `SELECT count(*) > ${ROUTES_OF_MONITOR} AS "isMany" FROM channels WHERE tenant_id = $1 AND ${IS_WIDE}`,
@@ -100,7 +102,7 @@ export async function haveManyChannels(run: Run, tenantId: string): Promise<bool
   return counted?.isMany === true;
 }
 
-/** What is wrong with more pairs of monitors and channels than there may be, and the way out. */
+/** Explains the limit on pairs of monitors and channels, and the remedy. */
 export const TOO_MANY_ROUTES =
   `an account can have at most ${MAX_ROUTES.toLocaleString('en-US')} pairs of a monitor and a channel that is ` +
   `notified of it, or ${ROUTES_OF_MONITOR} for each monitor, and a channel for all monitors, or by tags, counts with ` +

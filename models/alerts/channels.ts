@@ -13,7 +13,7 @@ import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
 import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
 /**
- * A channel to store. `webhook` comes in clear and is encrypted here; `connectCode` is part of its connect link (D-55).
+ * A channel to store. `webhook` is in clear and is encrypted here; `connectCode` is part of its connect link (D-55).
  */
 export type NewChannel = {
   id: string;
@@ -31,14 +31,14 @@ export type NewChannel = {
   reportTimezone?: string | null;
   /** Default false. */
   followsMaintenance?: boolean;
-  /** Null, the default = of all events, at once. */
+  /** Null, the default = all events, at once. */
   rules?: readonly ChannelRule[] | null;
   /** Default 0. */
   groupSeconds?: number;
   /** Default false. */
   summarizesFlapping?: boolean;
   webhook?: NewWebhook;
-  /** Where an email channel sends to; of other types there is none. */
+  /** Address of an email channel; absent for other types. */
   address?: string | null;
   connectCode?: StoredConnectCode;
   /** The test delivery that connected its webhook: the first delivery of its log. */
@@ -46,7 +46,7 @@ export type NewChannel = {
   nowMs: number;
 };
 
-/** What a customer may change of a channel; an absent field stays, `monitorIds` replaces the whole list. */
+/** Changes that a customer may make to a channel; absent fields stay, `monitorIds` replaces the whole list. */
 export type ChannelChange = {
   name?: string;
   enabled?: boolean;
@@ -63,13 +63,12 @@ export type ChannelChange = {
 
 type ChannelKey = { tenantId: string; id: string };
 
-/** Columns for reads that only show a channel: without encrypted values. */
+/** Columns for reads that only display a channel: no encrypted values. */
 const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] };
 
 /**
- * Stores a channel with its routing, connect code and first test in one transaction. Throws a `ChannelRefusal` where
- * the tenant has all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own
- * monitors are kept.
+ * Stores a channel with its routing, connect code and first test in one transaction. Throws a `ChannelRefusal` if the
+ * tenant has reached a limit, even with concurrent requests. Of `monitorIds`, only the tenant's own monitors are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
   const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null } = channel;
@@ -133,14 +132,14 @@ export async function createChannel(database: Database, channel: NewChannel & Au
   });
 }
 
-/** One channel of a tenant; null when the tenant has no such channel. */
+/** Finds a channel of a tenant; null if there is none. */
 export async function findChannel(database: Database, { tenantId, id }: ChannelKey): Promise<Channel | null> {
   const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId } });
   if (record === null) return null;
   return channelOf(record, (await listRouting(runOn(database.pool), [id])).get(id));
 }
 
-/** A tenant's channels by creation, then id; `after` is the last one of the page before. */
+/** Lists a tenant's channels by creation, then id; `after` is the last one of the previous page. */
 export async function listChannels(
   database: Database,
   query: { tenantId: string; type?: ChannelType; after?: { createdAt: number; id: string }; limit?: number },
@@ -164,7 +163,7 @@ export async function listChannels(
 }
 
 /**
- * Changes a channel all or nothing (D-07) and returns what it became; null when the tenant has no such channel. Of
+ * Applies all changes to a channel or none (D-07), and returns the result; null if the tenant has no such channel. Of
  * `monitorIds`, only the tenant's own monitors are kept. Throws a `ChannelRefusal`.
  */
 export async function updateChannel(
@@ -176,7 +175,7 @@ export async function updateChannel(
   const isRouted = monitorIds !== undefined || monitorTags !== undefined || fields.allMonitors !== undefined;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
-    // In the order of a creation.
+    // Locks in the same order as a creation.
     if (isLimited(change) || isRouted) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
     const record = await database.records.channels.findOne({
       attributes: SHOWN,
@@ -190,7 +189,7 @@ export async function updateChannel(
     const routing = (await listRouting(run, [key.id])).get(key.id);
     const before = channelOf(record, routing);
     const routes = isRouted ? await countRoutes(run, key.tenantId) : null;
-    // Its last error stays until something arrives there or it is connected again.
+    // The last error stays until a delivery arrives or the channel is reconnected.
     await record.update({ ...fields, ...(monitorTags !== undefined && tagColumns(monitorTags)) }, { transaction });
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     if (routes !== null && (await countRoutes(run, key.tenantId)).count > Math.max(routes.count, routes.most))
@@ -204,12 +203,13 @@ export async function updateChannel(
   });
 }
 
-/** Deletes a channel with its deliveries; false when the tenant has no such channel. */
+/** Deletes a channel with its deliveries; false if the tenant has no such channel. */
 export async function deleteChannel(
   database: Database,
   { tenantId, id, author }: ChannelKey & Authored,
 ): Promise<boolean> {
-  // In a transaction that is repeated: the record of a delivery that heals the channel locks the delivery first.
+  // A concurrent record of a delivery that heals the channel locks in the opposite order, so the transaction is
+  // repeated on deadlock.
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId }, transaction });
@@ -252,7 +252,7 @@ async function listRouting(run: Run, channelIds: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [row.channel_id, row.monitor_ids]));
 }
 
-/** Tags as a row holds them. */
+/** Returns tags as the columns of a row. */
 function tagColumns(tags: MonitorTags | null): { anyTags: readonly string[]; allTags: readonly string[] } {
   return {
     anyTags: tags !== null && 'any' in tags ? tags.any : [],
@@ -315,7 +315,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
   };
 }
 
-/** Those of `ids` that are channels of the tenant; a few at a time, for each is asked for by itself. */
+/** Returns those of `ids` that are channels of the tenant; for a few ids, as each takes a query. */
 export async function listChannelsById(
   database: Database,
   { tenantId, ids }: { tenantId: string; ids: readonly string[] },

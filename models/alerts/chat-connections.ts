@@ -8,40 +8,39 @@ import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from '
 import type { NewDelivery } from './deliveries.ts';
 
 /**
- * A channel whose chat can no longer be reached: `connection` is what the failed attempt used, `problem` the reason, as
- * a sentence for its owner.
+ * A channel whose chat is unreachable: `connection` is the one that the failed attempt used, `problem` the reason, as a
+ * sentence for its owner.
  */
 export type LostConnection = { channelId: string; connection: string; problem: string };
 
-/** A channel that a connect code belongs to. `connection` is what it was connected by before; null = nothing. */
+/** The channel of a connect code. `connection` is its previous one; null = none. */
 export type CodedChannel = ConnectedChannel & { connection: string | null };
 
 /**
- * The result of using a connect code. `taken`: it was unused until now; `used` has its channel as well, for a request
- * that comes twice.
+ * The result of using a connect code. `taken`: it was unused until now; `used` has its channel as well, for a repeated
+ * request.
  */
 export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
 
 type CodedRow = CodedChannel & { usedAt: number | null; expiresAt: number };
 type LostRow = LostChannel & { tookAlerts: boolean };
 
-/** The reasons that owners see after a chat's members ended its alerts. */
+/** Reasons shown to owners after a chat's members ended its alerts. */
 const ENDED = {
   stopped: 'A member sent /stop in the chat',
   removed: 'The bot was blocked in the chat or removed from it',
 } as const satisfies Partial<Record<ChannelLoss, string>>;
 
 /**
- * What an update came to, and the deliveries that notify other chats of it: their jobs are to be added once the
+ * The outcome of an update, and the deliveries that notify other chats of it: the caller adds their jobs once the
  * transaction is committed.
  */
 export type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] };
 
 /**
- * Updates a chat channel to not connected any more, with the reason: nothing is sent to it until its owner connects it
- * again. The owner's other chats are notified in the same transaction, where it took alerts until now; returns those
- * deliveries, whose jobs are the caller's to add. Null where it has been connected anew since the attempt, or is not
- * connected at all.
+ * Disconnects a chat channel with a reason: nothing is sent to it until its owner reconnects it. If it received alerts
+ * until now, notifies the owner's other chats in the same transaction; returns those deliveries, whose jobs the caller
+ * adds. Returns null if it has been reconnected since the attempt, or is not connected at all.
  */
 export async function disconnectChannel(
   database: Database,
@@ -72,7 +71,7 @@ export async function disconnectChannel(
   });
 }
 
-/** Sends a channel nothing until a moment (Unix milliseconds), which its chat's server asked for; a later one stays. */
+/** Pauses a channel until a time (Unix milliseconds) that its chat's server asked for; a later one stays. */
 export async function updateQuietUntil(
   run: Run,
   { channelId, untilMs }: { channelId: string; untilMs: number },
@@ -83,10 +82,7 @@ export async function updateQuietUntil(
   ]);
 }
 
-/**
- * What the chat of a tenant's channel is reached by, as in a claim; null where nothing is connected, or it is a
- * webhook.
- */
+/** Finds the connection of a tenant's chat channel, as in a claim; null if nothing is connected, or it is a webhook. */
 export async function findConnection(
   database: Database,
   { tenantId, id }: { tenantId: string; id: string },
@@ -99,7 +95,7 @@ export async function findConnection(
   return row?.connection ?? null;
 }
 
-/** What is stored of a connect code. */
+/** The stored part of a connect code. */
 export type StoredConnectCode = { fingerprint: Buffer; expiresAtSeconds: number };
 
 /** Stores the code of a connect link of a channel. */
@@ -112,8 +108,8 @@ export async function insertConnectCode(run: Run, channelId: string, code: Store
 }
 
 /**
- * Uses up a connect code, for channels of one type, in the caller's transaction: of many that bring it at once one gets
- * it (D-55). The channel stays locked until that ends.
+ * Uses up a connect code, for channels of one type, in the caller's transaction: only one of several concurrent
+ * requests gets it (D-55). The channel stays locked until the transaction ends.
  */
 export async function takeConnectCode(
   run: Run,
@@ -137,8 +133,8 @@ export async function takeConnectCode(
 }
 
 /**
- * Does what a Telegram chat asked for, in the caller's transaction. Where that ends the alerts of a chat, the owners'
- * other chats are notified in the same transaction. The same update twice changes nothing more.
+ * Applies an update from a Telegram chat, in the caller's transaction. If it ends the alerts of a chat, notifies the
+ * owners' other chats in the same transaction. Repeating an update changes nothing more.
  */
 export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossTools): Promise<AppliedUpdate> {
   switch (update.kind) {
@@ -195,10 +191,7 @@ async function connectChat(
   return { outcome: 'connected', chatId, channel };
 }
 
-/**
- * Channels whose chat could not be reached for a while are connected again: that the chat speaks to the bot shows that
- * it can be.
- */
+/** Reconnects channels whose chat was unreachable for a while: a message from the chat shows that it is reachable. */
 async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<ChatOutcome> {
   const resumed = await run<LostChannel>(
     `UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending'
@@ -215,7 +208,10 @@ async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<C
   return { outcome: 'no_code', chatId, channels };
 }
 
-/** Channels that took no alerts before are not reported: nothing is new about them. */
+/**
+ * Disables the channels of a chat. Those that received no alerts before are not reported, because nothing changes for
+ * them.
+ */
 async function disableChat(
   run: Run,
   { chatId, loss }: { chatId: string; loss: keyof typeof ENDED },
@@ -258,8 +254,7 @@ type Connection = {
 };
 
 /**
- * Records what happened to a channel in its chat. It is no request of the account: its author is the chat's service
- * that reported it, or ourselves.
+ * Records an event of a channel in its chat. Its author is not a caller but the chat's service, or Spotcheck itself.
  */
 async function recordConnection(
   run: Run,

@@ -6,12 +6,12 @@ import { insertConnectCode, takeConnectCode, type CodedChannel, type StoredConne
 import type { NewDelivery } from './deliveries.ts';
 
 /**
- * How a connect code of a Slack channel stands; only an open one connects it. `unknown`: there is none, or its channel
- * was deleted since.
+ * Status of a Slack channel's connect code; only an open one connects it. `unknown`: there is none, or its channel was
+ * deleted since.
  */
 type SlackCodeStatus = 'open' | 'used' | 'expired' | 'unknown';
 
-/** An incoming webhook, in clear, and what Slack calls the channel that it leads to (null = it does not say). */
+/** An incoming webhook, in clear, and Slack's name of its channel (null = unknown). */
 type SlackConnection = {
   fingerprint: Uint8Array;
   webhookUrl: string;
@@ -20,7 +20,7 @@ type SlackConnection = {
   nowMs: number;
 };
 
-/** How the code with a fingerprint stands. It may change until it is used: `connectSlackChannel` decides. */
+/** Finds the status of the code with a fingerprint. It may change until it is used: `connectSlackChannel` decides. */
 export async function findSlackCodeStatus(
   database: Database,
   code: { fingerprint: Uint8Array; nowMs: number },
@@ -36,8 +36,8 @@ export async function findSlackCodeStatus(
 }
 
 /**
- * Uses up a code and connects its channel to a webhook, which is sealed: of two that come with one code one wins. Null
- * where the code was not open any more.
+ * Uses up a code and connects its channel to a webhook, which is sealed: of two concurrent requests with one code one
+ * wins. Null if the code was no longer open.
  */
 export async function connectSlackChannel(
   database: Database,
@@ -68,7 +68,7 @@ export async function connectSlackChannel(
   });
 }
 
-/** Opens the webhook of a Slack channel. Throws when its key is not in the ring any more. */
+/** Opens the webhook of a Slack channel. Throws if its key is no longer in the ring. */
 export function openSlackWebhook(
   database: Database,
   { channelId, sealedUrl }: { channelId: string; sealedUrl: string },
@@ -76,17 +76,15 @@ export function openSlackWebhook(
   return database.secrets.open(sealedUrl, slackContext(channelId));
 }
 
-/** The row and field that the sealed webhook of a Slack channel is bound to. */
+/** Returns the context that a Slack channel's webhook is sealed with. */
 export function slackContext(channelId: string): string {
   return `channel:${channelId}:slack_webhook`;
 }
 
-/**
- * How a confirmation link stands. `unknown`: there is no such link, a newer one was sent, or its channel was deleted.
- */
+/** Status of a confirmation link. `unknown`: there is none, a newer one was sent, or its channel was deleted. */
 type EmailCode = { status: 'open'; name: string; address: string } | { status: 'used' | 'expired' | 'unknown' };
 
-/** Reads how the code with a fingerprint stands. It may change until it is used: `confirmEmailChannel` decides. */
+/** Finds the status of the code with a fingerprint. It may change until it is used: `confirmEmailChannel` decides. */
 export async function findEmailCode(
   database: Database,
   code: { fingerprint: Uint8Array; nowMs: number },
@@ -103,7 +101,9 @@ export async function findEmailCode(
   return status === 'open' ? { status, name, address } : { status };
 }
 
-/** Uses up a code and connects its channel: of two that come with one code one wins. Null where it was not open. */
+/**
+ * Uses up a code and connects its channel: of two concurrent requests with one code one wins. Null if it was not open.
+ */
 export async function confirmEmailChannel(
   database: Database,
   { fingerprint, nowMs, author }: { fingerprint: Uint8Array; nowMs: number } & Authored,
@@ -123,8 +123,8 @@ export async function confirmEmailChannel(
 }
 
 /**
- * Replaces the codes of a tenant's unconfirmed email channel by the one that was just sent; false where it has been
- * confirmed or deleted meanwhile.
+ * Replaces the codes of a tenant's unconfirmed email channel by the one that was just sent; false if it was confirmed
+ * or deleted meanwhile.
  */
 export async function replaceEmailCode(
   database: Database,
@@ -145,10 +145,10 @@ export async function replaceEmailCode(
   });
 }
 
-/** An email channel as the page of its unsubscribe link names it; one that its owner disabled is still subscribed. */
+/** An email channel as its unsubscribe page names it; one that its owner disabled is still subscribed. */
 type EmailChannel = { name: string; address: string; isSubscribed: boolean };
 
-/** Finds the email channel of an unsubscribe link; null where it was deleted. */
+/** Finds the email channel of an unsubscribe link; null if it was deleted. */
 export async function findEmailChannel(database: Database, channelId: string): Promise<EmailChannel | null> {
   const [row] = await runOn(database.pool)<EmailChannel>(
     `SELECT name, address, status = 'connected' AS "isSubscribed" FROM channels
@@ -158,13 +158,13 @@ export async function findEmailChannel(database: Database, channelId: string): P
   return row ?? null;
 }
 
-/** The reason that owners see. */
+/** Reason shown to owners. */
 const UNSUBSCRIBED = 'A reader of this address unsubscribed';
 
 /**
- * Disables an email channel for a reader, who has to confirm the address again before anything more is sent there. The
- * owner's other chats are notified in the same transaction; returns those deliveries, whose jobs are the caller's to
- * add. Nothing is changed where it gets nothing already.
+ * Disables an email channel for a reader, who must confirm the address again before anything more is sent there.
+ * Notifies the owner's other chats in the same transaction; returns those deliveries, whose jobs the caller adds.
+ * Changes nothing if it receives no alerts already.
  */
 export async function unsubscribeEmailChannel(
   database: Database,

@@ -5,8 +5,8 @@ import type { Database } from '../database.ts';
 import { quoteList, runOn, type Run } from '../sql.ts';
 
 /**
- * One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. An agent's or a drill's
- * has that id in its place: deliveries of one subject keep their order. It is due at once unless `dueAtMs` says when.
+ * One event to one channel, to be stored; `monitorId` is null if the event concerns no monitor. An agent's or a drill's
+ * event has that id instead: deliveries of one subject keep their order. It is due at once unless `dueAtMs` is set.
  */
 export type NewDelivery = {
   id: string;
@@ -17,13 +17,15 @@ export type NewDelivery = {
   createdAtMs: number;
   dueAtMs?: number;
   /**
-   * Of a recovery, the delivery of its trouble that a worker had in its hand. It waits for what becomes of that, and is
-   * dropped with it where that was not sent after all.
+   * For a recovery, the delivery of its trouble that a worker held. The recovery waits for that, and is dropped if it
+   * was not sent after all.
    */
   afterId?: string | null;
 };
 
-/** A channel's longest due delivery, the number of its next attempt, and how many of the channel are overdue. */
+/**
+ * A channel's longest due delivery, the number of its next attempt, and the number of the channel's overdue deliveries.
+ */
 export type OverdueChannel = {
   channelId: string;
   deliveryId: string;
@@ -32,9 +34,7 @@ export type OverdueChannel = {
   deliveries: number;
 };
 
-/**
- * A delivery without a live job is due for longer than this, in milliseconds: its job is then taken for lost.
- */
+/** Time after which a due delivery counts as overdue, in milliseconds: its job is presumed lost. */
 const OVERDUE_MS = 10_000;
 
 /** SQL: whether a delivery `d` of a channel `c` ends an incident at a receiver that keeps it open until then. */
@@ -42,15 +42,15 @@ export const ENDS_INCIDENT = `(c.format ->> 'preset' IN ${quoteList(STATEFUL_PRE
   AND d.event = 'monitor.up' AND d.message -> 'detail' ->> 'incident_id' IS NOT NULL)`;
 
 /**
- * SQL: whether something newer may take the place of a delivery `d` of a channel `c`. What ends an incident at its
- * receiver is kept, unless it was reopened: then it would close the alert that is open again (D-582).
+ * SQL: whether a newer delivery may replace a delivery `d` of a channel `c`. One that ends an incident at its receiver
+ * is kept, unless the incident was reopened: then it would close the alert that is open again (D-582).
  */
 export const MAY_BE_OVERTAKEN = `(${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT FROM incidents i
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL))`;
 
 /**
- * SQL: whether a delivery `d` says what is true no longer, its monitor or agent having changed since, or gone. What an
- * agent has become is read from its row: its changes have no sequence.
+ * SQL: whether a delivery `d` is no longer true, because its monitor or agent has changed since or was deleted. An
+ * agent's state is read from its row: its changes have no sequence.
  */
 export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
   OR d.event LIKE 'agent.%' AND (d.event = 'agent.offline') IS DISTINCT FROM coalesce((
@@ -59,22 +59,24 @@ export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monit
 
 /**
  * SQL: whether a held alert `h` of a delivery `d` waits for maintenance or a mute that began after it was written. That
- * is a reminder, or an alert that says nothing of either.
+ * is a reminder, or an alert that mentions neither.
  */
 export const IS_HELD_AGAIN = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
   AND (EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
     OR (d.message #>> '{detail,maintenance}' IS NULL AND d.message #>> '{detail,muted_until}' IS NULL)))`;
 
 /**
- * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and that has this outcome and was
- * not released. `pending` is not decided yet; `superseded` was dropped, or came in the message of a parent.
+ * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and the trouble has this outcome
+ * and was not released. `pending` is not decided yet; `superseded` was dropped, or sent in the message of a parent.
  */
 export const followsUnreleased = (outcome: 'pending' | 'superseded', d = 'd') => `EXISTS (
   SELECT FROM deliveries t JOIN held_deliveries o ON o.delivery_id = t.id
   WHERE t.id = ${d}.after_id AND ${d}.attempts_before = 0 AND t.outcome = '${outcome}' AND o.released_at IS NULL
     AND o.summary_id IS NULL)`;
 
-/** The most deliveries that one statement writes: where all monitors of an account change, they may be very many. */
+/**
+ * Maximum number of deliveries that one statement writes: if all monitors of an account change, they may be very many.
+ */
 export const DELIVERIES_AT_ONCE = 1000;
 
 /** Writes deliveries, in the order given, in the transaction of the change that causes them. */
@@ -92,8 +94,8 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
 }
 
 /**
- * Drops what a newer change of a monitor supersedes (D-50): retries of its events to a chat that no worker is making
- * just now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
+ * Drops deliveries that a newer change of a monitor supersedes (D-50): retries of its events to a chat that no worker
+ * is sending now. Their outcome is `superseded`. Run it in the transaction that writes the newer ones.
  */
 export async function supersedeRetries(
   run: Run,
@@ -111,10 +113,10 @@ export async function supersedeRetries(
   );
 }
 
-/** A hold as it is recorded of its delivery. */
+/** A hold with its delivery. */
 export type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean };
 
-/** Records what deliveries wait for. */
+/** Records the holds of deliveries. */
 export async function insertHeld(run: Run, held: readonly HeldDelivery[]): Promise<void> {
   if (held.length === 0) return;
   await run(
@@ -133,13 +135,13 @@ export async function insertHeld(run: Run, held: readonly HeldDelivery[]): Promi
 /** A channel, and a monitor that it is notified of. */
 export type Pair = { channelId: string; monitorId: string };
 
-/** The key of a pair in maps. */
+/** Returns the key of a pair in maps. */
 export function pairOf({ channelId, monitorId }: Pair): string {
   return `${channelId} ${monitorId}`;
 }
 
 /**
- * Drops what still waits of monitors that have recovered. Returns the pairs of which another recovery waited: their
+ * Drops the waiting deliveries of monitors that have recovered. Returns the pairs with another waiting recovery: their
  * channels were notified of trouble before that.
  */
 export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs: number): Promise<Pair[]> {
@@ -160,7 +162,7 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
 
 /**
  * Drops the delayed trouble and the reminders that newer trouble of a monitor replaces. A recovery that waits for the
- * end of quiet hours stays: that its channel was notified before is known by it.
+ * end of quiet hours stays: it shows that its channel was notified before.
  */
 export async function supersedeByRules(run: Run, newer: readonly Pair[], nowMs: number): Promise<void> {
   if (newer.length === 0) return;
@@ -175,7 +177,7 @@ export async function supersedeByRules(run: Run, newer: readonly Pair[], nowMs: 
   );
 }
 
-/** Records deliveries that quiet hours drop: they are in the log of their channel, and are not sent. */
+/** Records deliveries that quiet hours drop: they are in their channel's log, but are not sent. */
 export async function insertDropped(run: Run, dropped: readonly (NewDelivery & { hold: Hold })[]): Promise<void> {
   await insertDeliveries(run, dropped);
   await insertHeld(
@@ -189,10 +191,9 @@ export async function insertDropped(run: Run, dropped: readonly (NewDelivery & {
 }
 
 /**
- * Channels with deliveries that are long overdue and that no worker has claimed, the longest due first. Their jobs were
- * lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is left to the
- * holder of the claim, and a chat that asked to be left alone until then. Where there are more than `limit`, each
- * account has its longest due one, then its next.
+ * Lists channels with long overdue deliveries that no worker has claimed, the longest due first. Their jobs were lost
+ * with the queue, or their worker with its claims. Channels with a claimed delivery are left to its worker, and paused
+ * chats are skipped. If there are more than `limit`, each account gets its longest due one, then its next.
  */
 export async function listOverdueChannels(
   database: Database,
@@ -215,16 +216,16 @@ export async function listOverdueChannels(
   );
 }
 
-/** Overdue deliveries that are counted at the most: with so many the figure has said what it can. */
+/** Maximum number of counted overdue deliveries: a higher figure tells no more. */
 const MAX_COUNTED = 1000;
 
-/** Deliveries that should have been sent, and since when the oldest of them is due (Unix milliseconds; null = none). */
+/** Deliveries that should have been sent, and since when the oldest is due (Unix milliseconds; null = none). */
 export type OverdueDeliveries = { deliveries: number; oldestDueAtMs: number | null };
 
 /**
- * Counts deliveries that are long due and that no worker sends, up to a thousand, the longest due first. Left out is
- * what waits for its receiver: channels of which something is on its way, chats that asked for a pause, and what has to
- * follow an earlier delivery.
+ * Counts long overdue deliveries that no worker is sending, up to a thousand, the longest due first. Deliveries that
+ * wait for their receiver are left out: of channels with one in progress, of paused chats, and those that must follow
+ * an earlier delivery.
  */
 export async function countOverdueDeliveries(
   database: Pick<Database, 'pool'>,
@@ -248,27 +249,27 @@ export async function countOverdueDeliveries(
   return row ?? { deliveries: 0, oldestDueAtMs: null };
 }
 
-/** Deliveries of one channel that are kept, beside those that are not finished. */
+/** Maximum number of finished deliveries kept per channel. */
 const MAX_OF_CHANNEL = 10_000;
 
 /**
- * SQL: whether a delivery `d` came in the message of a parent and is true still. Once the parent is no longer down, it
- * may go out itself.
+ * SQL: whether a delivery `d` was sent in the message of a parent and is still true. Once the parent is no longer down,
+ * it may be sent itself.
  */
 const MAY_GO_OUT = `EXISTS (SELECT FROM parent_holds k
   JOIN monitors m ON m.id = k.monitor_id AND m.sequence = k.sequence
   WHERE k.delivery_id = d.id AND k.joined_id IS NOT NULL)`;
 
-/** Deliveries of one channel that one statement deletes: each takes its rows of eight other tables along. */
+/** Number of a channel's deliveries that one statement deletes: each takes its rows of eight other tables along. */
 const CHUNK = 2000;
 
-/** Channels that one statement searches for deliveries to delete. */
+/** Number of channels that one statement searches for deliveries to delete. */
 const CHANNELS_AT_ONCE = 200;
 
 /**
- * Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest
- * 10,000, with their attempts; returns how many. Channels take turns of 2,000 deliveries for as long as `mayGoOn`; the
- * next run goes on. Nothing is finished before it was created, so the index of a channel's deliveries finds them.
+ * Deletes deliveries that were finished before `beforeMs`, and those older than the newest 10,000 of each channel, with
+ * their attempts; returns their number. Channels take turns of 2,000 deliveries while `mayGoOn` returns true; the next
+ * run continues. No delivery is finished before it is created, so the index of a channel's deliveries finds them.
  */
 export async function deleteOldDeliveries(
   database: Pick<Database, 'pool'>,
@@ -291,7 +292,7 @@ export async function deleteOldDeliveries(
   return deleted;
 }
 
-/** The channels that have something to delete, in no order: none is the first in each run. */
+/** Lists the channels with deliveries to delete, in random order, so that no channel is first in every run. */
 async function listToClear(run: Run, beforeMs: number): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | null = ''; after !== null;) {
@@ -312,8 +313,8 @@ async function listToClear(run: Run, beforeMs: number): Promise<string[]> {
 }
 
 /**
- * Deletes one chunk of a channel's deliveries, and returns how many. Those that another transaction is reopening are
- * skipped: after a wait for their locks the subquery would not be evaluated again.
+ * Deletes one chunk of a channel's deliveries, and returns their number. Skips those that another transaction is
+ * reopening: after a wait for their locks the subquery would not be evaluated again.
  */
 async function deleteSome(run: Run, channelId: string, beforeMs: number): Promise<number> {
   const [row] = await run<{ deleted: number }>(

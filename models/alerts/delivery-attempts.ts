@@ -10,7 +10,7 @@ import { releaseBehind } from './parent-holds.ts';
 import { readSummary } from './summaries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
-/** One claimed attempt, which only its holder may send. */
+/** A claimed attempt, which only its holder may send. */
 export type ClaimedAttempt = {
   deliveryId: string;
   tenantId: string;
@@ -19,53 +19,56 @@ export type ClaimedAttempt = {
   channelType: ChannelType;
   event: StoredMessage['event'];
   message: StoredMessage;
-  /** From 1; attempts interrupted by the end of their worker count. */
+  /** Counts from 1, including attempts interrupted by the end of their worker. */
   attempt: number;
-  /** When the claim ends, Unix milliseconds: from then on the attempt is another worker's. */
+  /** End of the claim, in Unix milliseconds; after it another worker may claim the attempt. */
   claimedUntilMs: number;
   /** Attempts of earlier rounds: 0 unless the delivery was redelivered. */
   attemptsBefore: number;
-  /** Null where there is none, or where its key is missing from the ring. */
+  /** Null for other types, and if its key is missing from the ring. */
   webhook: OpenedWebhook | null;
   /**
-   * The way to the chat of a channel: of Telegram its id, of Slack its sealed webhook, of an email channel its address.
-   * Null for webhooks, and where nothing is connected.
+   * Connection of a chat channel: for Telegram the chat id, for Slack the sealed webhook, for email the address. Null
+   * for webhooks, and if nothing is connected.
    */
   connection: string | null;
-  /** Why the channel no longer accepts deliveries; null = it does. */
+  /** Reason why the channel no longer accepts deliveries; null if it does. */
   refusal: string | null;
   /**
-   * Whether a chat would be notified of a monitor about which there is a newer change by now, or which is gone. Never
-   * of webhooks: their receivers go by the sequence.
+   * Whether the message is for a chat and its monitor has a newer change by now, or was deleted. Never set for
+   * webhooks: their receivers use the sequence.
    */
   isOvertaken: boolean;
-  /** Of Telegram, the group of alerts that it belongs to, and the message of the chat that shows that; null = none. */
+  /** For Telegram, the alert group of the delivery, and the chat message that shows it; null = none. */
   groupId: string | null;
   chatMessageId: number | null;
-  /** The reason for which it waited, where it was not released yet; else null. */
+  /** Reason for which the delivery waited, if it was not released yet; else null. */
   holdReason: HoldReason | null;
   /** Whether it was held and may still belong in the message of a parent monitor. */
   isBehind: boolean;
   /**
-   * Whether the receiver of a preset still has an alert of its monitor as unknown, outside of incidents, which this
-   * message of an incident resolves.
+   * Whether a preset's receiver still has an alert of the monitor as unknown, outside of incidents, which this incident
+   * message resolves.
    */
   resolvesUnknown: boolean;
-  /** The number of its monitor where alerts wait for that, or came in its message (D-530), or it says so; else null. */
+  /**
+   * Number of the delivery's monitor if alerts wait for it, or were sent in its message (D-530), or this is an update;
+   * else null.
+   */
   parentNo: number | null;
 };
 
 /**
- * The answer to a request for an attempt. `claimed` is null where everything that is due is claimed, or waits for an
- * earlier delivery. `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been
- * overtaken by another's claim.
+ * The result of requesting an attempt. `claimed` is null if everything due is claimed, or waits for an earlier
+ * delivery. `hasMore` is false if no other delivery of the channel was due and unclaimed; true may be outdated by
+ * another claim.
  */
 export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
 
-/** When a claim begins (Unix milliseconds), and how long it lasts; that of an email as long as others by default. */
+/** Start of a claim (Unix milliseconds), and its duration; `emailClaimMs` defaults to `claimMs`. */
 type ClaimTimes = { nowMs: number; claimMs: number; emailClaimMs?: number };
 
-/** The stored outcome of an attempt. `nextAttemptAtMs` is null unless the outcome is `retry`. */
+/** The outcome of an attempt to record. `nextAttemptAtMs` is null unless the outcome is `retry`. */
 export type RecordedAttempt = {
   deliveryId: string;
   attempt: number;
@@ -79,43 +82,43 @@ export type RecordedAttempt = {
 };
 
 /**
- * SQL: whether retries of a delivery `d` of a channel `c` are dropped once its monitor has changed again. Neither
- * people nor receivers of a preset go by the sequence: what began an incident would open it anew after its end.
+ * SQL: whether retries of a delivery `d` of a channel `c` are dropped once its monitor has changed again. People and
+ * preset receivers ignore the sequence: the start of an incident would open it anew after its end.
  */
 const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset') AND ${MAY_BE_OVERTAKEN})`;
 
 /**
- * SQL: the deliveries in whose messages others came, of these, which have failed and were not sent before. An update
- * (*Still down*) stands for the delivery that it follows.
+ * SQL: the deliveries whose messages contained others, from failed ones that were not sent before. For an update
+ * (*Still down*) it is the delivery that the update follows.
  */
 const rootsOf = (failed: string) => `SELECT coalesce(n.follows, f.id) FROM (${failed}) f
   LEFT JOIN reminders n ON n.delivery_id = f.id AND n.number < 0`;
 
 /**
- * SQL: what came in messages that have failed is due itself; what was sent once and failed when it was sent again has
- * said it.
+ * SQL: releases alerts in messages that have failed, which are then due themselves. A message that was delivered
+ * before, and failed when sent again, has reported them.
  */
 const RELEASES_BEHIND = `, ${releaseBehind(
   rootsOf(`SELECT delivery_id AS id FROM made WHERE becomes = 'failed' AND attempts_before = 0`),
   '(SELECT max(finished_at) FROM made)',
 )}`;
 
-/** SQL: the roots of these deliveries, of those that have failed and were not sent before. */
+/** SQL: the root deliveries of those given that have failed and were not sent before. */
 const FAILED_AT_FIRST = rootsOf(
   `SELECT id FROM deliveries WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`,
 );
 
 /**
  * SQL: whether a delivery waits for an earlier one of its monitor, or for trouble that a worker held. Nothing else
- * waits for one that does: each could wait for the other.
+ * waits for such a delivery, or both could wait for each other.
  */
 const waitsForEarlier = (d: string, now: string) => `(EXISTS (
   SELECT FROM unheld_ahead(${d}.channel_id, ${d}.monitor_id, ${d}.no, ${d}.after_id, ${now}))
   OR ${followsUnreleased('pending', d)})`;
 
 /**
- * SQL: whether the receiver of a delivery `d` to a preset of a channel `c` still has its monitor as unknown. Of the
- * earlier alerts that it may have, the newest says so, outside of incidents: what followed was held, or superseded.
+ * SQL: whether the receiver of a delivery `d` to a preset of a channel `c` still has its monitor as unknown. The newest
+ * of the earlier alerts that it may have tells, outside of incidents: later ones were held or superseded.
  */
 const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.up')
   AND d.message #>> '{detail,incident_id}' IS NOT NULL AND coalesce((
@@ -125,10 +128,10 @@ const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', '
       ELSE e.event LIKE 'monitor.%' AND e.outcome = 'delivered' END
     ORDER BY e.created_at DESC, e.no DESC LIMIT 1), false))`;
 
-/** How much of the error of an attempt is stored, in characters. */
+/** Maximum length of a stored error, in characters. */
 export const MAX_ERROR_LENGTH = 1000;
 
-/** In the order of the parameters of the statement that records attempts, an array each. */
+/** Parameters of the statement that records attempts, in order; each is an array. */
 const RECORDED_COLUMNS = [
   'deliveryId',
   'attempt',
@@ -141,7 +144,9 @@ const RECORDED_COLUMNS = [
   'nextAttemptAtMs',
 ] as const satisfies readonly (keyof RecordedAttempt)[];
 
-/** A claimed attempt as its row has it; secrets are sealed, and the previous one is there while it still signs. */
+/**
+ * A row of a claimed attempt; secrets are sealed, and the previous one is set only while it is still used for signing.
+ */
 type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   enabled: boolean;
   status: ChannelStatus;
@@ -150,20 +155,20 @@ type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   sealedPreviousSecret: string | null;
   sealedHeaders: string | null;
   format: WebhookFormat;
-  /** Whether it is a recovery whose trouble, which a worker had in its hand, was not sent after all. */
+  /** Whether it is a recovery whose trouble, held by a worker, was not sent after all. */
   endsUnsent: boolean;
 };
 
-/** A requested channel, and an attempt of it where one was claimed. */
+/** A requested channel, with an attempt if one was claimed. */
 type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { requested: string; hasMore: boolean };
 
 /**
- * Claims attempts for `claimMs` and opens their rows. A channel that is named several times gets attempts of as many
- * deliveries, the longest due first. The claims come in the order of the names. Of one monitor none is claimed before
- * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. Of alerts that waited for
- * the end of maintenance a chat has one claimed at a time, until it is released or gathered with the others. A claim
- * that its holder never answered for expires, and its attempt stays counted. Retries to chats and presets that a newer
- * change superseded are dropped, and a chat that asked to be left alone has nothing to claim until then.
+ * Claims attempts for `claimMs` and opens their rows. A channel named several times gets attempts of as many
+ * deliveries, the longest due first. The claims are in the order of the names. No delivery of a monitor is claimed
+ * before the first attempt at an earlier one is over, so that only retries are overtaken. A chat has one alert claimed
+ * at a time of those that waited for the end of maintenance, until it is released or gathered with the others. Claims
+ * that are never completed expire, and their attempts stay counted. Retries to chats and presets that a newer change
+ * superseded are dropped, and paused chats have nothing to claim.
  */
 export async function claimDeliveries(
   database: Database,
@@ -186,9 +191,8 @@ export async function claimDeliveries(
 }
 
 /**
- * Fills the summaries among what was claimed. Those that have nothing to say any more are dropped, as are recoveries of
- * what was not sent. What was reported once is sent again as it was: to a chat as it is stored, to a webhook by the
- * changes, which stay as they were.
+ * Fills the claimed summaries. Empty ones are dropped, as are recoveries from trouble that was not sent. A summary that
+ * was sent before is sent again unchanged: to a chat as stored, to a webhook from its changes, which stay as they were.
  */
 async function fillOrDrop(database: Database, rows: readonly RequestedRow[], nowMs: number): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
@@ -224,7 +228,7 @@ export async function dropClaimed(
   );
 }
 
-/** Gives a claimed delivery back, due at `dueAtMs`; its attempt was never sent. */
+/** Returns a claimed delivery that was never sent, to be due again at `dueAtMs`. */
 export async function postponeClaimed(
   run: Run,
   { deliveryId, attempt }: Pick<ClaimedAttempt, 'deliveryId' | 'attempt'>,
@@ -239,25 +243,25 @@ export async function postponeClaimed(
 }
 
 /**
- * Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel.
- * 1. `requested`: the channels, without chats that asked for a pause.
- * 2. `superseded`: due retries to chats and presets that a newer change overtook are ended.
- * 3. `turn`: of each chat the one of those that waited which may be sent now; none while another is on its way. It is
- *    chosen once, for in an absence of all workers thousands wait for each other.
- * 4. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
- *    skipped. A recovery waits for its trouble that a worker held, until that is released or dropped. To a preset
- *    nothing goes while an earlier one of its monitor is on its way, be it a retry.
- * 5. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
- *    which was half of its time: what a crash of PostgreSQL takes back is a claim, and the attempt is then made once
- *    more under the same `delivery_id`, which the documentation has receivers expect.
- * 6. With each the way to its receiver, and whether its channel has more that is due.
+ * Claims up to `lanes` attempts of each channel; returns one row for each, and at least one for each channel.
+ * 1. `requested`: the channels, without paused chats.
+ * 2. `superseded`: ends due retries to chats and presets that a newer change overtook.
+ * 3. `turn`: for each chat, the held alert that may be sent now; none while another is in progress. It is chosen once,
+ *    because after an outage of all workers thousands wait for each other.
+ * 4. `next`: for each channel, the longest due deliveries that wait for no earlier one, locked; those that another
+ *    claim locks are skipped. A recovery waits for its trouble that a worker held, until that is released or dropped.
+ *    Nothing is sent to a preset while an earlier delivery of its monitor is in progress, including retries.
+ * 5. `claimed`, `opened`: claims them, counts their attempts and opens these. The commit does not wait for the disk,
+ *    which took half of its time: a crash of PostgreSQL can only undo a claim, and the attempt is then repeated with
+ *    the same `delivery_id`, which the documentation tells receivers to expect.
+ * 6. Adds the connection of each receiver, and whether its channel has more due deliveries.
  */
 async function claimEach(
   database: Database,
   { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
   { nowMs, claimMs, emailClaimMs = claimMs }: ClaimTimes,
 ): Promise<RequestedRow[]> {
-  // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
+  // Ids are passed on as an array, so that the planner expects few of them: for many it would read whole tables.
   return await runOn(database.pool)<RequestedRow>(
     `WITH requested AS MATERIALIZED (
        SELECT * FROM channels WHERE id = ANY ($1::text[]) AND coalesce(quiet_until, 0) <= $2
@@ -355,7 +359,10 @@ function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'req
   };
 }
 
-/** An operator can restore a missing key: the attempt fails, and the delivery is retried. */
+/**
+ * Opens a webhook's secrets; null if their key is missing. An operator can restore it: the attempt fails, and the
+ * delivery is retried.
+ */
 function openSecrets(
   database: Database,
   row: Pick<
@@ -383,10 +390,13 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
   return channel.status === 'connected' ? null : 'The channel is not connected';
 }
 
-/** The status or the error by which an attempt that was only put off is known. */
+/** The status or the error that identifies an attempt which was only put off. */
 export type PutOffMark = { statusCode: number } | { error: string };
 
-/** How many attempts beyond `attemptsBefore` were only put off, so soon after the first; and when that began. */
+/**
+ * Counts the attempts beyond `attemptsBefore` that were only put off within `withinMs` of the first, and returns when
+ * that began.
+ */
 export async function countPutOffs(
   { pool }: Pick<Database, 'pool'>,
   { deliveryId, attemptsBefore }: Pick<ClaimedAttempt, 'deliveryId' | 'attemptsBefore'>,
@@ -409,7 +419,7 @@ export async function countPutOffs(
   return counted;
 }
 
-/** How many deliveries of a channel wait for an attempt beyond so many, counted up to a limit. */
+/** Counts a channel's deliveries with more than this number of attempts that are still pending, up to a limit. */
 export async function countLateDeliveries(
   { pool }: Pick<Database, 'pool'>,
   { channelId, attempts, limit }: { channelId: string; attempts: number; limit: number },
@@ -424,21 +434,20 @@ export async function countLateDeliveries(
 }
 
 /**
- * Writes the outcomes of claimed attempts and what becomes of their deliveries, in one statement; says of each whether
- * the delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
- * attempt is recorded, and the delivery stays the other's. A retry to a chat or preset that has a newer change of the
- * monitor by now is `superseded` at once. A channel that was failing and took one is well again, which costs one that
- * is well no statement more.
- * 1. `made`: the attempts as rows, each with its channel and what becomes of its delivery.
- * 2. `recorded`: the outcome of each is written at it.
- * 3. `healed`: channels that were failing and took one, locked in one order.
- * 4. `freed`, `behind`: what came in the message of one that has failed is due itself.
+ * Records the outcomes of claimed attempts and updates their deliveries, in one statement; reports for each whether it
+ * still held its delivery. False if its claim had expired and another attempt was begun since: then only the attempt is
+ * recorded. A retry to a chat or preset with a newer change of the monitor becomes `superseded` at once. A failing
+ * channel that accepted one is healed, which costs healthy channels no extra statement.
+ * 1. `made`: the attempts as rows, each with its channel and the new state of its delivery.
+ * 2. `recorded`: stores the outcome of each attempt.
+ * 3. `healed`: failing channels that accepted one, locked in a fixed order.
+ * 4. `freed`, `behind`: releases alerts that were in a failed message, which are then due themselves.
  * 5. Deliveries whose newest attempt it is are finished, superseded, or due again. As with claims the commit does not
  *    wait for the disk.
  */
 export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
-  // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know
-  // nothing in a storm.
+  // With a condition on `outcome`, the planner may read the whole index of pending deliveries, whose statistics are
+  // outdated in a storm.
   const rows = await runOn(database.pool)<{ id: string; attempts: number }>(
     `WITH made AS MATERIALIZED (
        SELECT m.*, d.channel_id, d.attempts_before, CASE
@@ -469,7 +478,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
   );
   const failed = made.filter(({ outcome }) => outcome === 'failed');
-  // The statement does not find alerts that came in their messages while it waited for a lock.
+  // The statement does not find alerts that were added to the failed messages while it waited for a lock.
   if (failed.length > 0)
     await runOn(database.pool)(`WITH ${releaseBehind(FAILED_AT_FIRST, '$2::bigint')} SELECT`, [
       failed.map(({ deliveryId }) => deliveryId),

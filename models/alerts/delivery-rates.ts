@@ -4,13 +4,13 @@ import type { Database } from '../database.ts';
 import { quoteList, type Run } from '../sql.ts';
 import { DELIVERIES_AT_ONCE, ENDS_INCIDENT, insertDeliveries, pairOf, type NewDelivery } from './deliveries.ts';
 
-/** A monitor's change on its way to one channel; one that is held waits for maintenance or a mute. */
+/** A monitor's change to be sent to one channel; one with a hold waits for maintenance or a mute. */
 export type ChangeDelivery = NewDelivery & { monitorId: string; hold?: Hold | null };
 
 /**
- * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320). What
- * need not wait has none. One statement, in whose order the rows of all accounts and monitors are locked until the
- * transaction ends: to be called before others are.
+ * Sets the due times of deliveries, so that no account and no monitor exceeds its rate (D-320). Those that need not
+ * wait get none. One statement locks the rows of all accounts and monitors in order until the transaction ends: call it
+ * before others are locked.
  */
 export async function scheduleAtRate<Delivery extends ChangeDelivery>(
   run: Run,
@@ -36,9 +36,9 @@ export async function scheduleAtRate<Delivery extends ChangeDelivery>(
 }
 
 /**
- * Writes scheduled deliveries and returns those that are new. One that has to wait takes the place of what waits for
- * the same channel about the same monitor, and for the same reason: of both only the newer is sent, when the older was
- * due, and how many it replaces is recorded.
+ * Writes scheduled deliveries and returns the new ones. One that has to wait replaces a waiting one for the same
+ * channel, monitor and reason. Only the newer is sent, at the older one's time, and the number of replaced ones is
+ * recorded.
  */
 export async function insertAtRate(
   run: Run,
@@ -55,7 +55,7 @@ export async function insertAtRate(
   }
   const newest = [...waiting.values()].flatMap((ofPair) => ofPair.at(-1) ?? []);
   const taken = await updateWaiting(run, newest, nowMs);
-  // Where several of one batch have to wait, the first one's turn is theirs.
+  // If several of one batch have to wait, the newest is due when the first would have been.
   const late = newest
     .filter((delivery) => !taken.has(pairOf(delivery)))
     .map((delivery) => ({ ...delivery, dueAtMs: waiting.get(pairOf(delivery))?.[0]?.dueAtMs ?? delivery.createdAtMs }));
@@ -82,10 +82,11 @@ export async function insertAtRate(
 const incidentOf = (message: string) => `${message} -> 'detail' ->> 'incident_id'`;
 
 /**
- * By pair of channel and monitor, the ids of waiting deliveries that now carry the newer change. What ends an incident
- * that its receiver keeps open gives way to no other incident; one whose beginning was replaced as well is none there.
- * What maintenance or a mute holds replaces only what one of them holds, and what waits for its rate only what does so.
- * `created_at` becomes that of the newer change: by this moment its recovery finds it.
+ * Returns the ids of waiting deliveries that now contain the newer change, by pair of channel and monitor. A delivery
+ * that ends an incident at a receiver that keeps it open is not replaced by another incident; if its beginning was
+ * replaced as well, the receiver has no such incident. A hold by maintenance or a mute replaces only another such hold,
+ * and a wait for the rate only another such wait. `created_at` becomes that of the newer change, because its recovery
+ * is matched by it.
  */
 async function updateWaiting(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
   const taken = new Map<string, string>();
@@ -134,7 +135,7 @@ async function giveBack(run: Run, merged: readonly ChangeDelivery[]): Promise<vo
   );
 }
 
-/** Deletes the marks of who has used up nothing any more; returns how many. */
+/** Deletes rates that are no longer used up; returns their number. */
 export async function deletePastRates(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const { rowCount } = await database.pool.query('DELETE FROM delivery_rates WHERE used_up < $1', [nowMs]);
   return rowCount ?? 0;

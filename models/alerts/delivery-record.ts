@@ -9,32 +9,32 @@ import { MAX_ERROR_LENGTH } from './delivery-attempts.ts';
 /** The outcome of a delivery so far. */
 export type DeliveryOutcome = 'pending' | 'delivered' | 'failed' | 'superseded';
 
-/** A delivery as it stands. Times are Unix milliseconds. */
+/** A stored delivery. Times are Unix milliseconds. */
 export type Delivery = {
   id: string;
   channelId: string;
-  /** Null where the event is no monitor's. */
+  /** Null if the event concerns no monitor. */
   monitorId: string | null;
-  /** The drill that it belongs to; null where it is none. */
+  /** Drill of the delivery; null if there is none. */
   drillId: string | null;
-  /** The monitor's name as the message has it; null as `monitorId` is. */
+  /** The monitor's name in the message; null if `monitorId` is. */
   monitorName: string | null;
-  /** The incident that the change opened, touched or ended; null where there was none, as in a drill. */
+  /** Incident that the change opened, updated or ended; null if there is none, as in a drill. */
   incidentId: string | null;
-  /** Null where the event is no agent's; the name is that of the message. */
+  /** Null if the event concerns no agent; the name is that in the message. */
   agentId: string | null;
   agentName: string | null;
   event: StoredMessage['event'];
   outcome: DeliveryOutcome;
-  /** Of all rounds, those that were cut short included. */
+  /** Attempts of all rounds, including interrupted ones. */
   attemptCount: number;
-  /** How many other changes of its monitor it took in: those that came while it waited for its rate. */
+  /** Number of other changes of its monitor that it replaced while it waited for its rate. */
   merged: number;
-  /** What it waits for, or waited for; null where it did not. */
+  /** Reason for which it waits or waited; null = none. */
   heldBy: HoldReason | null;
-  /** The monitor that it waits or waited for, or in whose message it came; null where it was none. */
+  /** Monitor that it waits or waited for, or in whose message it was sent; null = none. */
   heldByMonitorId: string | null;
-  /** What went wrong last, as a sentence; null where nothing did. */
+  /** Last error, as a sentence; null = none. */
   lastError: string | null;
   createdAtMs: number;
   /** Null unless pending. */
@@ -44,8 +44,8 @@ export type Delivery = {
 };
 
 /**
- * One attempt of a delivery; duration and outcome are null while it is under way, and for ever where its worker did not
- * survive it.
+ * One attempt of a delivery; duration and outcome are null while it is in progress, and forever if its worker was
+ * killed.
  */
 export type Attempt = {
   attempt: number;
@@ -57,7 +57,7 @@ export type Attempt = {
   response: string | null;
 };
 
-/** Which deliveries are listed; an absent field narrows nothing. */
+/** Filter for a list of deliveries; absent fields do not restrict it. */
 export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 
 type Key = { tenantId: string; id: string };
@@ -78,7 +78,7 @@ const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId",
   d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs",
     d.finished_at AS "finishedAtMs"`;
 
-/** The deliveries of a tenant's channel, newest first; `before` is the last one of the page before. */
+/** Lists the deliveries of a tenant's channel, newest first; `before` is the last one of the previous page. */
 export async function listDeliveries(
   database: Database,
   query: {
@@ -93,7 +93,7 @@ export async function listDeliveries(
   const conditions = ['d.channel_id = $1', 'd.tenant_id = $2'];
   const bind: unknown[] = [channelId, tenantId];
   const bound = (value: unknown) => `$${bind.push(value)}`;
-  // Only what is asked for: the planner then sees that what failed has an index of its own.
+  // Conditions are added only if requested, so that the planner can use the separate index of failed deliveries.
   if (filter.outcome !== undefined) conditions.push(`d.outcome = ${bound(filter.outcome)}`);
   if (filter.event !== undefined) conditions.push(`d.event = ${bound(filter.event)}`);
   if (before !== undefined)
@@ -105,7 +105,7 @@ export async function listDeliveries(
   );
 }
 
-/** One delivery of a tenant with its message and every attempt in order; null when the tenant has no such delivery. */
+/** Finds a delivery of a tenant with its message and all attempts in order; null if there is none. */
 export async function findDelivery(
   database: Database,
   { tenantId, id }: Key,
@@ -125,7 +125,7 @@ export async function findDelivery(
   return { ...delivery, attempts };
 }
 
-/** A test that was sent to a channel, and what came of it. `startedAtMs` is Unix milliseconds. */
+/** A test that was sent to a channel, and its result. `startedAtMs` is Unix milliseconds. */
 export type TestedDelivery = {
   id: string;
   channelId: string;
@@ -135,8 +135,8 @@ export type TestedDelivery = {
 };
 
 /**
- * Records a test as a finished delivery of the event `test`, with its one attempt. A channel that was deleted meanwhile
- * has no log any more.
+ * Records a test as a finished delivery of the event `test`, with its one attempt. Does nothing if the channel was
+ * deleted meanwhile.
  */
 export async function insertTestDelivery(
   run: Run,
@@ -160,15 +160,15 @@ export async function insertTestDelivery(
   );
 }
 
-/** The most attempts of a delivery, all rounds together: its log must end somewhere. */
+/** Maximum number of attempts of a delivery in all rounds: its log must be limited. */
 export const MAX_ATTEMPTS = 100;
 
 /** A delivery that is pending again, and the number of its next attempt. */
 export type ReopenedDelivery = { id: string; channelId: string; attempt: number };
 
 /**
- * Makes a finished delivery pending again, due at once, with a whole new round of attempts under its old id. Null where
- * it is pending, has had its attempts, or is gone: of two that ask at once one gets it.
+ * Makes a finished delivery pending again, due at once, with a full new round of attempts under its old id. Null if it
+ * is pending, has used up its attempts, or was deleted: only one of two concurrent requests succeeds.
  */
 export async function reopenDelivery(
   database: Database,
@@ -190,13 +190,13 @@ export async function reopenDelivery(
 }
 
 /**
- * Makes all failed deliveries of a channel, but for tests and drills, pending again that were made between two moments
- * (Unix milliseconds, both included). Each waits for the first attempt at the one before it, so that they are sent in
- * the order in which they were made; each is due a millisecond later, the last of them now. Returns how many, and the
- * first. One statement: of two that ask at once each gets what the other has not.
- * 1. `failed`: the failed ones of that time, locked in the order in which they were made.
- * 2. `due`: each with its moment, and the one before it.
- * 3. `reopened`: they are pending again; their attempts so far are those of earlier rounds.
+ * Makes failed deliveries of a channel pending again that were created in a time range (Unix milliseconds, both ends
+ * included), except tests and drills. Each waits for the first attempt at the previous one, so that they are sent in
+ * order of creation; each is due a millisecond later, the last one now. Returns their number, and the first. One
+ * statement: of two concurrent requests each gets those that the other has not.
+ * 1. `failed`: the failed ones of that time, locked in order of creation.
+ * 2. `due`: each with its time, and the previous one.
+ * 3. `reopened`: makes them pending again; their attempts so far count for earlier rounds.
  */
 export async function replayDeliveries(
   database: Database,
@@ -234,7 +234,7 @@ export async function replayDeliveries(
   });
 }
 
-/** The record of a request to send again what a channel had sent. */
+/** Records a request to send deliveries of a channel again. */
 async function recordSending(
   run: Run,
   author: Author | null,

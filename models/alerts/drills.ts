@@ -8,7 +8,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { DeliveryOutcome } from './delivery-record.ts';
 import { listRoutes } from './routes.ts';
 
-/** A drill as it is stored. Times are Unix milliseconds; those of what has not happened are null. */
+/** A stored drill. Times are Unix milliseconds, null if they have not happened. */
 export type Drill = {
   id: string;
   tenantId: string;
@@ -30,7 +30,7 @@ const DRILL_COLUMNS = `d.id, d.tenant_id AS "tenantId", d.monitor, d.incident_id
   d.is_monthly AS "isMonthly", d.status, d.answers, d.skipped, d.started_at AS "startedAtMs",
   d.alerted_at AS "alertedAtMs", d.ends_at AS "endsAtMs", d.ended_at AS "endedAtMs"`;
 
-/** Why a drill was not begun. */
+/** Reason why a drill was not started. */
 export type DrillRefusal =
   | 'gone'
   | 'paused'
@@ -48,11 +48,11 @@ export type NewDrill = Authored & {
   isMonthly: boolean;
   requestKey: string | null;
   nowMs: number;
-  /** What else belongs to the transaction in which the drill begins. */
+  /** Runs in the transaction that starts the drill. */
   beforeCommit?: (run: Run) => Promise<unknown>;
 };
 
-/** Why no drill of a monitor can begin now; null = it can. A start may be refused all the same a moment later. */
+/** Returns why no drill of a monitor can start now; null if one can. A start a moment later may still be refused. */
 export async function findDrillRefusal(
   database: Pick<Database, 'pool'>,
   key: { tenantId: string; monitorId: string },
@@ -61,8 +61,8 @@ export async function findDrillRefusal(
 }
 
 /**
- * Begins a drill of a monitor: one at a time, while it is checked, has no open incident, and some channel is notified
- * of it. The caller enqueues what its locations are to answer.
+ * Starts a drill of a monitor: one at a time, while it is checked, has no open incident, and some channel is notified
+ * of it. The caller enqueues the answers of its locations.
  */
 export async function startDrill(
   database: Pick<Database, 'pool'>,
@@ -109,7 +109,10 @@ async function refusalOf(run: Run, monitor: LockedMonitor | null): Promise<Drill
 
 type LockedMonitor = DrilledMonitor & { enabled: boolean; hasIncident: boolean; runningId: string | null };
 
-/** Locked by a statement of its own: the next one of a second request sees the drill that the first has begun. */
+/**
+ * Locks the monitor in a separate statement, so that the next statement of a concurrent request finds the drill that
+ * the first one has started.
+ */
 async function lockMonitor(
   run: Run,
   { tenantId, monitorId }: { tenantId: string; monitorId: string },
@@ -127,7 +130,7 @@ async function lockMonitor(
   return monitor ?? null;
 }
 
-/** The drill that a request with this idempotency key began; null = none is remembered. */
+/** Finds the drill that a request with this idempotency key started; null if there is none. */
 export async function findDrillByKey(
   database: Pick<Database, 'pool'>,
   { tenantId, requestKey }: { tenantId: string; requestKey: string },
@@ -139,7 +142,7 @@ export async function findDrillByKey(
   return drill ?? null;
 }
 
-/** What a location is to answer in a drill that is not over; null where nothing is, or it has answered. */
+/** Finds the pending answer of a location in a drill in progress; null if there is none, or it has answered. */
 export async function findOpenAnswer(
   database: Pick<Database, 'pool'>,
   { drillId, agentNo, verdict }: { drillId: string } & Omit<DrillAnswer, 'atMs'>,
@@ -153,7 +156,7 @@ export async function findOpenAnswer(
   return open ?? null;
 }
 
-/** Locks a drill that is not over; null where it is, or is gone. */
+/** Locks a drill in progress; null if it is over or was deleted. */
 export async function lockOpenDrill(run: Run, id: string): Promise<Drill | null> {
   const [drill] = await run<Drill>(
     `SELECT ${DRILL_COLUMNS} FROM drills d WHERE d.id = $1 AND d.ended_at IS NULL FOR NO KEY UPDATE`,
@@ -162,7 +165,7 @@ export async function lockOpenDrill(run: Run, id: string): Promise<Drill | null>
   return drill ?? null;
 }
 
-/** Stores what became of a locked drill. */
+/** Stores the new state of a locked drill. */
 export async function updateDrill(
   run: Run,
   { id, status, answers, skipped, alertedAtMs, endsAtMs, endedAtMs }: Omit<Drill, 'monitor'>,
@@ -174,7 +177,9 @@ export async function updateDrill(
   );
 }
 
-/** The state of a monitor now, locked against changes until the transaction ends; null where it is gone. */
+/**
+ * Returns the current state of a monitor, locked against changes until the transaction ends; null if it was deleted.
+ */
 export async function findMonitorState(
   run: Run,
   monitorId: string,
@@ -189,8 +194,8 @@ export async function findMonitorState(
 }
 
 /**
- * The channels that were notified of a drill and still get alerts; `keepsOpen` where the receiver keeps an alert open
- * until it is resolved. Until the transaction ends, none of them can be deleted.
+ * Lists the channels that were notified of a drill and still receive alerts; `keepsOpen` if the receiver keeps an alert
+ * open until it is resolved. Until the transaction ends, none of them can be deleted.
  */
 export async function listNotifiedChannels(
   run: Run,
@@ -206,7 +211,7 @@ export async function listNotifiedChannels(
   return rows.map(({ format, ...channel }) => ({ ...channel, keepsOpen: isStateful(format) }));
 }
 
-/** Drills that should be further by now than they are, the oldest first. */
+/** Lists drills that are behind schedule, the oldest first. */
 export async function listLateDrills(
   database: Pick<Database, 'pool'>,
   { lateMs, nowMs, limit }: { lateMs: number; nowMs: number; limit: number },
@@ -218,7 +223,7 @@ export async function listLateDrills(
   );
 }
 
-/** Deletes drills that began before a moment (Unix milliseconds) and are over; returns how many. */
+/** Deletes drills that began before a time (Unix milliseconds) and are over; returns their number. */
 export async function deleteOldDrills(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
   const { rowCount } = await database.pool.query('DELETE FROM drills WHERE started_at < $1 AND ended_at IS NOT NULL', [
     beforeMs,
@@ -226,7 +231,7 @@ export async function deleteOldDrills(database: Pick<Database, 'pool'>, beforeMs
   return rowCount ?? 0;
 }
 
-/** A delivery of a drill with the moments of its way, Unix milliseconds; null where they are not there yet. */
+/** A delivery of a drill with the times of its progress, Unix milliseconds; null if not reached yet. */
 export type DrillDelivery = {
   id: string;
   channelId: string;
@@ -237,18 +242,18 @@ export type DrillDelivery = {
   attemptCount: number;
   lastError: string | null;
   writtenAtMs: number;
-  /** When its first attempt was begun. */
+  /** Start of its first attempt. */
   begunAtMs: number | null;
   deliveredAtMs: number | null;
 };
 
-/** The channel of a skipped delivery, with its name; null where it is gone. */
+/** The channel of a skipped delivery, with its name; null if it was deleted. */
 export type SkippedDelivery = SkippedChannel & { channelName: string | null };
 
-/** A drill with what was sent because of it. */
+/** A drill with its deliveries. */
 export type DrillRecord = Drill & { deliveries: DrillDelivery[]; skippedDeliveries: SkippedDelivery[] };
 
-/** A drill of a tenant with its deliveries; null when the tenant has no such drill. */
+/** Finds a drill of a tenant with its deliveries; null if there is none. */
 export async function findDrill(database: Pick<Database, 'pool'>, { tenantId, id }: Key): Promise<DrillRecord | null> {
   const [drill] = await runOn(database.pool)<Drill>(
     `SELECT ${DRILL_COLUMNS} FROM drills d WHERE d.id = $1 AND d.tenant_id = $2`,
@@ -257,7 +262,7 @@ export async function findDrill(database: Pick<Database, 'pool'>, { tenantId, id
   return drill === undefined ? null : ((await withDeliveries(database, [drill]))[0] ?? null);
 }
 
-/** The drills of a tenant's monitor, newest first, `limit` at most. */
+/** Lists the drills of a tenant's monitor, newest first, at most `limit`. */
 export async function listDrills(
   database: Pick<Database, 'pool'>,
   { tenantId, monitorId, limit }: { tenantId: string; monitorId: string; limit: number },
@@ -270,12 +275,12 @@ export async function listDrills(
   return await withDeliveries(database, drills);
 }
 
-/** Among so many of the newest drills of a tenant those of a channel are looked for. */
+/** Number of a tenant's newest drills in which those of a channel are searched. */
 const MAX_SEARCHED = 500;
 
 /**
- * The drills of a tenant that were sent to a channel or left it out, newest first, `limit` at most. Of each only what
- * it was to this channel is read.
+ * Lists the drills of a tenant that were sent to a channel or skipped it, newest first, at most `limit`. Reads only
+ * this channel's part of each.
  */
 export async function listChannelDrills(
   database: Pick<Database, 'pool'>,

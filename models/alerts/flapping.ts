@@ -4,10 +4,10 @@ import { DAY_MS } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
 import { pairOf, type Pair } from './deliveries.ts';
 
-/** The messages that a channel has been sent about a monitor, with the ids of those that wait. */
+/** Messages that a channel has been sent about a monitor, with the ids of the waiting ones. */
 export type SentOfPair = Pair & FlappingMessages & { unstableId: string | null; stableId: string | null };
 
-/** The most changes of a monitor that a message counts. */
+/** Maximum number of changes of a monitor that a message counts. */
 const MAX_CHANGES = 200;
 
 /** SQL: the key of a pair `p` in `delivery_rates`. */
@@ -16,8 +16,8 @@ const RATE_KEY = `'flapping ' || p."channelId" || ' ' || p."monitorId"`;
 const PAIRS = 'json_to_recordset($1::json) AS p ("channelId" text, "monitorId" text)';
 
 /**
- * Lists the messages that channels have been sent about monitors. Those that wait are locked until the caller's
- * transaction ends, so that no claim takes them; one that is claimed already counts as sent.
+ * Lists the messages that channels have been sent about monitors. Waiting ones are locked until the caller's
+ * transaction ends, so that they cannot be claimed; a claimed one already counts as sent.
  */
 export async function listFlappingMessages(run: Run, pairs: readonly Pair[], nowMs: number): Promise<SentOfPair[]> {
   const waiting = await run<Pair & { id: string; dueAtMs: number; isStable: boolean }>(
@@ -52,7 +52,7 @@ export async function listFlappingMessages(run: Run, pairs: readonly Pair[], now
   });
 }
 
-/** Writes until when messages about pairs use up their rate, in Unix milliseconds. */
+/** Stores the times until which messages about pairs use up their rate, in Unix milliseconds. */
 export async function updateFlappingMarks(run: Run, marks: readonly (Pair & { usedUpMs: number })[]): Promise<void> {
   await run(
     `INSERT INTO delivery_rates AS r (key, used_up)
@@ -63,10 +63,10 @@ export async function updateFlappingMarks(run: Run, marks: readonly (Pair & { us
   );
 }
 
-/** A message that waits, as a newer change of its monitor leaves it; null = there is nothing left for it to say. */
+/** A waiting message after a newer change of its monitor; null = there is nothing left to report. */
 export type ChangedMessage = { id: string; message: MonitorMessage | null; dueAtMs: number; createdAtMs: number };
 
-/** Changes messages that wait and that the caller has locked. */
+/** Changes waiting messages that the caller has locked. */
 export async function updateFlappingMessages(run: Run, changed: readonly ChangedMessage[]): Promise<void> {
   if (changed.length === 0) return;
   await run(
@@ -81,7 +81,7 @@ export async function updateFlappingMessages(run: Run, changed: readonly Changed
   );
 }
 
-/** The newest changes of monitors within a day, oldest first, by their ids; times in Unix milliseconds. */
+/** Returns the newest changes of monitors within a day, oldest first, by id; times in Unix milliseconds. */
 export async function listNewestChanges(
   run: Run,
   monitorIds: readonly string[],

@@ -6,7 +6,10 @@ import { quoteList, type Run } from '../sql.ts';
 import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
-/** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
+/**
+ * An alert that waited for the end of maintenance and is due; `eventAt` is the time when it became true, in Unix
+ * seconds.
+ */
 export type DueHeld = {
   id: string;
   monitorId: string;
@@ -18,12 +21,12 @@ export type DueHeld = {
   maintenance: string | null;
 };
 
-/** A claimed alert that waited, of a chat. */
+/** A claimed alert of a chat that waited. */
 type ClaimedHeld = { deliveryId: string; channelId: string };
 
 /**
- * Whether others that waited for the same chat are due as well; one statement without a lock. What says that a monitor
- * flaps is a message of its own.
+ * Reports whether other waiting alerts of the same chat are due as well; one statement without a lock. Messages that a
+ * monitor flaps are always separate.
  */
 export async function hasOtherHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<boolean> {
   const others = await run(
@@ -36,13 +39,13 @@ export async function hasOtherHeld(run: Run, { deliveryId, channelId }: ClaimedH
   return others.length > 0;
 }
 
-/** SQL: whether a held alert `h` of a delivery `d` must not be sent any more: its incident is acknowledged. */
+/** SQL: whether a held alert `h` of a delivery `d` must no longer be sent, because its incident is acknowledged. */
 const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incidents i
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
 
 /**
- * SQL, an expression of a statement: of claims (ids as $1, attempts as $2) those that no other worker has taken over.
- * Their deliveries stay locked.
+ * SQL: a common table expression of the claims (ids as $1, attempts as $2) that no other worker has taken over. Their
+ * deliveries stay locked.
  */
 const OWN = `own AS MATERIALIZED (
        SELECT d.id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
@@ -51,9 +54,9 @@ const OWN = `own AS MATERIALIZED (
      )`;
 
 /**
- * SQL: what holds a delivery `d` at a moment: the maintenance or mute of its monitor that ends last. Columns: `reason`,
- * `until_ms` and `occurrence_no`. What it waited for may have been ended early while a shorter one goes on, and others
- * may have begun since.
+ * SQL: the maintenance or mute of its monitor that holds a delivery `d` at a given time and ends last. Columns:
+ * `reason`, `until_ms` and `occurrence_no`. Its previous hold may have been ended early while a shorter one continues,
+ * and others may have begun since.
  */
 const otherHold = (now: string) => `(
   SELECT 'mute' AS reason, u.muted_until AS until_ms, NULL::bigint AS occurrence_no FROM monitor_mutes u
@@ -68,16 +71,16 @@ const otherHold = (now: string) => `(
   ORDER BY until_ms DESC LIMIT 1)`;
 
 /**
- * SQL: whether a held alert `h` of a delivery `d` may have to wait once more, for maintenance or a mute. It waited for
- * another one, or for the moment of its rule, and its channel follows these. A recovery waits for neither.
+ * SQL: whether a held alert `h` of a delivery `d` may have to wait again, for maintenance or a mute. It waited for
+ * another one, or for the time of its rule, and its channel follows these. A recovery waits for neither.
  */
 const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
   OR (h.reason IN ${quoteList(TIMED_HOLDS)} AND d.event <> 'monitor.up'
     AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND (c.type <> 'webhook' OR c.follows_maintenance))))`;
 
 /**
- * Holds claimed alerts that waited once more, where their monitor is in maintenance or muted by now. Returns until when
- * each waits, in Unix milliseconds; null = not at all.
+ * Holds claimed alerts again if their monitor is in maintenance or muted by now. Returns the time until which each
+ * waits, in Unix milliseconds; null = it does not.
  */
 export async function holdAgain(
   run: Run,
@@ -104,13 +107,13 @@ export async function holdAgain(
   return claimed.map(({ deliveryId, attempt }) => until.get(`${deliveryId} ${attempt}`) ?? null);
 }
 
-/** The outcome of a claimed alert that waited; `open` where more than its own row decides. */
+/** The outcome of a claimed alert that waited; `open` if more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
 /**
- * Drops claimed alerts that waited and are no longer true, or are acknowledged where their rule goes by that. Of the
- * others it releases those that are alone (`isAlone`): no parent and no summary concerns them. One that a reminder
- * follows stays open. After maintenance a chat is notified of what is overtaken: it says so itself.
+ * Drops claimed alerts that waited and are no longer true, or are acknowledged if their rule considers that. Releases
+ * the others that are alone (`isAlone`), with no parent or summary involved; one that a reminder follows stays open.
+ * After maintenance a chat is still notified of outdated alerts, which are marked as such.
  */
 export async function settleHeld(
   run: Run,
@@ -147,7 +150,7 @@ export async function settleHeld(
   );
   const outcomes = new Map(settled.map(({ id, attempt, outcome }) => [`${id} ${attempt}`, outcome]));
   const dropped = settled.flatMap(({ id, outcome }) => (outcome === 'dropped' ? [id] : []));
-  // The statement does not find alerts that came in their messages while it waited for a lock.
+  // The statement does not find alerts that were added to the dropped messages while it waited for a lock.
   if (dropped.length > 0)
     await run(`WITH ${releaseBehind('SELECT unnest($1::text[])', '$2::bigint', 'h.unless_acknowledged')} SELECT`, [
       dropped,
@@ -157,8 +160,8 @@ export async function settleHeld(
 }
 
 /**
- * Claimed alerts that waited are like any others from now on; what they waited for stays in their record. Returns of
- * each whether it is: not one that another worker has claimed since, or that is finished.
+ * Releases claimed alerts that waited, which are then like any others; the reason for which they waited stays recorded.
+ * Reports for each whether it was released: not if another worker has claimed it since, or it is finished.
  */
 export async function releaseHeld(
   run: Run,
@@ -176,9 +179,9 @@ export async function releaseHeld(
 }
 
 /**
- * Locks the claimed alert and those of its chat that came due with it, in their order, until the transaction ends. Left
- * out is what another transaction changes just now, and what waits for an earlier alert of its monitor that never
- * waited. So is what is overtaken: that is sent by itself, and says so.
+ * Locks the claimed alert and those of its chat that came due with it, in order, until the transaction ends. Skips
+ * alerts that another transaction is changing, and those that wait for an earlier alert of their monitor that never
+ * waited. Also skips outdated ones, which are sent separately and marked as such.
  */
 export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<DueHeld[]> {
   return await run<DueHeld>(
@@ -205,7 +208,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
   );
 }
 
-/** Records in which summary alerts come: they are `superseded`, and the attempts that were begun were not made. */
+/** Records the summary that contains alerts: they are `superseded`, and their open attempts were not made. */
 export async function moveToSummary(
   run: Run,
   { ids, summaryId, nowMs }: { ids: readonly string[]; summaryId: string; nowMs: number },
@@ -225,12 +228,12 @@ export async function moveToSummary(
   await run(`WITH ${releaseBehind('SELECT unnest($1::text[])', '$2::bigint')} SELECT`, [ids, nowMs]);
 }
 
-/** A reminder: `number` of those that follow a delivery. */
+/** A reminder, with its `number` among those that follow a delivery. */
 type Reminder = { deliveryId: string; follows: string; number: number; unlessAcknowledged: boolean };
 
 /**
- * The reminders among these deliveries that another one follows, with what decides its moment. That is until when their
- * incident is snoozed (Unix milliseconds), the rules of their channel, and the tags of their monitor.
+ * Lists the reminders among these deliveries that another one follows, with the data that determines its time. That is
+ * the end of their incident's snooze (Unix milliseconds), the rules of their channel, and the tags of their monitor.
  */
 export async function listFollowedReminders(
   run: Run,
@@ -257,8 +260,8 @@ export async function listFollowedReminders(
 }
 
 /**
- * Writes reminders, each once however often it is planned, and returns those that are new. All rows in one statement:
- * the first to write the number of a reminder writes its delivery.
+ * Writes reminders, each only once, and returns the new ones. All rows are written in one statement: the first to write
+ * the number of a reminder writes its delivery.
  */
 export async function insertReminders(
   run: Run,
@@ -288,9 +291,9 @@ export async function insertReminders(
 }
 
 /**
- * Moves what waits of a monitor, or of an incident, to another moment, and returns what is due then. `reasons` says
- * which of it; with `delay` that is also what was delayed before it had to wait once more. `reason` is what it waits
- * for from now on.
+ * Moves waiting alerts of a monitor, or of an incident, to another time, and returns those. `reasons` selects the
+ * alerts; `delay` includes those that were delayed before they had to wait again. `reason` is their new reason for
+ * waiting.
  */
 export async function moveHeld(
   run: Run,

@@ -1,13 +1,13 @@
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** A monthly drill that is due. Times are Unix milliseconds; `fromMs` is when it was switched on. */
+/** A due monthly drill. Times are Unix milliseconds; `fromMs` is when it was enabled. */
 export type DueDrill = { monitorNo: number; monitorId: string; tenantId: string; fromMs: number };
 
-/** Monthly drills that began in an account within a day, at most: the others wait for their turn. */
+/** Maximum number of monthly drills started in an account within a day; the others wait for their turn. */
 const MAX_MONTHLY_A_DAY = 50;
 
-/** Monitors whose monthly drill was switched on since, in the order of their numbers. */
+/** Lists monitors whose monthly drill was enabled since, ordered by number. */
 export async function listNewMonthly(database: Pick<Database, 'pool'>, limit: number): Promise<number[]> {
   const rows = await runOn(database.pool)<{ no: number }>(
     `SELECT m.no FROM monitors m
@@ -18,7 +18,7 @@ export async function listNewMonthly(database: Pick<Database, 'pool'>, limit: nu
   return rows.map(({ no }) => no);
 }
 
-/** Plans the first monthly drill of monitors; those that are gone are left out. */
+/** Plans the first monthly drill of monitors; skips deleted ones. */
 export async function insertMonthly(
   run: Run,
   { monitorNos, fromMs, nextMs }: { monitorNos: readonly number[]; fromMs: number; nextMs: number },
@@ -31,7 +31,7 @@ export async function insertMonthly(
   );
 }
 
-/** Forgets the plans of monitors whose monthly drill was switched off; returns how many. */
+/** Deletes the plans of monitors whose monthly drill was disabled; returns their number. */
 export async function deleteEndedMonthly(run: Run): Promise<number> {
   const rows = await run<{ no: number }>(
     `DELETE FROM monthly_drills d USING monitors m WHERE m.no = d.monitor_no AND NOT m.monthly_drill
@@ -40,9 +40,7 @@ export async function deleteEndedMonthly(run: Run): Promise<number> {
   return rows.length;
 }
 
-/**
- * The monthly drills that are due, the longest due first, of accounts that have not begun as many as a day may have.
- */
+/** Lists the due monthly drills, the longest due first, of accounts below the daily limit. */
 export async function listDueMonthly(
   database: Pick<Database, 'pool'>,
   { nowMs, limit }: { nowMs: number; limit: number },
@@ -58,7 +56,7 @@ export async function listDueMonthly(
   );
 }
 
-/** Whether an account may begin another monthly drill, as in `listDueMonthly`. */
+/** Reports whether an account may start another monthly drill, as in `listDueMonthly`. */
 export async function mayBeginMonthly(
   database: Pick<Database, 'pool'>,
   { tenantId, nowMs }: { tenantId: string; nowMs: number },
@@ -71,7 +69,7 @@ export async function mayBeginMonthly(
   return (row?.count ?? 0) < MAX_MONTHLY_A_DAY;
 }
 
-/** Moves a due drill to its next moment, once: false where it is not due any more. */
+/** Moves a due drill to its next time, once: false if it is no longer due. */
 export async function moveMonthly(
   run: Run,
   { monitorNo, nextMs, nowMs }: { monitorNo: number; nextMs: number; nowMs: number },
@@ -83,7 +81,7 @@ export async function moveMonthly(
   return rows.length > 0;
 }
 
-/** When the next monthly drill of a tenant's monitor is due (Unix milliseconds); null = none is planned. */
+/** Returns when the next monthly drill of a tenant's monitor is due (Unix milliseconds); null = none is planned. */
 export async function findNextMonthly(
   database: Pick<Database, 'pool'>,
   { tenantId, monitorId }: { tenantId: string; monitorId: string },

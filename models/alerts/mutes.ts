@@ -6,15 +6,14 @@ import { moveHeld } from './held-deliveries.ts';
 
 type Key = { tenantId: string; id: string };
 
-/** Until when alerts wait, in Unix milliseconds; null = no longer. */
+/** End of the time that alerts wait, in Unix milliseconds; null = they no longer wait. */
 type Waiting = { untilMs: number | null; nowMs: number };
 
-/** What is due at another moment now: the attempts to be enqueued. */
+/** The attempts that are due at another time now, to be enqueued. */
 export type MovedAttempts = Awaited<ReturnType<typeof moveHeld>>;
 
 /**
- * Mutes a monitor, moves the end of its mute, or ends it: what waits is due then. Null where the tenant has no such
- * monitor.
+ * Mutes a monitor, or changes or ends its mute; waiting alerts become due then. Null if the tenant has no such monitor.
  */
 export async function muteMonitor(
   database: Database,
@@ -56,8 +55,8 @@ async function writeMute(run: Run, { id, tenantId }: Key, untilMs: number | null
 }
 
 /**
- * Snoozes an incident, moves the end of that, or ends it: reminders and delayed alerts wait until then. `resolved`
- * where it is over; null where the tenant has no such incident.
+ * Snoozes an incident, or changes or ends its snooze; reminders and delayed alerts wait until then. Returns `resolved`
+ * if it is over; null if the tenant has no such incident.
  */
 export async function snoozeIncident(
   database: Database,
@@ -111,7 +110,7 @@ async function recordWaiting(
   await recordChange(run, author, { tenantId, object, changes });
 }
 
-/** Until when monitors are muted, of those that are, by their ids, in Unix milliseconds. */
+/** Returns the end of the mutes of muted monitors, by id, in Unix milliseconds. */
 export async function readMutes(
   { pool }: Pick<Database, 'pool'>,
   { nowMs, ...selection }: ({ tenantId: string } | { monitorIds: readonly string[] }) & { nowMs: number },

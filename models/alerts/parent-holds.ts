@@ -3,7 +3,7 @@ import { JOINS_AFTER_MS } from '../../core/alerts/parents.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import type { Run } from '../sql.ts';
 
-/** An alert that waits for a parent: by which transition it came about, and what it waits for. */
+/** An alert that waits for a parent: its transition, and the parent. */
 export type ParentHold = {
   deliveryId: string;
   monitorId: string;
@@ -12,7 +12,7 @@ export type ParentHold = {
   sinceMs: number;
 };
 
-/** Records what alerts wait for, which are written already. */
+/** Records the parents that written alerts wait for. */
 export async function insertParentHolds(run: Run, holds: readonly ParentHold[]): Promise<void> {
   if (holds.length === 0) return;
   await run(
@@ -24,19 +24,21 @@ export async function insertParentHolds(run: Run, holds: readonly ParentHold[]):
   );
 }
 
-/** A channel that has something due. */
+/** A channel with a due delivery. */
 export type DueChannel = { channelId: string; deliveryId: string; dueAtMs: number };
 
-/** SQL: whether a delivery `d` waits still, in no worker's hand. Attempts of workers that died are none. */
+/**
+ * SQL: whether a delivery `d` is still waiting and not held by a worker. Expired claims of dead workers do not count.
+ */
 const waits = (now: string) => `(d.outcome = 'pending' AND coalesce(d.claimed_until, 0) <= ${now} AND EXISTS (
   SELECT FROM held_deliveries e WHERE e.delivery_id = d.id AND e.released_at IS NULL AND e.summary_id IS NULL))`;
 
-/** SQL: of rows `id, channel_id` one for each channel, as what a job is added for. */
+/** SQL: selects one of the rows `id, channel_id` for each channel, to add a job for. */
 const ONE_A_CHANNEL = 'SELECT DISTINCT ON (channel_id) channel_id AS "channelId", id AS "deliveryId"';
 
 /**
- * Makes alerts due that wait for these parents, which have gone down: they come in the messages of those. What a worker
- * is claiming is left out: it looks by itself.
+ * Makes alerts due that wait for these parents, which have gone down: they are sent in the parents' messages. Skips
+ * those that a worker is claiming: the worker reads its parents itself.
  */
 export async function releaseToParents(run: Run, parentNos: readonly number[], nowMs: number): Promise<DueChannel[]> {
   if (parentNos.length === 0) return [];
@@ -58,20 +60,21 @@ export async function releaseToParents(run: Run, parentNos: readonly number[], n
 /** The alerts that wait again for results of their own monitors: their channels, and those monitors. */
 export type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
 
-/** How long what waits for a result of its own is left alone where nothing says that there is one, in milliseconds. */
+/**
+ * Time that an alert waits for a result of its own monitor without a notification that there is one, in milliseconds.
+ */
 export const FALLBACK_MS = 300_000;
 
 /**
- * Alerts that came in the messages of these monitors, those of monitors further behind too: all, or those of one
- * monitor. With `wereDown` also those that were still to come in them.
+ * Selects alerts that were sent in the messages of these monitors, and of monitors behind those: all, or those of one
+ * monitor. `wereDown` includes those still to be sent in them.
  */
 type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
 
 /**
  * Re-queues alerts that were folded into a parent's message. Called when the parent is no longer down, or the
- * dependency was removed; each alert then waits for a new result of its own monitor. Alerts of which there is a newer
- * change are left as they are. One that a worker has claimed keeps its moment: the worker reads its parents again after
- * this commit.
+ * dependency was removed; each alert then waits for a new result of its own monitor. Alerts with a newer change are
+ * left as they are. One that a worker has claimed keeps its time: the worker reads its parents again after this commit.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -115,22 +118,22 @@ export async function awaitOwnResults(
   };
 }
 
-/** The facts by which the parents of its monitor decide on a claimed alert that waited. */
+/** The facts about parents that decide how a claimed alert that waited is sent. */
 export type ParentStatus = {
-  /** The number of its monitor; null where that is gone. */
+  /** Number of the alert's monitor; null if that was deleted. */
   monitorNo: number | null;
-  /** A monitor that it depends on, which is down, and that the channel was sent, or is to be sent, as `rootId`. */
+  /** A parent of the monitor that is down, and whose alert, `rootId`, was or is to be sent to the channel. */
   parent: { no: number; id: string; rootId: string; rootNo: number } | null;
-  /** The hold of the alert itself: for a parent, or with `awaitsOwn` for a result of its own monitor; null = none. */
+  /** Hold of the alert itself: for a parent, or with `awaitsOwn` for a result of its own monitor; null = none. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
   /**
-   * The recovery of its parent that did not see the hold, as their transactions overlapped; null = none. The alert says
-   * that the parent is down, or was written just then, and waits for it still.
+   * A recovery of its parent that missed the hold, because their transactions overlapped; null = none. The alert names
+   * the parent as down, or was written just then, and still waits for it.
    */
   missedRecovery: { parentId: string; atMs: number } | null;
-  /** Whether the alert says that more monitors are behind its own. */
+  /** Whether the alert reports that more monitors are behind its own. */
   isUpdate: boolean;
-  /** Of such an alert, whether the one that it follows came in the message of a parent, or waits. */
+  /** For such an update, whether the alert that it follows was sent in the message of a parent, or waits. */
   isRootBehind: boolean;
   /** Whether another alert of the monitor to the channel waits for a result of its own. */
   isOtherWaiting: boolean;
@@ -149,18 +152,18 @@ const UNKNOWN_STATUS: ParentStatus = {
 };
 
 /**
- * How long before an alert of an unknown monitor its parent may have recovered unseen, in milliseconds. Such an alert
- * does not say which parents are down.
+ * Time before an alert of an unknown monitor within which its parent may have recovered unnoticed, in milliseconds.
+ * Such an alert does not name the parents that are down.
  */
 const OVERLAP_MS = 60_000;
 
-/** How much longer than an alert rules may hold the message of a parent that the alert comes in, in milliseconds. */
+/** Time that rules may hold a parent's message longer than an alert in it, in milliseconds. */
 const HELD_LONGER_MS = 60_000;
 
 /**
- * SQL: whether a delivery `r` takes an alert behind it that is due into its message. It is sent, or to be sent, and the
- * channel's rules hold it no longer than they held the alert. Or it was dropped for an acknowledgement, and the rules
- * of both go by that (D-580).
+ * SQL: whether the message of a delivery `r` can contain a due alert behind it. It was or is to be sent, and the
+ * channel's rules hold it no longer than they held the alert. Or it was dropped because of an acknowledgement, and the
+ * rules of both consider that (D-580).
  */
 export const TAKES_BEHIND = (alertId: string, now: string) => `(r.outcome = 'delivered'
   OR r.outcome = 'pending' AND NOT EXISTS (SELECT FROM held_deliveries w, deliveries x
@@ -173,8 +176,8 @@ export const TAKES_BEHIND = (alertId: string, now: string) => `(r.outcome = 'del
     AND g.summary_id IS NULL AND g.unless_acknowledged AND a.unless_acknowledged))`;
 
 /**
- * Reads what a claimed alert finds. Of several parents that are down the one with the lowest id counts. One whose
- * message is not sent holds nothing, unless it was acknowledged and both rules go by that (D-580).
+ * Reads the facts for a claimed alert. Of several parents that are down the one with the lowest id counts. A parent
+ * whose message is not sent holds no alerts, unless it was acknowledged and both rules consider that (D-580).
  */
 export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: number): Promise<ParentStatus> {
   const [row] = await run<ParentStatus>(
@@ -211,13 +214,13 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
   return row ?? UNKNOWN_STATUS;
 }
 
-/** SQL: whether our own overload made the monitor `m` unknown, and still does. */
+/** SQL: whether an overload of the service made the monitor `m` unknown, and still does. */
 const IS_UNCHECKED = (m: string) => `EXISTS (SELECT FROM unchecked_times u
   WHERE u.monitor_no = ${m}.no AND u.ended_at IS NULL)`;
 
 /**
- * SQL: whether the monitor `m` failed by itself after a moment. A heartbeat has no results while no ping comes. What is
- * unknown may have none either: it has failed once that has lasted as long as it takes to become unknown.
+ * SQL: whether the monitor `m` failed by itself after a time. A heartbeat has no results while pings are missing. An
+ * unknown monitor may have none either: it has failed once that has lasted as long as it takes to become unknown.
  */
 const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${IS_UNCHECKED(m)} THEN false
   WHEN ${m}.type = 'heartbeat'
@@ -226,9 +229,7 @@ const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${IS_U
   ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = ${m}.no AND r.due_at > ${since}
     AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
 
-/**
- * Whether a monitor has a bad result that is newer than a moment, or is a heartbeat that was not pinged for so long.
- */
+/** Reports whether a monitor has a bad result newer than a time, or is a heartbeat that has not been pinged since. */
 export async function hasOwnFailure(
   run: Run,
   { monitorId, sinceMs, nowMs }: { monitorId: string; sinceMs: number; nowMs: number },
@@ -241,8 +242,8 @@ export async function hasOwnFailure(
 }
 
 /**
- * SQL: whether a delivery `d` that waited can come in a summary. It is no update, no message of a monitor that its own
- * depends on takes it, and it waits for no result of its own.
+ * SQL: whether a delivery `d` that waited can be sent in a summary. It is not an update, it is not sent in the message
+ * of a parent, and it does not wait for a result of its own monitor.
  */
 export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id AND n.number < 0)
   AND NOT EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
@@ -255,8 +256,8 @@ export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.deli
     WHERE k.delivery_id = d.id AND k.awaits_own AND NOT ${OWN_FAILURE('m', 'k.since', '$3')})`;
 
 /**
- * SQL, expressions of a statement: what came in the messages of these deliveries, which are not sent after all, is due
- * itself. `but` says which alerts of `held_deliveries` h are left as they are.
+ * SQL: common table expressions that make alerts due which were in the messages of these deliveries, now not sent after
+ * all. `but` selects the alerts of `held_deliveries` h that are left as they are.
  */
 export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): string {
   return `freed AS (
@@ -270,12 +271,12 @@ export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): st
     )`;
 }
 
-/** Stores the message of a claimed delivery as it is sent. */
+/** Stores the message of a claimed delivery as it was sent. */
 export async function storeMessage(run: Run, deliveryId: string, message: StoredMessage): Promise<void> {
   await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(message)]);
 }
 
-/** The delivery in whose message others came: what an update of it needs. */
+/** A delivery whose message contained others, with the data for an update of it. */
 export type SentRoot = {
   tenantId: string;
   channelId: string;
@@ -285,8 +286,8 @@ export type SentRoot = {
 };
 
 /**
- * Reads a delivery whose message is to be updated, and how many updates it has; null where one of them is to be sent
- * yet.
+ * Reads a delivery whose message is to be updated, and the number of its updates; null if one of them is still to be
+ * sent.
  */
 export async function readSentRoot(run: Run, rootId: string): Promise<SentRoot | null> {
   const [root] = await run<SentRoot & { isPlanned: boolean }>(
@@ -303,7 +304,7 @@ export async function readSentRoot(run: Run, rootId: string): Promise<SentRoot |
   return sent;
 }
 
-/** Which delivery a claimed one repeats: as an update, or as a reminder. Null where it is none. */
+/** Finds the delivery that a claimed one follows, as an update or a reminder; null if it is neither. */
 export async function findFollowed(
   run: Run,
   deliveryId: string,
@@ -315,12 +316,12 @@ export async function findFollowed(
   return row ?? null;
 }
 
-/** An alert waits for its parents no longer: it is sent. */
+/** Ends an alert's wait for its parents, because it is sent. */
 export async function endParentHold(run: Run, deliveryId: string): Promise<void> {
   await run('DELETE FROM parent_holds WHERE delivery_id = $1 AND joined_id IS NULL', [deliveryId]);
 }
 
-/** An alert that waits for parents or for a result of its own, and is not due. */
+/** An alert that waits for parents or for a result of its own monitor, and is not due. */
 export type WaitingAlert = {
   deliveryId: string;
   channelId: string;
@@ -329,7 +330,10 @@ export type WaitingAlert = {
   awaitsOwn: boolean;
 };
 
-/** Whether any alert waits. Asked all the time, mostly in vain: one prepared statement on the index of those alone. */
+/**
+ * Reports whether any alert waits. Called all the time, mostly in vain: one prepared statement on an index of only
+ * those.
+ */
 export async function isAnyWaiting(run: Run): Promise<boolean> {
   const [row] = await run<{ isAny: boolean }>({
     name: 'parent-holds-waiting',
@@ -339,7 +343,8 @@ export async function isAnyWaiting(run: Run): Promise<boolean> {
 }
 
 /**
- * Alerts that wait and are not due, `limit` at most; those whose monitor failed by itself meanwhile are due with it.
+ * Lists waiting alerts that are not due, at most `limit`; skips those that wait for a result of their own monitor
+ * without one.
  */
 export async function listWaiting(run: Run, nowMs: number, limit: number): Promise<WaitingAlert[]> {
   return await run<WaitingAlert>(
@@ -354,7 +359,7 @@ export async function listWaiting(run: Run, nowMs: number, limit: number): Promi
   );
 }
 
-/** Makes alerts due now, where nobody has claimed them. */
+/** Makes alerts due now, except claimed ones. */
 export async function makeDue(run: Run, deliveryIds: readonly string[], nowMs: number): Promise<DueChannel[]> {
   if (deliveryIds.length === 0) return [];
   return await run<DueChannel>(
@@ -369,7 +374,7 @@ export async function makeDue(run: Run, deliveryIds: readonly string[], nowMs: n
   );
 }
 
-/** Deletes what was recorded of waits that ended otherwise, such as by a recovery. */
+/** Deletes the records of waits that ended otherwise, such as by a recovery. */
 export async function deleteEndedHolds(run: Run): Promise<void> {
   await run(
     `DELETE FROM parent_holds h USING deliveries d

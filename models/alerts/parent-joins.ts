@@ -2,22 +2,20 @@ import { MAX_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
 import type { Run } from '../sql.ts';
 import { TAKES_BEHIND } from './parent-holds.ts';
 
-/**
- * A parent, and the delivery in whose message what is behind it comes; `rootNo` is the monitor that this one is of.
- */
+/** A parent, and the delivery whose message contains the alerts behind it; `rootNo` is that delivery's monitor. */
 export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string; rootNo: number };
 
-/** In which message the claimed alert has come, and whether that had been sent before. */
+/** The message that contains the claimed alert, and whether it had been sent before. */
 export type Joined = { rootId: string; isSent: boolean };
 
 /**
- * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed alert is
- * among them; its attempt counts as not made. They are `superseded`, and each keeps the delivery that it came in. Null
- * where the claimed one was not among them. Run it in a transaction.
+ * Folds all alerts of a channel that wait behind this monitor, which is down, into its message. The claimed alert is
+ * among them; its attempt counts as not made. They are `superseded`, and each records the delivery that contains it.
+ * Null if the claimed alert was not among them. Run it in a transaction.
  *
- * The parent and the monitor of the root are locked: after their recoveries nothing comes in the message. All alerts
- * are locked before they are read: what came in the message of one, and whether the root has come in a message itself,
- * may change until then. In a chain of monitors that go down together both do. The locks are taken in the evaluator's
+ * The parent and the root's monitor are locked: after their recoveries the message accepts no more alerts. All alerts
+ * are locked before they are read: until then the alerts in a message, and whether the root is part of another message
+ * itself, may change. Both happen in a chain of monitors that go down together. The locks are taken in the evaluator's
  * order: monitors, then deliveries, and those of parents first.
  */
 export async function joinParent(
@@ -35,7 +33,7 @@ export async function joinParent(
   return claimed === undefined ? null : { rootId, isSent: claimed.isSent };
 }
 
-/** Keeps monitors down until the transaction ends; false where one of them is not. */
+/** Locks monitors as down until the transaction ends; false if one of them is not down. */
 async function lockDown(run: Run, monitorNos: readonly number[]): Promise<boolean> {
   const down = await run(`SELECT FROM monitors WHERE no = ANY ($1::int[]) AND state = 'down' ORDER BY no FOR SHARE`, [
     monitorNos,
@@ -43,7 +41,7 @@ async function lockDown(run: Run, monitorNos: readonly number[]): Promise<boolea
   return down.length === new Set(monitorNos).size;
 }
 
-/** Locks the root, or the delivery in whose message that comes by now, and returns which one it is. */
+/** Locks the root, or the delivery whose message contains it by now, and returns the one locked. */
 async function lockRoot(
   run: Run,
   { rootId, rootNo }: Pick<Root, 'rootId' | 'rootNo'>,
@@ -58,7 +56,7 @@ async function lockRoot(
   return joined === undefined ? { rootId, rootNo } : await lockRoot(run, joined);
 }
 
-/** Locks the alerts that wait behind a parent, and returns their ids; what others hold is skipped. */
+/** Locks the alerts that wait behind a parent, and returns their ids; skips those locked by others. */
 async function lockBehind(
   run: Run,
   { channelId, parentNo }: Root,
@@ -118,7 +116,7 @@ async function joinLocked(
   );
 }
 
-/** What has come in the message of a delivery so far, and is still true; null where that is nothing. */
+/** Returns the alerts in the message of a delivery so far that are still true; null if there are none. */
 export async function readBehind(run: Run, rootId: string): Promise<Behind | null> {
   const rows = await run<{ name: string; total: number }>(
     `SELECT m.name, count(*) OVER () AS total FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
@@ -131,8 +129,8 @@ export async function readBehind(run: Run, rootId: string): Promise<Behind | nul
 }
 
 /**
- * Reads what the newest message that arrived says of monitors behind one that is down. That is the delivery itself, or
- * an update of it. Null where it says nothing, or none arrived.
+ * Reads the monitors behind one that is down from the newest delivered message. That is the delivery itself, or an
+ * update of it. Null if it contains none, or none was delivered.
  */
 export async function readSaidBehind(run: Run, rootId: string): Promise<Behind | null> {
   const [newest] = await run<{ behind: Behind | null }>(

@@ -7,25 +7,27 @@ import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
+/**
+ * A channel that receives the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance.
+ */
 export type Route = {
   monitorId: string;
   channelId: string;
   type: ChannelType;
   followsMaintenance: boolean;
-  /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
+  /** Time within which alerts of one cause are sent in one message, in seconds; 0 = each separately. */
   groupSeconds: number;
   summarizesFlapping: boolean;
   rules: readonly ChannelRule[] | null;
-  /** The monitor's, where there are rules that may ask for them. */
+  /** Tags of the monitor, if there are rules that may refer to them. */
   tags: readonly string[] | null;
-  /** Until when alerts of the monitor wait, in Unix milliseconds; null = they do not. */
+  /** End of the time that alerts of the monitor wait, in Unix milliseconds; null = they do not. */
   mutedUntilMs: number | null;
 };
 
 /**
- * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run
- * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ * Lists the channels that receive the events of these monitors: their own tenant's, enabled, connected, and routed to
+ * them. Run it in the transaction that writes the deliveries: until it ends, the listed channels cannot be deleted.
  */
 export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
   if (monitorIds.length === 0) return [];
@@ -45,9 +47,9 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
 }
 
 /**
- * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those
- * that are notified of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that
- * was found cannot be deleted.
+ * Lists the enabled and connected webhook channels of these tenants, regardless of routed monitors: those are notified
+ * of agents (D-56). Run it in the transaction that writes the deliveries: until it ends, the listed channels cannot be
+ * deleted.
  */
 export async function listWebhookChannels(
   run: Run,
@@ -64,8 +66,8 @@ export async function listWebhookChannels(
 }
 
 /**
- * The chats of a tenant that are notified when a report is made: those that want it in UTC, enabled and connected. Run
- * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ * Lists the chats of a tenant that are notified of a new report: enabled and connected, with reports in UTC. Run it in
+ * the transaction that writes the deliveries: until it ends, the listed channels cannot be deleted.
  */
 export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
   const rows = await run<{ id: string }>(
@@ -78,37 +80,36 @@ export async function listReportChannels(run: Run, tenantId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
-/** That a monitor is up, on its way to a chat; `sequence` is its transition's. */
+/** A recovery of a monitor for a chat; `sequence` is that of its transition. */
 type Recovery = { channelId: string; monitorId: string; sequence: number };
 
 /**
- * A summary gathers no longer than this before its first attempt, in milliseconds. A chat may have asked for a pause,
- * and a queue may be away.
+ * Maximum time that a summary gathers changes before its first attempt, in milliseconds. A chat may be paused, and a
+ * queue may be away.
  */
 export const SUMMARY_OPEN_MS = DAY_MS;
 
 /**
- * A recovery that its chat waits for. `afterId` is the delivery of its trouble, where all that the chat may have been
- * notified of is in a worker's hand: what becomes of it, and so of the recovery, is not decided yet.
+ * A recovery that its chat waits for. `afterId` is the delivery of its trouble, if a worker holds all that the chat may
+ * have been notified of: its outcome, and so that of the recovery, is not decided yet.
  */
 export type AwaitedRecovery = { channelId: string; monitorId: string; afterId: string | null };
 
-/** Clocks of several processes differ by no more than this, in milliseconds. */
+/** Maximum difference between the clocks of processes, in milliseconds. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * The recoveries among these that their chats wait for: the chat was notified of trouble since the monitor was up last.
- * Alone or in a summary, and whatever pauses lie between. What is older than the record of deliveries (`recordSinceMs`,
- * Unix milliseconds) counts as notified where the channel was there. Run it in the transaction that writes the
- * recoveries, with their monitors locked. One statement, however many monitors recover at once.
+ * Returns the recoveries that their chats wait for: the chat was notified of trouble since the monitor was last up.
+ * That may be separately or in a summary, with any pauses in between. Trouble older than the record of deliveries
+ * (`recordSinceMs`, Unix milliseconds) counts as notified if the channel existed. Run it in the transaction that writes
+ * the recoveries, with their monitors locked. One statement, for any number of concurrent recoveries.
  * 1. `requested`: the recoveries, a row for each chat.
- * 2. `bad`: of each monitor the transitions to trouble since it was up last.
- * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
- * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
- *    by the moment that it shares with its transition, or with a summary that holds it. A delivery that waited and is
- *    claimed, but was not released yet, is in a worker's hand, or was in that of one that died. Also those whose chat
- *    may not know of the recovery before: that is to be sent still, did not arrive, or waited until it was no longer
- *    true.
+ * 2. `bad`: for each monitor, the transitions to trouble since it was last up.
+ * 3. `gathered`: the changes in summaries to these chats in that time; read only if a chat had no delivery.
+ * 4. The recoveries with trouble from before the record of deliveries, and those with a delivery of their trouble,
+ *    which is found by the time of its transition or in a summary. A delivery that waited and is claimed, but was not
+ *    released yet, is held by a worker, which may have died. Also those whose chat may not have been notified of the
+ *    previous recovery: it is still to be sent, failed, or waited until it was no longer true.
  */
 export async function listAwaitedRecoveries(
   run: Run,
@@ -173,15 +174,15 @@ export async function listAwaitedRecoveries(
   );
 }
 
-/** The most changes that are read, the newest; and monitors, by their creation. */
+/** Maximum number of changes that are read, the newest; and of monitors, by creation. */
 const MAX_PAST_CHANGES = 20_000;
 const MAX_MONITORS = 10_000;
 
-/** `changedAtMs` is the moment of the change, which was detected later. */
+/** `changedAtMs` is the time of the change, which was detected later. */
 type PastRow = Omit<PastChange, 'event'> & { to: MonitorState; changedAtMs: number };
 
 /**
- * The changes since a moment (Unix milliseconds) of the monitors that are routed to a channel now, in order. At most
+ * Lists the changes since a time (Unix milliseconds) of the monitors currently routed to a channel, in order. At most
  * the newest `MAX_PAST_CHANGES`, with the incident of each.
  */
 export async function listPastChanges(
@@ -218,7 +219,7 @@ export async function listPastChanges(
   }));
 }
 
-/** The changes in order, with incidents that count from when they were reopened. */
+/** Returns the changes in order, with reopened incidents starting at their reopening. */
 function sinceReopening(rows: readonly PastRow[]): PastRow[] {
   const troubleSinceMs = new Map<string, number>();
   return rows.map((row) => {

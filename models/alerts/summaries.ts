@@ -13,13 +13,10 @@ import { runOn, type Run } from '../sql.ts';
 import { releaseBehind } from './parent-holds.ts';
 import { SUMMARY_OPEN_MS } from './routes.ts';
 
-/**
- * The newest summary of a chat. `isOpen`: its first attempt has not begun, so that what is added to it is reported with
- * it.
- */
+/** The newest summary of a chat. `isOpen`: its first attempt has not begun, so that changes can still be added. */
 export type NewestSummary = { deliveryId: string; dueAtMs: number; isOpen: boolean };
 
-/** A monitor's change on its way into a summary. */
+/** A monitor's change to be added to a summary. */
 export type SummarisedChange = {
   deliveryId: string;
   monitorId: string;
@@ -29,15 +26,16 @@ export type SummarisedChange = {
   atMs: number;
 };
 
-/** Until the caller's transaction ends, no other one opens or closes summaries of these tenants. */
+/** Locks the summaries of these tenants until the caller's transaction ends: no other one can open or close any. */
 export async function lockSummaries(run: Run, tenantIds: readonly string[]): Promise<void> {
   await run('SELECT FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [tenantIds]);
 }
 
 /**
- * Counts the monitors of each tenant that changed since a moment in a way that chats are notified of (D-44). What the
- * caller's transaction wrote is included, what waits for another monitor or came in its message is not, and until that
- * ends no other one counts for these tenants: two at once know of each other's monitors.
+ * Counts the monitors of each tenant that changed since a time in a way that chats are notified of (D-44). Includes
+ * changes of the caller's transaction, but not alerts that wait for another monitor or were sent in its message. Until
+ * the transaction ends, no other one counts for these tenants, so that two concurrent ones include each other's
+ * monitors.
  */
 export async function countChangedMonitors(
   run: Run,
@@ -60,8 +58,8 @@ export async function countChangedMonitors(
 }
 
 /**
- * The newest summaries of these channels, where there is one. One that is open stays so until the caller's transaction
- * ends: a claim passes it by.
+ * Returns the newest summaries of these channels, if any. An open one remains open until the caller's transaction ends:
+ * claims skip it.
  */
 export async function listNewestSummaries(
   run: Run,
@@ -78,7 +76,7 @@ export async function listNewestSummaries(
 }
 
 /**
- * Makes deliveries that were just written the newest summaries of their channels. The caller holds the tenants by
+ * Makes newly written deliveries the newest summaries of their channels. The caller holds the tenants' locks by
  * `lockSummaries`.
  */
 export async function upsertSummaries(
@@ -95,7 +93,7 @@ export async function upsertSummaries(
   );
 }
 
-/** Adds changes, in the order given, to summaries that are open; of a monitor the last one is reported. */
+/** Adds changes, in the given order, to open summaries; only the last one of each monitor is reported. */
 export async function addToSummaries(run: Run, changes: readonly SummarisedChange[]): Promise<void> {
   if (changes.length === 0) return;
   const last = new Map(changes.map((change) => [`${change.deliveryId} ${change.monitorId}`, change]));
@@ -111,9 +109,9 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
 }
 
 /**
- * SQL: whether a channel is notified of the trouble `t` apart from this summary (the delivery `o`): alone, behind a
- * parent, or in another summary. What waits, or was dropped while it waited, is not said; what is in a worker's hand
- * counts as said, and so does flapping, of which a message says the state in the end.
+ * SQL: whether a channel is notified of the trouble `t` apart from this summary (the delivery `o`): separately, behind
+ * a parent, or in another summary. Waiting alerts, and those dropped while they waited, do not count. Alerts held by a
+ * worker count, and so does flapping, whose message reports the final state.
  */
 const IS_SAID = `(EXISTS (
     SELECT FROM deliveries d LEFT JOIN held_deliveries h ON h.delivery_id = d.id
@@ -128,9 +126,10 @@ const IS_SAID = `(EXISTS (
     WHERE own.id = $1))`;
 
 /**
- * Fills the message of a claimed summary with what was gathered for it, or for its group, and stores that for its
- * record. Left out is what a newer change makes outdated, as with an alert by itself, and what is gone, so that a retry
- * says nothing that is over; none may be left. A recovery stays until its channel is notified of newer trouble.
+ * Fills the message of a claimed summary with the changes gathered for it, or for its group, and stores it for the
+ * record. Leaves out changes that a newer one makes outdated, as for a separate alert, and deleted monitors, so that a
+ * retry reports nothing that is over; none may be left. A recovery stays until its channel is notified of newer
+ * trouble.
  */
 export async function readSummary(
   database: Database,
@@ -164,7 +163,7 @@ export async function readSummary(
   return filled;
 }
 
-/** To a webhook, all that was gathered for this delivery: receivers go by the sequence, so that nothing is left out. */
+/** Returns all changes gathered for a webhook's delivery: receivers use the sequence, so none are left out. */
 async function readGrouped(
   run: Run,
   deliveryId: string,
@@ -184,7 +183,10 @@ async function readGrouped(
   return { ...fillSummary(summary, changes), changes: listed };
 }
 
-/** A group of alerts of a channel that takes what follows; `isNewestOpen`: its newest message is not begun yet. */
+/**
+ * A group of alerts of a channel that accepts further ones; `isNewestOpen`: its newest message has not been attempted
+ * yet.
+ */
 export type OpenGroup = AlertGroup & {
   id: string;
   channelId: string;
@@ -194,8 +196,8 @@ export type OpenGroup = AlertGroup & {
 };
 
 /**
- * The groups of these channels that are open now. A message that is not begun stays so until the caller's transaction
- * ends: a claim passes it by.
+ * Lists the open groups of these channels. An unattempted message remains so until the caller's transaction ends:
+ * claims skip it.
  */
 export async function listOpenGroups(run: Run, channelIds: readonly string[], nowMs: number): Promise<OpenGroup[]> {
   return await run<OpenGroup>(
@@ -208,7 +210,7 @@ export async function listOpenGroups(run: Run, channelIds: readonly string[], no
   );
 }
 
-/** Of these monitors those that these messages of groups say something of. */
+/** Returns those of the monitors that these messages of groups mention. */
 export async function listGatheredMonitors(
   run: Run,
   { deliveryIds, monitorIds }: { deliveryIds: readonly string[]; monitorIds: readonly string[] },
@@ -221,10 +223,10 @@ export async function listGatheredMonitors(
   );
 }
 
-/** A group as it is after a batch of changes; `deliveryIds` are those of its deliveries that are new. */
+/** A group after a batch of changes; `deliveryIds` are its new deliveries. */
 export type WrittenGroup = Omit<OpenGroup, 'isNewestOpen'> & { openUntilMs: number; deliveryIds: readonly string[] };
 
-/** Writes groups that were opened or got more, and which deliveries belong to them. */
+/** Writes new and extended groups, and their deliveries. */
 export async function upsertGroups(run: Run, groups: readonly WrittenGroup[]): Promise<void> {
   if (groups.length === 0) return;
   await run(
@@ -244,8 +246,8 @@ export async function upsertGroups(run: Run, groups: readonly WrittenGroup[]): P
 }
 
 /**
- * Records which message of a chat shows a group now, so that what follows edits it. What opened the group and has not
- * reached the chat by then says nothing more than that message.
+ * Records the chat message that now shows a group, so that later alerts edit it. The group's first alert is superseded
+ * if it has not reached the chat by then.
  */
 export async function updateGroupMessage(
   run: Run,

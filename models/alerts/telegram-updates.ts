@@ -3,8 +3,8 @@ import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /**
- * Telegram offers an update again for a day at the most. Twice that, for clocks and nights in which it was away; and
- * far less than the quiet week after which it numbers from anywhere, so that no new update is taken for an old one.
+ * Telegram repeats an update for at most a day. This is twice that, to allow for clocks and outages, and far less than
+ * the quiet week after which numbering restarts anywhere, so that no new update is mistaken for an old one.
  */
 const UPDATE_GOOD_FOR_MS = 2 * DAY_MS;
 
@@ -12,9 +12,8 @@ const UPDATE_GOOD_FOR_MS = 2 * DAY_MS;
 export type BotUpdate = { bot: string; updateId: number; nowMs: number };
 
 /**
- * Takes an update in the transaction of what it changes; false where that was done before. Updates may come in any
- * order, and twice at the same moment: the second waits for the first one's transaction, and takes the update after all
- * where that fails.
+ * Takes an update in the transaction of its changes; false if that was done before. Updates may arrive in any order,
+ * and twice concurrently: the second waits for the first one's transaction, and takes the update if that fails.
  */
 export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate): Promise<boolean> {
   const rows = await run<{ bot: string }>(
@@ -26,7 +25,7 @@ export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate):
   return rows.length > 0;
 }
 
-/** Forgets updates that Telegram cannot offer again; returns how many. */
+/** Deletes updates that Telegram cannot repeat any more; returns their number. */
 export async function deleteOldUpdates(database: Database, nowMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM telegram_updates WHERE at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
@@ -36,12 +35,12 @@ export async function deleteOldUpdates(database: Database, nowMs: number): Promi
 }
 
 /**
- * An older record of where polling continues says nothing of what comes, in milliseconds. Telegram keeps updates for a
- * day, and after a quiet week it numbers them from anywhere.
+ * Maximum age of a record of where polling continues, in milliseconds. Telegram keeps updates for a day, and after a
+ * quiet week it restarts numbering anywhere.
  */
 const POLL_GOOD_FOR_MS = DAY_MS;
 
-/** The first update that has not been asked for yet; null = whatever Telegram still keeps. */
+/** Returns the number of the first update not requested yet; null = all that Telegram still keeps. */
 export async function findNextUpdate(run: Run, { bot, nowMs }: { bot: string; nowMs: number }): Promise<number | null> {
   const [row] = await run<{ next_update_id: number }>(
     'SELECT next_update_id FROM telegram_polls WHERE bot = $1 AND at > $2',
@@ -50,9 +49,7 @@ export async function findNextUpdate(run: Run, { bot, nowMs }: { bot: string; no
   return row?.next_update_id ?? null;
 }
 
-/**
- * Lets polling go on behind an update, in the transaction of what that changes; false where it has been there before.
- */
+/** Advances polling past an update, in the transaction of its changes; false if it was passed before. */
 export async function passUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate): Promise<boolean> {
   const rows = await run<{ bot: string }>(
     `INSERT INTO telegram_polls AS p (bot, next_update_id, at) VALUES ($1, $2::bigint + 1, $3)

@@ -8,8 +8,8 @@ import { HEALED } from './channel-health.ts';
 import { isLimited, requireRoom } from './channel-limits.ts';
 
 /**
- * What a webhook is called and signed with. `previousSecret` signs as well until a day after a change of the secret;
- * null = there is none.
+ * Address and secrets of a webhook. `previousSecret` also signs until a day after a change of the secret; null = there
+ * is none.
  */
 export type OpenedWebhook = {
   url: string;
@@ -19,26 +19,23 @@ export type OpenedWebhook = {
   format: WebhookFormat;
 };
 
-/** The same as it lies in the row of its channel; null headers are none. */
+/** The same as stored in the row of its channel; null headers = none. */
 export type SealedWebhook = Omit<OpenedWebhook, 'headers'> & { headers: string | null; channelId: string };
 
-/** A webhook to be stored, in clear; by default without headers, and with the signed envelope. */
+/** A webhook to store, in clear; by default without headers, and with the signed envelope. */
 export type NewWebhook = { url: string; signingSecret: string; headers?: WebhookHeaders; format?: WebhookFormat };
 
-/** Where deliveries go, and what they carry. */
+/** Address and format of deliveries. */
 type Address = { url: string; headers: WebhookHeaders; format: WebhookFormat };
 
 type ChannelKey = { tenantId: string; id: string };
 
-/**
- * How long the secret before a change signs as well, in milliseconds: a day, for receivers to be notified of the new
- * one.
- */
+/** Time that the previous secret also signs after a change, in milliseconds: a day, to update receivers. */
 export const PREVIOUS_SECRET_MS = DAY_MS;
 
 /**
- * What the row of a new webhook channel holds. Its host and the names of its headers can be shown; the rest is sealed
- * for this row alone (D-17).
+ * Returns the columns of a new webhook channel. Its host and the names of its headers can be shown; the rest is sealed
+ * for this row only (D-17).
  */
 export function sealWebhook(
   database: Database,
@@ -64,8 +61,8 @@ function sealAddress(database: Database, id: string, { url, headers, format }: A
 }
 
 /**
- * Opens what a channel's row holds sealed. Throws when its key is not in the ring any more; a previous secret that
- * cannot be opened is none.
+ * Opens the sealed values of a channel's row. Throws if their key is no longer in the ring; a previous secret that
+ * cannot be opened is ignored.
  */
 export function openWebhook(database: Database, sealed: SealedWebhook): OpenedWebhook {
   const { channelId, previousSecret } = sealed;
@@ -81,7 +78,7 @@ export function openWebhook(database: Database, sealed: SealedWebhook): OpenedWe
   };
 }
 
-/** The webhook of a tenant's channel, to be opened; null where there is no such channel or it is no webhook. */
+/** Finds the sealed webhook of a tenant's channel; null if there is no such channel or it is not a webhook. */
 export async function findWebhook(
   database: Database,
   { tenantId, id }: ChannelKey,
@@ -97,9 +94,9 @@ export async function findWebhook(
 }
 
 /**
- * Gives a tenant's webhook another signing secret from now on; the one before signs as well for a day, and one before
- * that no more. The row is changed at once, so that of two changes at the same time one comes before the other. False
- * where there is no such channel or it is no webhook.
+ * Replaces the signing secret of a tenant's webhook; the previous one also signs for a day, and the one before that no
+ * longer. The row is changed in one statement, so that concurrent changes are ordered. False if there is no such
+ * channel or it is not a webhook.
  */
 export async function rotateSigningSecret(
   database: Database,
@@ -107,7 +104,7 @@ export async function rotateSigningSecret(
   { signingSecret, nowMs }: { signingSecret: string; nowMs: number },
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
-    // The sealed text changes its column only, so that it works even where the old key has left the ring.
+    // The sealed text only moves to another column, so that this works even if the old key has left the ring.
     const [rotated] = await run<{ name: string }>(
       `UPDATE channels SET sealed_previous_secret = sealed_signing_secret, previous_secret_until = $4,
        sealed_signing_secret = $3
@@ -125,9 +122,9 @@ export async function rotateSigningSecret(
 }
 
 /**
- * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong
- * with the channel is over: a test has arrived there. Throws a `ChannelRefusal`. False where the webhook is not
- * `sealed` any more, or groups while it is to have a format: it was changed meanwhile, or is gone.
+ * Replaces the address, headers and format of a tenant's webhook, from the next attempt on. Clears the channel's
+ * errors, because a test has arrived there. Throws a `ChannelRefusal`. False if the webhook is no longer `sealed`, or
+ * groups and is to get a format: it was changed meanwhile, or deleted.
  */
 export async function replaceAddress(
   database: Database,
@@ -157,7 +154,7 @@ export async function replaceAddress(
   });
 }
 
-/** Hosts and the names of headers are shown, the rest of both is secret. */
+/** Returns the fields for the audit log: hosts and names of headers are shown, the rest of both is secret. */
 function addressFields({ url, headers, format }: Address): Compared {
   return {
     fields: {
@@ -169,7 +166,7 @@ function addressFields({ url, headers, format }: Address): Compared {
   };
 }
 
-/** After a rotation the old key may be gone: the new secret signs all the same. */
+/** Opens the previous secret; null if its key is gone after a rotation, because the new secret suffices for signing. */
 function openPreviousSecret(
   database: Database,
   { channelId, previousSecret }: { channelId: string; previousSecret: string },
@@ -186,8 +183,7 @@ function sealSigningSecret(database: Database, id: string, signingSecret: string
 }
 
 /**
- * The row and field that a sealed value of a webhook is bound to. A previous secret stays bound to the field that it
- * came from.
+ * Returns the context that a value of a webhook is sealed with. A previous secret remains bound to its original field.
  */
 export function webhookContext(channelId: string, field: 'url' | 'headers' | 'signing_secret'): string {
   return `channel:${channelId}:${field}`;
