@@ -7,14 +7,14 @@ import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { storeRecent } from './recent-results.ts';
 
-/** One result of one source, to be stored. */
+/** A result of one source to store. */
 export type MeasuredResult = VotedResult & { monitorNo: number; agentNo: number };
 
 type ResultKey = { monitor_no: number; agent_no: number; due_at: number };
 
 /**
- * Stores results and returns the identities of those that were new: a repeated result is stored once. Those that
- * `isRecent` names are packed later, all others are rows for good.
+ * Stores results and returns the identities of the new ones: a repeated result is stored once. Those for which
+ * `isRecent` returns true are packed later, all others remain single rows.
  */
 export async function storeResults(
   run: Run,
@@ -31,8 +31,8 @@ export async function storeResults(
 }
 
 /**
- * A result that was packed, or is to be, is not stored a second time, whatever it says now. Of several in the batch the
- * first is stored: the plan alone may put them in another order.
+ * Stores results as single rows. One that was packed, or is to be, is not stored again, even with other values. Of
+ * several equal ones in the batch the first is stored; without an explicit order the plan may change theirs.
  */
 async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promise<ResultKey[]> {
   if (results.length === 0) return [];
@@ -67,14 +67,14 @@ async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promis
   );
 }
 
-/** The identity of a result as `storeResults` returns it. */
+/** Returns the identity of a result as `storeResults` does. */
 export function resultIdentity(result: Pick<MeasuredResult, 'monitorNo' | 'agentNo' | 'dueAtMs'>): string {
   return `${result.monitorNo}/${result.agentNo}/${result.dueAtMs}`;
 }
 
 /**
- * What a row stores beside its columns; null = nothing. Of a result that was not up its sentence, and its cause if that
- * has no code; of dns checks the answers; of any that carries timings these, as one text, because an object would cost
+ * Returns the details of a result besides its columns; null = none. For results that are not up: the reason, and the
+ * cause if it has no code; for dns checks: the answers. Timings, if any, are one text, because an object would cost
  * each row 14 bytes on average.
  */
 function detailOf({ verdict, cause, reason, phases, dnsAnswers }: MeasuredResult): string | null {
@@ -87,7 +87,7 @@ function detailOf({ verdict, cause, reason, phases, dnsAnswers }: MeasuredResult
   return JSON.stringify({ reason, ...(uncoded && { cause }), ...taken });
 }
 
-/** A check as it is stored; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
+/** A stored check; `agentNo` breaks ties of its time, and `source` has nulls once the agent is deleted. */
 export type StoredCheck = {
   atMs: number;
   agentNo: number;
@@ -97,15 +97,13 @@ export type StoredCheck = {
   reason: string | null;
   httpStatus: number | null;
   latencyMs: number | null;
-  /** Null where they were not stored: of failures they are, of successes now and then. */
+  /** Null if not stored: they are for failures, and for some successes. */
   timings: Timings | null;
-  /** Null but for dns checks, of which they are stored where timings would be. */
+  /** Null except for dns checks, for which they are stored when timings would be. */
   dnsAnswers: StoredAnswers | null;
 };
 
-/**
- * Which checks of a monitor are asked for: those due in `[fromMs, toMs)`; `before` is the last one of the page before.
- */
+/** Query for checks of a monitor, due in `[fromMs, toMs)`; `before` is the last one of the previous page. */
 type CheckQuery = {
   monitorNo: number;
   agentNo?: number;
@@ -116,7 +114,7 @@ type CheckQuery = {
   limit: number;
 };
 
-/** What is asked for within one stretch of days. */
+/** The query for one range of days. */
 type Stretch = { query: CheckQuery; fromMs: number; toMs: number; limit: number };
 
 type CheckRow = Pick<StoredCheck, 'atMs' | 'agentNo' | 'httpStatus' | 'latencyMs'> & {
@@ -127,14 +125,14 @@ type CheckRow = Pick<StoredCheck, 'atMs' | 'agentNo' | 'httpStatus' | 'latencyMs
   detail: { reason?: string | null; cause?: string; phases?: string; dns?: StoredAnswers } | null;
 };
 
-/** Each stretch of days that is read is longer than the one after it by this factor. */
+/** Factor by which each range of days that is read is longer than the previous one. */
 const STRETCH_GROWTH = 4;
 
 const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];
 
 /**
- * The checks of a monitor, newest first. Reads ever longer stretches of days, so that a page of what is new opens no
- * partition of what is old.
+ * Lists the checks of a monitor, newest first. Reads ever longer ranges of days, so that a page of new checks opens no
+ * old partitions.
  */
 export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQuery): Promise<StoredCheck[]> {
   const listStretch = query.verdict === undefined || query.verdict === 'up' ? listBySource : listFailures;
@@ -151,7 +149,7 @@ export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQ
   return checks;
 }
 
-/** The newest results that are rows of their own, and those that are packed, merged. */
+/** Merges the newest results in single rows with the packed ones. */
 async function listBySource(database: Pick<Database, 'pool'>, stretch: Stretch): Promise<CheckRow[]> {
   const { query, toMs, limit } = stretch;
   const single = await listSingle(database, stretch);
@@ -164,9 +162,8 @@ async function listBySource(database: Pick<Database, 'pool'>, stretch: Stretch):
 }
 
 /**
- * The newest of each source, merged: results lie in the order of monitor, source and time. Which sources there are is
- * found by stepping from one to the next, so that those which no longer watch the monitor, or no longer exist, are
- * shown too.
+ * Lists the newest results of each source, merged: results are ordered by monitor, source and time. Sources are found
+ * by stepping from one to the next, so that those which no longer check the monitor, or were deleted, are included.
  */
 async function listSingle(
   database: Pick<Database, 'pool'>,
@@ -203,8 +200,8 @@ async function listPacked(
 }
 
 /**
- * The beginning of the oldest hour of which packed results can be on the page; null where there are none. The hour in
- * which the page begins may have no more than one.
+ * Returns the start of the oldest hour whose packed results can be on the page; null if there are none. The hour in
+ * which the page begins may have only one.
  */
 async function findPackedFrom(
   database: Pick<Database, 'pool'>,
@@ -229,15 +226,15 @@ async function findPackedFrom(
   return found?.fromMs ?? null;
 }
 
-/** Results of a source that were due after one moment, until another. */
+/** A source's results that were due in a time range, excluding `afterMs`. */
 type SourceWindow = { monitorNo: number; agentNo: number; checksVersion: number; afterMs: number; untilMs: number };
 
-/** Of missed results the first of a source breaks its streak: these are more than enough. */
+/** Maximum number of missed results read per source: the first one breaks its streak, so these are more than enough. */
 const MAX_MISSED = 10;
 
 /**
- * The oldest results in windows of sources, as they were evaluated but for what they saw. The oldest `afterMs` stands
- * there as a constant as well, so that older partitions are not opened.
+ * Lists the oldest results in windows of sources, as they were evaluated, without evidence. The smallest `afterMs` is
+ * also passed as a constant, so that older partitions are not opened.
  */
 export async function listMissedResults(run: Run, windows: readonly SourceWindow[]): Promise<MeasuredResult[]> {
   const rows = await run<CheckRow & { monitorNo: number; checksVersion: number }>(
@@ -265,7 +262,7 @@ export async function listMissedResults(run: Run, windows: readonly SourceWindow
   });
 }
 
-/** What was not up is rare and has an index of its own. */
+/** Lists results that were not up, which are rare and have a separate index. */
 async function listFailures(
   database: Pick<Database, 'pool'>,
   { query, fromMs, toMs, limit }: Stretch,
@@ -300,9 +297,7 @@ function ofSource({ agentNo }: CheckQuery, bound: (value: unknown) => string): s
   return agentNo === undefined ? '' : `AND agent_no = ${bound(agentNo)}`;
 }
 
-/**
- * The verdict is written out, from our own list: only a constant tells the planner that the index of failures will do.
- */
+/** The verdict is inlined, from a fixed list: only a constant lets the planner use the index of failures. */
 function conditionsOf({ verdict, before }: CheckQuery, bound: (value: unknown) => string): string {
   const ofVerdict = verdict === undefined ? '' : `AND verdict = ${VERDICT_CODES[verdict]}`;
   return before === undefined

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
 import { runOn } from '../sql.ts';
 
-/** One check of a tick: which monitor, which version of its checks, and everything its probe needs. */
+/** A check of a tick: the monitor, the version of its checks, and everything its probe needs. */
 export type DueCheck = {
   monitorNo: number;
   monitorId: string;
@@ -13,15 +13,15 @@ export type DueCheck = {
   name: string;
   checksVersion: number;
   target: CheckTarget;
-  /** The verdict that would change nothing: the monitor and this source both have it already. Null = any may. */
+  /** The verdict that would change nothing, because both the monitor and this source have it; null = any may. */
   steadyVerdict: Exclude<Verdict, 'none'> | null;
-  /** What this source is known to say that is bad; null = nothing bad. */
+  /** The current bad verdict of this source; null = not bad. */
   badVote: Exclude<Verdict, 'up'> | null;
-  /** False where the key of the monitor's secrets is not in the ring: such a check cannot be run. */
+  /** False if the key of the monitor's secrets is not in the ring: such a check cannot be run. */
   hasItsSecrets: boolean;
 };
 
-/** A check as it comes, with the fields of its target, whose secrets are sealed. */
+/** A row of a check, with the fields of its target, whose secrets are sealed. */
 type DueRow = Omit<DueCheck, 'target' | 'hasItsSecrets'> &
   Omit<CheckTarget, 'secrets'> & { sealedSecrets: string | null };
 
@@ -36,14 +36,13 @@ const DUE_COLUMNS = `m.no AS "monitorNo", m.id AS "monitorId", m.tenant_id AS "t
          AND s.state #> '{failing,tripped}' IS DISTINCT FROM 'true' THEN m.state END AS "steadyVerdict"`;
 
 /**
- * The monitors of a slot, in one indexed query, secrets opened: these values exist in clear in the probing
- * process only.
+ * Lists the monitors of a slot, in one indexed query, with secrets opened: only the probing process has these in clear.
  */
 export async function listDueChecks(database: Database, entry: ScheduleSlot): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
-    // OFFSET 0 has each monitor looked up by its number: where random reads are costed as expensive, the planner would
-    // scan the whole table.
+    // OFFSET 0 forces a lookup of each monitor by its number: with a high cost for random reads the planner would scan
+    // the whole table.
     text: `SELECT ${DUE_COLUMNS}
            FROM monitor_sources s, LATERAL (SELECT * FROM monitors WHERE no = s.monitor_no AND enabled OFFSET 0) m
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3`,
@@ -53,8 +52,8 @@ export async function listDueChecks(database: Database, entry: ScheduleSlot): Pr
 }
 
 /**
- * Claims rechecks: the monitors that an agent is to check before their next tick, the longest waiting first. Of two
- * that claim at once each gets others. Secrets opened.
+ * Claims rechecks: the monitors that an agent is to check before their next tick, the longest waiting first. Concurrent
+ * claims get different ones. Secrets are opened.
  */
 export async function claimRechecks(
   database: Database,
@@ -89,8 +88,7 @@ function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
 }
 
 /**
- * The names of the monitors of each occupied slot of an agent, for the queue board; at most `perSlot` names of a
- * slot.
+ * Returns the names of the monitors in each occupied slot of an agent, for the queue board; at most `perSlot` per slot.
  */
 export async function listNamesBySlot(
   database: Database,
@@ -106,7 +104,9 @@ export async function listNamesBySlot(
   return new Map(rows.map(({ key, names }) => [key, names]));
 }
 
-/** Null where they do not open: one monitor's lost key must not stop those that share its slot. */
+/**
+ * Opens a monitor's secrets; null if that fails, because one monitor's lost key must not stop the others in its slot.
+ */
 function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
   if (row.sealedSecrets === null) return {};
   try {
@@ -117,7 +117,7 @@ function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
 }
 
 /**
- * A certificate as one source of a monitor saw it; `target` is what was checked, `expiresAt` in Unix seconds,
+ * A certificate as one source of a monitor saw it; `target` is the checked address, `expiresAt` in Unix seconds,
  * `observedAtMs` in Unix milliseconds.
  */
 export type ObservedCertificate = {
@@ -130,8 +130,8 @@ export type ObservedCertificate = {
 };
 
 /**
- * Stores certificates in place of what the same sources saw before, with one statement; those of deleted monitors and
- * agents are left out. One that was seen before what is stored is out of date, unless a clock was ahead then.
+ * Stores certificates in place of those that the same sources saw before, with one statement; skips those of deleted
+ * monitors and agents. One observed before the stored one is outdated, unless a clock was ahead then.
  */
 export async function storeCertificates(database: Database, observed: readonly ObservedCertificate[]): Promise<void> {
   await runOn(database.pool)(

@@ -9,7 +9,7 @@ type DomainRow = Omit<DomainFacts, 'registration'> & {
   registrar: string | null;
 };
 
-/** What is known of those of these domains that anything is known of. */
+/** Returns the stored data of these domains, as far as there is any. */
 export async function listDomains(database: Database, names: readonly string[]): Promise<DomainFacts[]> {
   const rows = await runOn(database.pool)<DomainRow>(
     `SELECT name, is_registered AS "isRegistered", expires_at AS "expiresAt", registrar,
@@ -21,14 +21,14 @@ export async function listDomains(database: Database, names: readonly string[]):
   return rows.map(factsOf);
 }
 
-/** What is known of a domain; null = nothing. */
+/** Finds the stored data of a domain; null if there is none. */
 export async function findDomain(database: Database, name: string): Promise<DomainFacts | null> {
   const [facts] = await listDomains(database, [name]);
   return facts ?? null;
 }
 
 /**
- * Claims the lookup of a domain that is due; false when another holds it, or it is due no more. Times are Unix
+ * Claims the due lookup of a domain; false if another process holds it, or it is no longer due. Times are Unix
  * milliseconds.
  */
 export async function claimDomain(
@@ -46,7 +46,7 @@ export async function claimDomain(
   return rows.length > 0;
 }
 
-/** Stores what is known of a domain after a lookup, and ends its claim. */
+/** Stores the data of a domain after a lookup, and ends its claim. */
 export async function storeDomain(database: Database, facts: DomainFacts): Promise<void> {
   const { name, registration, notFoundSinceMs, answeredAtMs, failures, failure, nextLookupAtMs } = facts;
   await runOn(database.pool)(
@@ -72,7 +72,7 @@ export async function storeDomain(database: Database, facts: DomainFacts): Promi
   );
 }
 
-/** Deletes what is known of domains that no check has used since `beforeMs`; returns how many. */
+/** Deletes the data of domains that no check has used since `beforeMs`; returns their number. */
 export async function deleteOldDomains(database: Database, beforeMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM domains WHERE next_look_at < $1 AND claimed_until < $1 RETURNING 1) SELECT ' +
@@ -87,12 +87,12 @@ function factsOf({ isRegistered, expiresAt, registrar, ...facts }: DomainRow): D
 }
 
 /**
- * What a conditional request for the registry of RDAP services needs, and when the last answer came (Unix
+ * Validators for a conditional request of the registry of RDAP services, and the time of the last response (Unix
  * milliseconds).
  */
 export type BootstrapState = { etag: string | null; lastModified: string | null; checkedAtMs: number };
 
-/** The RDAP service of a top-level domain: null = it has none, undefined = no registry is stored. */
+/** Finds the RDAP service of a top-level domain: null = it has none, undefined = no registry is stored. */
 export async function findRdapService(database: Database, tld: string): Promise<string | null | undefined> {
   const [row] = await runOn(database.pool)<{ address: string | null }>(
     'SELECT services ->> $1 AS address FROM rdap_bootstrap',
@@ -101,7 +101,7 @@ export async function findRdapService(database: Database, tld: string): Promise<
   return row?.address;
 }
 
-/** When and by which marks the registry of RDAP services was last read; null = never. */
+/** Returns when the registry of RDAP services was last read, and its validators; null = never. */
 export async function findBootstrapState(database: Database): Promise<BootstrapState | null> {
   const [row] = await runOn(database.pool)<{ etag: string | null; last_modified: string | null; checked_at: number }>(
     'SELECT etag, last_modified, checked_at FROM rdap_bootstrap',
@@ -109,7 +109,7 @@ export async function findBootstrapState(database: Database): Promise<BootstrapS
   return row === undefined ? null : { etag: row.etag, lastModified: row.last_modified, checkedAtMs: row.checked_at };
 }
 
-/** Stores a freshly read registry of RDAP services in place of the old one. */
+/** Stores a newly read registry of RDAP services in place of the old one. */
 export async function storeBootstrap(
   database: Database,
   { services, ...state }: BootstrapState & { services: Readonly<Record<string, string>> },
@@ -122,14 +122,14 @@ export async function storeBootstrap(
   );
 }
 
-/** Records that the stored registry of RDAP services is still the newest. */
+/** Records that the stored registry of RDAP services is still current. */
 export async function updateBootstrapCheckedAt(database: Database, nowMs: number): Promise<void> {
   await runOn(database.pool)('UPDATE rdap_bootstrap SET checked_at = $1', [nowMs]);
 }
 
 /**
- * Takes the one turn at a server until `untilMs`: null = taken; otherwise the moment before which the server does not
- * want to be queried. Times are Unix milliseconds.
+ * Locks a server until `untilMs`: null = locked; otherwise the time before which the server does not accept queries.
+ * Times are Unix milliseconds.
  */
 export async function acquireRegistry(
   database: Database,
@@ -149,7 +149,7 @@ export async function acquireRegistry(
   return row?.free_at ?? nowMs;
 }
 
-/** Forgets servers that have been free to ask since before `beforeMs`; returns how many. */
+/** Deletes servers that have been free since before `beforeMs`; returns their number. */
 export async function deleteIdleRegistries(database: Database, beforeMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM registry_turns WHERE greatest(held_until, free_at) < $1 RETURNING 1) SELECT ' +
@@ -159,7 +159,7 @@ export async function deleteIdleRegistries(database: Database, beforeMs: number)
   return row?.deleted ?? 0;
 }
 
-/** Gives back the turn that was taken until `untilMs`; a turn that was lost to another by then stays the other's. */
+/** Releases the lock that was taken until `untilMs`; one that another process has taken since remains. */
 export async function releaseRegistry(
   database: Database,
   server: string,
@@ -172,10 +172,10 @@ export async function releaseRegistry(
   );
 }
 
-/** Stored documents of unwatched pages, of one tenant: more than a minute's reads. */
+/** Maximum number of stored documents of unmonitored pages per tenant: more than a minute's reads. */
 const MAX_UNWATCHED = 12;
 
-/** What is known of the documents at some URLs; one that was never asked for is absent. */
+/** Returns the records of the documents at some URLs; one that was never requested is absent. */
 export async function listVendorDocumentRecords(
   database: Database,
   urls: readonly string[],
@@ -190,7 +190,7 @@ export async function listVendorDocumentRecords(
   return rows;
 }
 
-/** The documents of vendors' pages as all processes share them. */
+/** Makes the store of vendors' documents that all processes share. */
 export function createVendorDocumentStore(database: Database): VendorDocumentStore {
   return {
     async find(url) {
@@ -233,8 +233,8 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
 }
 
 /**
- * Deletes all but the newest unwatched pages of the tenant that the page at `url` counts for, if any. Those that are
- * being read stay.
+ * Deletes all but the newest unmonitored pages of the tenant that the page at `url` counts for, if any. Keeps those
+ * being read.
  */
 async function deleteOldestUnwatched(database: Database, url: string, nowMs: number): Promise<void> {
   await database.pool.query(
@@ -247,8 +247,8 @@ async function deleteOldestUnwatched(database: Database, url: string, nowMs: num
 }
 
 /**
- * Deletes what was not used since `beforeMs`, and of unwatched pages what was not used since
- * `unwatchedBeforeMs`; returns how many rows that were.
+ * Deletes pages not used since `beforeMs`, and unmonitored ones not used since `unwatchedBeforeMs`; returns the number
+ * of rows.
  */
 export async function deleteUnusedVendorPages(
   database: Database,

@@ -5,21 +5,21 @@ import { isOpenSince, SETTLED_AFTER_MS } from '../statistics/rollups.ts';
 import { createPartitions, LOCK_NOT_AVAILABLE, NO_PARTITION } from '../system/partitions.ts';
 import { BATCH_SLOTS, LATE_AFTER_MS, PACKED_MARK, requireRecentResults, slotOf } from './recent-results.ts';
 
-/** Monitors whose hour is packed with one statement. */
+/** Number of monitors whose hour is packed with one statement. */
 const CHUNK = 5000;
 
-/** How long the hour of a large installation, or all that a crash took, may take, in milliseconds. */
+/** Time limit of a statement for an hour of a large installation, or all results after a crash, in milliseconds. */
 const MAX_STATEMENT_MS = 600_000;
 
-/** A process that was not recorded for this long is gone, in seconds. */
+/** Time after which a process that was not recorded is considered gone, in seconds. */
 const ACTIVE_SECONDS = 60;
 
-/** Longer than any transaction of ours takes: then an hour does not wait for those that are still open. */
+/** Longer than any transaction takes: after it an hour no longer waits for open ones. */
 const PATIENCE_MS = 600_000;
 
 /**
- * Begins to pack results once all processes at work read packed ones; false before. Then it stays so: a process of the
- * release before, started again, would not see the newest results.
+ * Begins to pack results once all active processes read packed ones; false before. This is permanent: a process of the
+ * previous release, started again, would not see the newest results.
  */
 export async function beginPacking(run: Run, nowMs: number): Promise<boolean> {
   const [found] = await run<{ packs: boolean; mayBegin: boolean | null }>(
@@ -33,7 +33,7 @@ export async function beginPacking(run: Run, nowMs: number): Promise<boolean> {
   return true;
 }
 
-/** Begins to pack results, those of the hour of `nowMs` first. */
+/** Begins to pack results, starting with the hour of `nowMs`. */
 export async function beginPackingAt(run: Run, nowMs: number): Promise<void> {
   await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
     PACKED_MARK,
@@ -42,9 +42,9 @@ export async function beginPackingAt(run: Run, nowMs: number): Promise<void> {
 }
 
 /**
- * Packs the results of the oldest hour that are not, an hour after its end, in one transaction with the mark. False
- * where the hour is too young, a transaction that may add to it is open, or another process is at it. Throws where the
- * newest results are lost.
+ * Packs the results of the oldest unpacked hour, an hour after its end, in one transaction with the mark. False if the
+ * hour is too recent, a transaction that may add to it is open, or another process is packing. Throws if the newest
+ * results are lost.
  */
 export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const startedAt = performance.now();
@@ -63,7 +63,7 @@ export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: numb
   return true;
 }
 
-/** The hour that was packed; null where none was. */
+/** Packs the marked hour and returns it; null if there is none to pack. */
 async function packMarkedHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<number | null> {
   return await inTransaction(database, async (_, client) => {
     const run = runOn(client, MAX_STATEMENT_MS);
@@ -87,9 +87,9 @@ async function readMark(run: Run, lock: string): Promise<{ at: number } | undefi
 }
 
 /**
- * Packs what is due before `endMs` of the next monitors by number, and returns the last of them; null where there are
- * none. Rows that came back after a clock was set back may be of any hour before it. Of a check that was made twice,
- * and evaluated twice at once, the steady result goes.
+ * Packs the results before `endMs` of the next monitors by number, and returns the last of them; null if there are
+ * none. Rows restored after a clock was set back may be from any earlier hour. If a check was made and evaluated twice
+ * concurrently, its steady result is dropped.
  */
 async function packChunk(run: Run, { endMs, afterNo }: { endMs: number; afterNo: number }): Promise<number | null> {
   const [chunk] = await run<{ lastNo: number | null }>(
@@ -125,9 +125,9 @@ async function packChunk(run: Run, { endMs, afterNo }: { endMs: number; afterNo:
 }
 
 /**
- * Takes away the batches of an hour that is packed, which are of no use any more. Where packing is hours late, or
- * something else reads them for long, as a backup does, they stay, and go with those of three hours later. They are not
- * looked at, which would write each of their pages to the log of PostgreSQL.
+ * Deletes the batches of a packed hour, which are no longer needed. If packing is hours late, or a long read such as a
+ * backup blocks them, they stay, and are deleted with those of three hours later. They are not read first, which would
+ * write each of their pages to PostgreSQL's log.
  */
 async function emptyBatches(database: Pick<Database, 'pool'>, hourMs: number, nowMs: number): Promise<void> {
   if (nowMs >= hourMs + (BATCH_SLOTS - 0.1) * HOUR_MS) return;

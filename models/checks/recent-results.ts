@@ -4,45 +4,47 @@ import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
-/** A result that says nothing but how long its check took, as far as it is stored. */
+/** A result that contains only how long its check took, as stored. */
 export type SteadyResult = Pick<VotedResult, 'dueAtMs' | 'latencyMs' | 'httpStatus' | 'phases'> & {
   monitorNo: number;
   agentNo: number;
 };
 
-/** Name of the mark that is there once every process reads packed results, and says until when they are packed. */
+/**
+ * Name of the mark that exists once every process reads packed results, and gives the time up to which they are packed.
+ */
 export const PACKED_MARK = 'packed_results';
 
 /**
- * A transaction that began later than this after the end of an hour records the hour as late
- * (models/statistics/rollups.ts), by the database's clock, in milliseconds. One that began before may hold results
- * of it that no other session sees yet: the hour waits for its end.
+ * Time after the end of an hour, by the database's clock, in milliseconds. A transaction that begins later records the
+ * hour as late (models/statistics/rollups.ts). One that began earlier may hold results that no other session sees yet:
+ * packing the hour waits for its end.
  */
 export const LATE_AFTER_MS = 60_000;
 
-/** The largest latency and timing that are packed, in milliseconds. */
+/** Maximum latency and timing that are packed, in milliseconds. */
 const MAX_PACKED_MS = 2 ** 15 - 1;
 
-/** Results that one statement restores. */
+/** Maximum number of results that one statement restores. */
 const RESTORED_AT_ONCE = 50_000;
 
-/** How long all that a crash took from a large installation may take to come back, in milliseconds. */
+/** Time limit for restoring all results of a large installation after a crash, in milliseconds. */
 const MAX_STATEMENT_MS = 600_000;
 
-/** A result may be due this far ahead of PostgreSQL's clock, in milliseconds: clocks differ. */
+/** Maximum time that a result may be due ahead of PostgreSQL's clock, in milliseconds: clocks differ. */
 const MAX_AHEAD_MS = 60_000;
 
-/** When the results that are restored were due, in Unix milliseconds. */
+/** Range of the due times of restored results, in Unix milliseconds. */
 type DueRange = { fromMs: number; untilMs: number };
 
-/** What a transaction that finds `recent_results` emptied by a crash throws: `restoreRecentResults` helps. */
+/** Thrown by a transaction that finds `recent_results` emptied by a crash: `restoreRecentResults` repairs that. */
 export class RecentResultsLost extends Error {
   constructor() {
     super('The results of the last hours were lost in a crash of PostgreSQL and are not restored yet');
   }
 }
 
-/** Throws `RecentResultsLost` where `recent_results` has not all its rows. */
+/** Throws `RecentResultsLost` if `recent_results` is incomplete. */
 export async function requireRecentResults(run: Run): Promise<void> {
   if (!(await hasRecentResults(run))) throw new RecentResultsLost();
 }
@@ -53,8 +55,8 @@ async function hasRecentResults(run: Run): Promise<boolean> {
 }
 
 /**
- * From which due time on steady results go to `recent_results` in this transaction, in Unix milliseconds; for earlier
- * ones it is too late. Infinity until every process reads packed results. Throws as `requireRecentResults` does.
+ * Returns the due time from which steady results go to `recent_results` in this transaction, in Unix milliseconds;
+ * earlier ones are too late. Infinity until every process reads packed results. Throws like `requireRecentResults`.
  */
 export async function readRecentFrom(run: Run): Promise<number> {
   const [row] = await run<{ isWhole: boolean; packedUntilMs: number | null; beganAtMs: number }>({
@@ -68,7 +70,7 @@ export async function readRecentFrom(run: Run): Promise<number> {
   return Math.max(row.packedUntilMs, Math.floor((row.beganAtMs - HOUR_MS - LATE_AFTER_MS) / HOUR_MS) * HOUR_MS);
 }
 
-/** Whether a result says nothing but how long its check took, so that it can be packed. */
+/** Reports whether a result contains only how long its check took, so that it can be packed. */
 export function isSteady({ verdict, latencyMs, phases, dnsAnswers }: VotedResult): boolean {
   const times = [latencyMs, ...(phases === null ? [] : TIMING_NAMES.map((name) => phases[name]))];
   return (
@@ -77,8 +79,8 @@ export function isSteady({ verdict, latencyMs, phases, dnsAnswers }: VotedResult
 }
 
 /**
- * Stores steady results and returns the keys of those that were new. Each is in the table that is read, and all
- * together are in a row of the one that survives a crash.
+ * Stores steady results and returns the keys of the new ones. Each is stored in the table for reading, and all together
+ * in a row of the table that survives a crash.
  */
 export async function storeRecent(
   run: Run,
@@ -118,17 +120,17 @@ function columnsOf(results: readonly SteadyResult[]): unknown[] {
   ];
 }
 
-/** The part of `result_batches` that the batches of an hour are in: it is emptied as a whole. */
+/** Returns the partition of `result_batches` for the batches of an hour: it is truncated as a whole. */
 export function slotOf(atMs: number): number {
   return Math.floor(atMs / HOUR_MS) % BATCH_SLOTS;
 }
 
-/** Batches are stored for the hour under way, the one before, and the one before that until it is packed. */
+/** Batches are stored for the current hour, the previous one, and the one before that until it is packed. */
 export const BATCH_SLOTS = 3;
 
 /**
- * Makes `recent_results` again, from the batches that it was stored in besides, where a crash of PostgreSQL has emptied
- * it. Of several processes that find it lost one does so, and the others wait.
+ * Restores `recent_results` from the batches if a crash of PostgreSQL has emptied it. One of several processes that
+ * find it lost does so, and the others wait.
  */
 export async function restoreRecentResults(database: Pick<Database, 'pool'>): Promise<void> {
   if (await hasRecentResults(runOn(database.pool))) return;
@@ -155,7 +157,9 @@ export async function restoreRecentResults(database: Pick<Database, 'pool'>): Pr
   });
 }
 
-/** Leaves out what was stored otherwise before, what is packed, and what lies ahead of a clock that was set back. */
+/**
+ * Restores results, except those already stored as single rows or packed, and those ahead of a clock that was set back.
+ */
 async function restoreSome(run: Run, results: readonly SteadyResult[], { fromMs, untilMs }: DueRange): Promise<void> {
   const kept = results.filter(({ dueAtMs }) => dueAtMs >= fromMs && dueAtMs <= untilMs);
   if (kept.length === 0) return;
@@ -173,15 +177,15 @@ async function restoreSome(run: Run, results: readonly SteadyResult[], { fromMs,
   );
 }
 
-/** What a result's flags say: that its agent or status is another than the one before it had, that it has timings. */
+/** Flags of a result: its agent or status differs from the previous one's, it has timings. */
 const OTHER_AGENT = 1;
 const OTHER_STATUS = 2;
 const HAS_TIMINGS = 4;
 
 /**
- * A batch in some six bytes a result. In the order of their monitors: the step to the monitor's number with the flags,
- * the agent and the status where they are others, the age before `newestMs`, the latency, and the timings where there
- * are some. Numbers have seven bits a byte, the lowest first; where they may be null, they are one more and null is 0.
+ * Encodes a batch in some six bytes a result. In the order of their monitors, each has the step to the monitor's number
+ * with the flags, and the agent and the status if they differ. The age before `newestMs`, the latency, and the timings,
+ * if any, follow. Numbers have seven bits a byte, the lowest first; nullable ones are incremented, and null is 0.
  */
 export function encodeBatch(results: readonly SteadyResult[], newestMs: number): Uint8Array {
   const bytes: number[] = [];
@@ -211,7 +215,7 @@ export function encodeBatch(results: readonly SteadyResult[], newestMs: number):
 
 const NOTHING_BEFORE = { monitorNo: 0, agentNo: 0, httpStatus: null };
 
-/** The results of a batch as `encodeBatch` wrote it. */
+/** Decodes a batch of `encodeBatch`. */
 export function decodeBatch(bytes: Uint8Array, newestMs: number): SteadyResult[] {
   const results: SteadyResult[] = [];
   let at = 0;

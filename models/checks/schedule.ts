@@ -14,9 +14,9 @@ import type { AgentKind } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /**
- * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isChanged`: there is
- * something to be seen (the monitor is new or resumed, its checks are others), so that its agents check without waiting
- * for their next tick. `defersRechecks`: these rechecks are named in the change and not planned yet.
+ * The wanted placement of a monitor: all agents that are its sources, and whether they check it now. `isChanged`: there
+ * is something new to check (the monitor is new or resumed, or its checks changed), so that its agents check without
+ * waiting for their next tick. `defersRechecks`: these rechecks are listed in the change but not planned yet.
  */
 export type MonitorSchedule = {
   monitorNo: number;
@@ -31,9 +31,8 @@ export type MonitorSchedule = {
 type SourceRow = { agentNo: number; intervalSeconds: number; slot: number | null };
 
 /**
- * Makes `monitor_sources` and the counts of slots match the placement, inside the caller's transaction, and returns
- * what that means for the queue. A source that stays where it is keeps its slot and its streaks; one that is
- * no longer named is removed.
+ * Updates `monitor_sources` and the counts of slots to the placement, inside the caller's transaction, and returns the
+ * changes for the queue. An unchanged source keeps its slot and its streaks; one that is no longer named is removed.
  */
 export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promise<ScheduleChange> {
   const { monitorNo, agentNos, intervalSeconds } = wanted;
@@ -89,12 +88,12 @@ export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promis
   return withoutMoves(change);
 }
 
-/** One source's recheck before its next tick, from a moment on (Unix milliseconds). */
+/** A source's recheck before its next tick, from a time on (Unix milliseconds). */
 export type PlannedRecheck = { monitorNo: number; agentNo: number; atMs: number };
 
 /**
- * Has sources check again, with one statement; a recheck that is waiting already is never postponed. Sources that left
- * the schedule meanwhile stay out of it.
+ * Has sources check again, with one statement; a waiting recheck is never postponed. Skips sources that left the
+ * schedule meanwhile.
  */
 export async function scheduleRechecks(run: Run, rechecks: readonly PlannedRecheck[]): Promise<void> {
   if (rechecks.length === 0) return;
@@ -110,7 +109,7 @@ export async function scheduleRechecks(run: Run, rechecks: readonly PlannedReche
   );
 }
 
-/** Every slot that has monitors: what the queue must hold a job scheduler for. */
+/** Lists all slots that have monitors: the queue must have a job scheduler for each. */
 export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
   return await runOn(database.pool)<ScheduleSlot>(
     `SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM schedule_phases
@@ -119,8 +118,8 @@ export async function listOccupiedSlots(database: Database): Promise<ScheduleSlo
 }
 
 /**
- * The service's own agents with a recheck that has waited since before `beforeMs` (Unix milliseconds): its job was not
- * added, or was lost.
+ * Lists the service's own agents with a recheck that has waited since before `beforeMs` (Unix milliseconds): its job
+ * was not added, or was lost.
  */
 export async function listOverdueRechecks(database: Database, beforeMs: number): Promise<number[]> {
   const rows = await runOn(database.pool)<{ no: number }>(
@@ -156,7 +155,7 @@ async function takeSlot(
   return { slot, first: taken?.monitors === 1 };
 }
 
-/** True when the last monitor left. */
+/** Removes a monitor from a slot; true if it was the last one. */
 async function leaveSlot(run: Run, left: ScheduleSlot): Promise<boolean> {
   const [remaining] = await run<{ monitors: number }>(
     {
@@ -170,7 +169,7 @@ async function leaveSlot(run: Run, left: ScheduleSlot): Promise<boolean> {
   return remaining?.monitors === 0;
 }
 
-/** A slot that was left and taken again in one change is neither new nor empty to the queue. */
+/** Removes slots that were left and taken again in one change, which are neither new nor empty for the queue. */
 function withoutMoves({ occupied, emptied, rechecks }: ScheduleChange): ScheduleChange {
   const key = (entry: ScheduleSlot) => `${entry.agentNo}/${entry.intervalSeconds}/${entry.slot}`;
   const taken = new Set(occupied.map(key));
@@ -182,7 +181,7 @@ function withoutMoves({ occupied, emptied, rechecks }: ScheduleChange): Schedule
   };
 }
 
-/** A source of which a recheck was requested: when it will make it, and for `unable` why it will not. */
+/** A source of a requested recheck: when it will check, and for `unable` why it will not. */
 export type RequestedSource = {
   agentNo: number;
   agentId: string;
@@ -191,7 +190,7 @@ export type RequestedSource = {
   inability: Inability | null;
 };
 
-/** What a request for a check found. A monitor that is not being checked now has no sources. */
+/** Result of a request for a check. A monitor that is not being checked now has no sources. */
 export type CheckRequest = {
   monitor: { no: number; type: MonitorType; target: string; enabled: boolean };
   sources: RequestedSource[];
@@ -203,7 +202,7 @@ type RequestedRow = Pick<RequestedSource, 'agentNo' | 'agentId' | 'kind'> & {
   hasSecrets: boolean;
 };
 
-/** The monitor to check, and in whose name; `beforeCommit` runs where any of its sources is to check it. */
+/** The monitor to check, and the author; `beforeCommit` runs if any of its sources is to check it. */
 type CheckKey = {
   tenantId: string;
   id: string;
@@ -213,8 +212,8 @@ type CheckKey = {
 
 /**
  * Requests another check from every source of a monitor that can run it. Those of the service check as soon as the
- * queue is notified, customers' agents at their next check-in. Asking again before one has checked changes nothing for
- * it. Null where the tenant has no such monitor.
+ * queue is notified, customers' agents at their next check-in. Repeated requests before a source has checked change
+ * nothing. Null if the tenant has no such monitor.
  */
 export async function requestCheck(
   database: Database,

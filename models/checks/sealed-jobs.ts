@@ -5,15 +5,15 @@ import type { Database } from '../database.ts';
 
 type Secrets = Pick<Database, 'secrets'>;
 
-/** A result of a check: which one it is, and what it saw of an answer. */
+/** A check result with its key and the recorded answer of the target. */
 type AnsweredResult = { monitorNo: number; agentNo: number; dueAtMs: number; answer: AnswerEvidence | null };
 
-/** The same on its way to the evaluator, which alone opens the evidence. */
+/** A result with a sealed answer in the queue; only the evaluator opens it. */
 export type Sealed<Result extends AnsweredResult> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
 
 /**
- * Seals what results saw of answers for their way through the queue (D-17), as previews do. What a server answers
- * belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw nothing.
+ * Seals the recorded answers of results for the queue (D-17), as previews do: answers are only for the monitor's owner.
+ * Each is bound to its result, so that it opens with no other. Most results have none.
  */
 export function sealAnswers<Result extends AnsweredResult>(
   { secrets }: Secrets,
@@ -27,8 +27,8 @@ export function sealAnswers<Result extends AnsweredResult>(
 }
 
 /**
- * The results of `sealAnswers`, and of an older version, which sealed none. An answer that cannot be opened is reported
- * and left out: what was measured counts all the same.
+ * Opens the results of `sealAnswers`, and of an older version, which sealed none. An answer that cannot be opened is
+ * reported and left out; the measurement still counts.
  */
 export function openAnswers<Result extends AnsweredResult>(
   { secrets }: Secrets,
@@ -52,24 +52,24 @@ function contextOf({ monitorNo, agentNo, dueAtMs }: AnsweredResult): string {
 }
 
 /**
- * The target of a preview, sealed whole for its way through the queue (D-17): the draft's secrets are in it. Bound to
- * the preview, so that it opens as nothing else.
+ * Seals the whole target of a preview for the queue (D-17), because it contains the draft's secrets. It is bound to the
+ * preview, so that it opens with no other.
  */
 export function sealPreviewTarget({ secrets }: Secrets, previewId: string, target: CheckTarget): string {
   return secrets.seal(JSON.stringify(target), `trial:${previewId}:target`);
 }
 
-/** The target of `sealPreviewTarget`; throws where it is another preview's, or its key is not in the ring. */
+/** Opens the target of `sealPreviewTarget`; throws if it belongs to another preview, or its key is not in the ring. */
 export function openPreviewTarget({ secrets }: Secrets, previewId: string, sealed: string): CheckTarget {
   return JSON.parse(secrets.open(sealed, `trial:${previewId}:target`));
 }
 
-/** The outcome of a preview, sealed for the way back: what other servers answer is for the caller alone. */
+/** Seals the outcome of a preview for the way back, because other servers' answers are only for the caller. */
 export function sealPreviewOutcome({ secrets }: Secrets, previewId: string, outcome: PreviewOutcome): string {
   return secrets.seal(JSON.stringify(outcome), `trial:${previewId}:outcome`);
 }
 
-/** The outcome of `sealPreviewOutcome`; throws likewise. */
+/** Opens the outcome of `sealPreviewOutcome`; throws for the same reasons. */
 export function openPreviewOutcome({ secrets }: Secrets, previewId: string, sealed: string): PreviewOutcome {
   return JSON.parse(secrets.open(sealed, `trial:${previewId}:outcome`));
 }
