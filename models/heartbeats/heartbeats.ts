@@ -21,24 +21,24 @@ import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 import { runScheduleOf, scheduleOf, type ScheduleColumns } from './schedule.ts';
 
-/** A ping and the token that it came with. */
+/** A ping and its token. */
 export type TokenPing = { token: string; ping: Ping };
 
-/** The outcome of a ping; what was `taken` is committed. `unknown`: no heartbeat has its token. */
+/** The outcome of a ping; a `taken` one is committed. `unknown`: no heartbeat has its token. */
 export type PingOutcome = AdmittedPing['outcome'] | 'unknown';
 
-/** What became of a ping, and the account of its heartbeat; null where its token is unknown. */
+/** The outcome of a ping, and the account of its heartbeat; null if its token is unknown. */
 export type AccountPing = { outcome: PingOutcome; tenantId: string | null };
 
-/** A heartbeat as it comes; the marks of its rates are there where they are asked for. */
+/** A row of a heartbeat; includes the marks of its rates if requested. */
 type HeartbeatRow = Omit<Heartbeat, 'schedule'> &
   ScheduleColumns &
   Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer; tenantId?: string };
 
-/** A heartbeat, and its account, while pings of it are taken. */
+/** A heartbeat, and its account, while its pings are taken. */
 type Entry = { monitorNo: number; tenantId: string; heartbeat: Heartbeat; marks: PingMarks; isChanged: boolean };
 
-/** A ping to store, and the heartbeat that it is of. */
+/** A ping to store, and its heartbeat. */
 type StoredRow = PingRow & { monitorNo: number };
 
 const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerprint",
@@ -49,9 +49,9 @@ const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerpri
   run_started_at AS "runStartedAtMs"`;
 
 /**
- * Takes pings that came at `nowMs`, in their order, in one transaction. The heartbeats that they name are locked in the
- * order of their numbers, so that batches of several processes never wait for each other in a circle. Returns the
- * outcome of each; what was taken is committed. A day without a partition gets one.
+ * Takes pings that arrived at `nowMs`, in order, in one transaction. The heartbeats are locked in the order of their
+ * numbers, so that batches of several processes never deadlock. Returns the outcome of each; taken ones are committed.
+ * Creates the partition of the day if it is missing.
  */
 export async function takePings(
   database: Database,
@@ -119,8 +119,8 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
 }
 
 /**
- * The pings that wait to be decided of the accounts of these heartbeats; `monitorNos` are among these. Missed deadlines
- * do not count: the service itself takes them, at most one of each heartbeat.
+ * Counts the undecided pings of the accounts of these heartbeats; `monitorNos` are those of the given ones. Missed
+ * deadlines do not count: the service itself takes them, at most one of each heartbeat.
  */
 async function listWaiting(run: Run, entries: readonly Entry[]): Promise<Map<string, WaitingObservations>> {
   if (entries.length === 0) return new Map();
@@ -136,10 +136,10 @@ async function listWaiting(run: Run, entries: readonly Entry[]): Promise<Map<str
 }
 
 /**
- * Stores what a batch changed, in one statement.
- * 1. `moved`: the heartbeats with their new deadlines and rates.
+ * Stores the changes of a batch in one statement.
+ * 1. `moved`: updates the deadlines and rates of the heartbeats.
  * 2. `stored`: the pings.
- * 3. Of pings that may change the state an observation each, which the evaluator decides.
+ * 3. An observation for each ping that may change the state, for the evaluator to decide.
  */
 async function storeBatch(
   run: Run,
@@ -193,8 +193,8 @@ function columnsOf(rows: readonly StoredRow[]): unknown[][] {
 }
 
 /**
- * Makes the heartbeat of a monitor say what the monitor says, inside the caller's transaction: after it was created,
- * changed, paused or resumed at `nowMs`. Monitors of other types have none.
+ * Updates the heartbeat of a monitor from its settings, inside the caller's transaction, after the monitor was created,
+ * changed, paused or resumed at `nowMs`. Does nothing for other types.
  */
 export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number): Promise<void> {
   if (monitor.type !== 'heartbeat') return;
@@ -211,7 +211,7 @@ export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number)
   await writeHeartbeats(run, [{ monitorNo: monitor.no, token, heartbeat }]);
 }
 
-/** Inserts the heartbeats of monitors that were just made at `nowMs`, inside the caller's transaction. */
+/** Inserts the heartbeats of monitors that were created at `nowMs`, inside the caller's transaction. */
 export async function insertHeartbeats(run: Run, monitors: readonly Monitor[], nowMs: number): Promise<void> {
   await writeHeartbeats(
     run,
@@ -294,12 +294,12 @@ function heartbeatOf(row: HeartbeatRow): Heartbeat {
   return { ...heartbeat, schedule: scheduleOf({ cron, timezone, earlySeconds }) };
 }
 
-/** When the next ping of a monitor's heartbeat is expected, in Unix milliseconds, and the zone of its schedule. */
+/** Time when the next ping of a monitor's heartbeat is expected, in Unix milliseconds, and the zone of its schedule. */
 export type ExpectedPing = { atMs: number; timezone: string };
 
 /**
- * When the next pings of heartbeats are expected, by the ids of their monitors. Of those that are paused, and those
- * without a schedule that missed a ping, nothing is expected at a time, and they have no entry.
+ * Returns when the next pings of heartbeats are expected, by the ids of their monitors. Paused heartbeats, and those
+ * without a schedule that missed a ping, have no expected time and no entry.
  */
 export async function readExpectedPings(
   { pool }: Pick<Database, 'pool'>,

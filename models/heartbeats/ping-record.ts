@@ -4,23 +4,21 @@ import { firstLineOf } from '../../core/heartbeats/pings.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/**
- * What happened of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason.
- */
+/** An event of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason. */
 export type StoredPing = {
   atMs: number;
   kind: PingKind | null;
   exitStatus: number | null;
-  /** From the run's start to its end, in milliseconds; null where no start was reported. */
+  /** From the run's start to its end, in milliseconds; null if no start was reported. */
   durationMs: number | null;
-  /** What it says of the job; `none` of a start, which says nothing yet. */
+  /** Verdict on the job; `none` for a start, which has no result yet. */
   verdict: Vote;
   cause: string | null;
-  /** The first line of what a failed run had to say, or how long was waited; null where it worked, or said nothing. */
+  /** First line of a failed run's output, or the time waited; null if it succeeded, or had no output. */
   reason: string | null;
 };
 
-/** Which are asked for: those in `[fromMs, toMs)`; the caller ends the window at the last one of the page before. */
+/** Query for the pings in `[fromMs, toMs)`; the caller ends the window at the last one of the previous page. */
 export type PingQuery = { monitorNo: number; verdict?: Vote; fromMs: number; toMs: number; limit: number };
 
 type PingRow = {
@@ -40,7 +38,7 @@ const CAUSES = new Map([
   [OVERRUN, 'heartbeat_overrun'],
 ]);
 
-/** Which pings have a verdict. */
+/** Conditions for the pings with each verdict. */
 const VERDICT_CONDITIONS = {
   up: `kind = 'success' OR (kind = 'exit' AND exit_status = 0)`,
   down: `kind = 'fail' OR (kind = 'exit' AND exit_status <> 0)`,
@@ -48,14 +46,14 @@ const VERDICT_CONDITIONS = {
   degraded: 'false',
 } as const satisfies Record<Vote, string>;
 
-/** The pings of a heartbeat and the deadlines that passed without one, newest first. */
+/** Lists the pings of a heartbeat and the deadlines that passed without one, newest first. */
 export async function listPings(
   database: Pick<Database, 'pool'>,
   { monitorNo, verdict, fromMs, toMs, limit }: PingQuery,
 ): Promise<StoredPing[]> {
   const mayBeMissed = verdict === undefined || verdict === 'down';
   const rows = await runOn(database.pool)<PingRow>(
-    // In this order, which is that of making partitions: the other way round each could wait for the other.
+    // The tables are locked in the order in which partitions are created: the other order could deadlock.
     `(SELECT due_at AS at, NULL::text AS kind, NULL::smallint AS exit_status, NULL::bigint AS duration_ms,
      detail ->> 'reason' AS body, cause FROM check_results
       WHERE ${mayBeMissed} AND monitor_no = $1 AND due_at >= $2 AND due_at < $3 AND verdict = 3
@@ -90,10 +88,10 @@ function verdictOf({ kind, exit_status: exitStatus }: PingRow): Vote {
   return kind === 'success' || (kind === 'exit' && exitStatus === 0) ? 'up' : 'down';
 }
 
-/** Pings of a deleted heartbeat that one statement deletes. */
+/** Number of a deleted heartbeat's pings that one statement deletes. */
 const CHUNK = 10_000;
 
-/** Deletes the pings of heartbeats that are gone, at most `most` in all, and returns how many; the next run goes on. */
+/** Deletes the pings of deleted heartbeats, at most `most` in all, and returns their number; the next run continues. */
 export async function deleteOrphanedPings(database: Pick<Database, 'pool'>, most: number): Promise<number> {
   const run = runOn(database.pool);
   let deleted = 0;

@@ -12,21 +12,21 @@ import { DAY_MS } from '../../core/time.ts';
 import { cronDays, readCron, yearsOf } from '../cron.ts';
 import type { Run } from '../sql.ts';
 
-/** The longest text of a cron expression, in characters. */
+/** Maximum length of a cron expression, in characters. */
 const LONGEST_CRON = 200;
 
-/** A schedule has to have a run within this time. */
+/** Time within which a schedule must have a run. */
 const SEARCHED_MS = 3653 * DAY_MS;
 
-/** The longest search for a run: between two 29 February of one day of the week are up to 40 years. */
+/** Longest search for a run: two 29 February on the same day of the week are up to 40 years apart. */
 const LONGEST_SEARCH_MS = 41 * 366 * DAY_MS;
 
-/** Days with runs by which the times between runs are measured: more than a year of Mondays has. */
+/** Number of days with runs from which the times between runs are computed: more than a year of Mondays. */
 const MEASURED_DAYS = 60;
 
 /**
- * Reads a schedule (D-554, D-555): five cron fields, a zone of the IANA database (UTC unless given), and how early a
- * ping may come. What is wrong names the field by its last part; expressions without a run in ten years are refused.
+ * Reads a schedule (D-554, D-555): five cron fields, an IANA time zone (default UTC), and how early a ping may arrive.
+ * Errors name the field by its last part; expressions without a run in ten years are refused.
  */
 export function readSchedule(input: ScheduleInput, nowMs: number): ReadSchedule {
   const { cron, timezone = 'UTC' } = input;
@@ -76,7 +76,8 @@ function* firstDays(fields: readonly string[], nowMs: number): Generator<number,
 }
 
 /**
- * The times between runs by the local clock, in milliseconds. A schedule with a single run in ten years has that one.
+ * Returns the times between runs by the local clock, in milliseconds. A schedule with a single run in ten years has
+ * those ten years.
  */
 function gapsOf(days: readonly number[], times: readonly number[]): number[] {
   const [first = 0] = times;
@@ -87,20 +88,19 @@ function gapsOf(days: readonly number[], times: readonly number[]): number[] {
   return gaps.length === 0 ? [SEARCHED_MS] : gaps;
 }
 
-/** The search for the runs of an expression in a zone, and the two neighbouring moments that it found last. */
+/** The search for an expression's runs in a zone, and the two adjacent times of its last result. */
 type Search = { cron: Cron; afterMs: number; runMs: number | null };
 
-/** Searches by expression and zone: to begin one takes ten times as long as to go on. */
+/** Searches by expression and zone: starting one takes ten times as long as continuing it. */
 const SEARCHES = new Map<string, Search>();
 
-/** The most searches that are kept. */
+/** Maximum number of cached searches. */
 const MAX_SEARCHES = 2000;
 
 /**
- * The runs of a schedule that `readSchedule` accepted. Changes of the clocks are treated as by Vixie cron (D-554):
- * fixed times that are skipped run when the clock has jumped, and run once where they come twice. Of fields with `*` or
- * a step, what is skipped does not run, and what comes twice runs twice. A zone that this program does not know any
- * more has no runs.
+ * Returns the runs of a schedule that `readSchedule` accepted. Clock changes are treated as by Vixie cron (D-554):
+ * fixed times that are skipped run after the change, and run once if they occur twice. Fields with `*` or a step do not
+ * run if skipped, and run twice if they occur twice. A zone that is no longer known has no runs.
  */
 export function runScheduleOf(cron: string, timezone: string, earlySeconds: number): RunSchedule {
   return { cron, timezone, earlySeconds, runAfter: (unixMs) => findRun(cron, timezone, unixMs) };
@@ -111,7 +111,7 @@ function findRun(cron: string, timezone: string, unixMs: number): number | null 
   const kept = SEARCHES.get(key);
   if (kept !== undefined && kept.runMs !== null && unixMs >= kept.afterMs && unixMs < kept.runMs) return kept.runMs;
   try {
-    // A kept search ends with its last year; one that begins later goes further.
+    // A cached search ends with its last year; one that begins later goes further.
     const search = kept !== undefined && unixMs >= kept.afterMs ? goOn(kept.cron, unixMs) : null;
     const { cron: runs, runMs } = search ?? beginSearch(cron, timezone, unixMs);
     SEARCHES.delete(key);
@@ -143,10 +143,10 @@ function beginSearch(text: string, timezone: string, fromMs: number): Found {
   return { cron, runMs: cron.nextRun(new Date(fromMs))?.getTime() ?? null };
 }
 
-/** A schedule as it comes from the table; all three are null without one. */
+/** The columns of a schedule; all three are null without one. */
 export type ScheduleColumns = { cron: string | null; timezone: string | null; earlySeconds: number | null };
 
-/** The schedule in a row of `heartbeats`; null where it has none. */
+/** Returns the schedule in a row of `heartbeats`; null if it has none. */
 export function scheduleOf({ cron, timezone, earlySeconds }: ScheduleColumns): RunSchedule | null {
   return cron === null ? null : runScheduleOf(cron, timezone ?? 'UTC', earlySeconds ?? 0);
 }
@@ -159,18 +159,21 @@ export type ScheduledRow = ScheduleColumns & {
   dueAtMs: number;
 };
 
-/** The columns of `heartbeats` that make such a row. */
+/** The columns of `heartbeats` for a `ScheduledRow`. */
 export const SCHEDULED_COLUMNS = `monitor_no AS "monitorNo", cron, time_zone AS "timezone",
   early_seconds AS "earlySeconds", interval_seconds AS "intervalSeconds", grace_seconds AS "graceSeconds",
   due_at AS "dueAtMs"`;
 
-/** Heartbeats whose runs are computed and moved at a time, so that neither the process nor pings wait for long. */
+/**
+ * Number of heartbeats whose runs are computed and moved at a time, so that neither the process nor pings wait for
+ * long.
+ */
 export const SCHEDULED_CHUNK = 500;
 
 /**
- * Moves deadlines of schedules, and returns how many. `toMs` chooses from the deadline that is and the one that a ping
- * at `nowMs` would set, both in Unix milliseconds. Rows are locked by number; one whose deadline has changed meanwhile
- * keeps it.
+ * Moves deadlines of schedules, and returns their number. `toMs` chooses from the current deadline and the one that a
+ * ping at `nowMs` would set, both in Unix milliseconds. Rows are locked by number; a deadline that has changed
+ * meanwhile is kept.
  */
 export async function moveDeadlines(
   run: Run,

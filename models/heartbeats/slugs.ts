@@ -12,20 +12,20 @@ import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { insertHeartbeats } from './heartbeats.ts';
 
-/** The key by which an account's heartbeats are pinged by their slugs. `createdAt` is in Unix seconds. */
+/** Key for pinging an account's heartbeats by slug. `createdAt` is in Unix seconds. */
 type PingKey = { key: string; createdAt: number };
 
-/** Makes a ping key of 32 random bytes. It names the cell that makes it, where that has a name. */
+/** Makes a ping key of 32 random bytes. It contains the name of its cell, if there is one. */
 export function generatePingKey(cell: string | null): string {
   return writeToken('spp', cell, randomBytes(32).toString('base64url'));
 }
 
-/** What a sealed ping key is bound to. */
+/** Returns the context that a ping key is sealed with. */
 export function pingKeyContext(id: string): string {
   return `ping_keys/${id}/key`;
 }
 
-/** The ping key of a tenant; null where it has none. */
+/** Finds the ping key of a tenant; null if it has none. */
 export async function findPingKey(database: Database, tenantId: string): Promise<PingKey | null> {
   const [row] = await runOn(database.pool)<{ id: string; sealed: string; createdAt: number }>(
     'SELECT id, sealed_key AS sealed, created_at AS "createdAt" FROM ping_keys WHERE tenant_id = $1',
@@ -36,7 +36,7 @@ export async function findPingKey(database: Database, tenantId: string): Promise
     : { key: database.secrets.open(row.sealed, pingKeyContext(row.id)), createdAt: row.createdAt };
 }
 
-/** Gives a tenant a ping key; the one that it had is unknown from then on. `id` is that of the new one. */
+/** Gives a tenant a new ping key, with this `id`; the previous one becomes unknown. */
 export async function replacePingKey(
   database: Database,
   { tenantId, id, key, nowMs, author }: { tenantId: string; id: string; key: string; nowMs: number } & Authored,
@@ -58,7 +58,7 @@ export async function replacePingKey(
   return { key, createdAt };
 }
 
-/** Deletes the ping key of a tenant; false where it has none. */
+/** Deletes the ping key of a tenant; false if it has none. */
 export async function deletePingKey(
   database: Database,
   { tenantId, author }: { tenantId: string } & Authored,
@@ -72,7 +72,7 @@ export async function deletePingKey(
   });
 }
 
-/** Of changes at once each waits for the one before; returns the tenant's name. */
+/** Locks a tenant, so that concurrent changes wait for each other; returns its name. */
 async function lockTenant(run: Run, tenantId: string): Promise<string> {
   const [tenant] = await run<{ name: string }>('SELECT name FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   return tenant?.name ?? '';
@@ -81,10 +81,12 @@ async function lockTenant(run: Run, tenantId: string): Promise<string> {
 /** A ping key, and the slug of one of its account's heartbeats. */
 export type SlugKey = { key: string; slug: string };
 
-/** The account of a ping key, and the token of the heartbeat with the slug; null = the account has none with it. */
+/** The account of a ping key, and the token of its heartbeat with the slug; null if it has none with it. */
 export type FoundSlug = { tenantId: string; plan: Plan; token: string | null };
 
-/** What each of these keys and slugs names, in their order, with one statement; null where the key is no account's. */
+/**
+ * Finds the account and heartbeat of each key and slug, in order, with one statement; null if no account has the key.
+ */
 export async function findSlugs(
   { pool }: Pick<Database, 'pool'>,
   keys: readonly SlugKey[],
@@ -104,14 +106,14 @@ export async function findSlugs(
   return keys.map((_, index) => found.get(index) ?? null);
 }
 
-/** A heartbeat to make for a slug. `settings` have its token and its slug; `author` is in whose name. */
+/** A heartbeat to create for a slug. `settings` contain its token and its slug. */
 export type NewHeartbeat = { id: string; slug: string; settings: MonitorSettings; author: Author };
 
 /**
- * Makes the heartbeats of a tenant's slugs that it has not yet, in one transaction, each slug once. `limit` is the
- * plan's count of monitors (null = none): beyond it no more are made. Returns the tokens by slug, of those that were
- * there before too; a slug that is missing there is beyond the limit. However many processes do so at once, a slug has
- * one heartbeat. Throws `MonitorRefusal` where too many channels would be notified of them.
+ * Creates a tenant's missing heartbeats for slugs, in one transaction, each slug once. `limit` is the plan's number of
+ * monitors (null = none): no more are created beyond it. Returns the tokens by slug, including existing heartbeats; a
+ * missing slug is beyond the limit. A slug has only one heartbeat, even with concurrent calls. Throws `MonitorRefusal`
+ * if too many channels would be notified of them.
  */
 export async function createHeartbeats(
   database: Database,
@@ -119,7 +121,7 @@ export async function createHeartbeats(
   limit: number | null,
 ): Promise<Map<string, string>> {
   return await inTransaction(database, async (run, client) => {
-    // Of transactions at once each counts, and finds slugs, only after the one before has made its heartbeats.
+    // The lock makes concurrent transactions count, and look for slugs, one after the other.
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     const tokens = await readTokens(run, tenantId, wanted);
     const room = limit === null ? Infinity : limit - (await countMonitors(run, tenantId));
@@ -178,7 +180,7 @@ async function countMonitors(run: Run, tenantId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** The service itself is the only source of a heartbeat, and has no slot. */
+/** Inserts the sources of heartbeats: only the service itself, without a slot. */
 async function insertSources(run: Run, monitors: readonly Monitor[]): Promise<void> {
   await run(
     `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds)

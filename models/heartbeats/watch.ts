@@ -13,49 +13,52 @@ import {
 } from './schedule.ts';
 
 /**
- * The row of `service_marks` with ping availability: until when pings could come in. Every web process moves it while
- * it listens.
+ * Row of `service_marks` with ping availability: the time up to which pings could arrive. Every web process updates it
+ * while it listens.
  */
 export const PING_AVAILABILITY = 'pings';
 
 /**
- * A deadline is called missed once pings were available this much longer, in milliseconds. A ping that came in time may
- * still be on its way into the database.
+ * Additional time of ping availability before a deadline counts as missed, in milliseconds. A ping that arrived in time
+ * may not be committed yet.
  */
 const COMMIT_SLACK_MS = 200;
 
 /**
- * Pings were unavailable where no process recorded availability for longer than this, in milliseconds: several times
- * the recording interval.
+ * Time without a record of availability after which pings were unavailable, in milliseconds: several times the
+ * recording interval.
  */
 const UNAVAILABLE_AFTER_MS = 3000;
 
 /**
- * A hold that was not renewed for this long is one of a process that was killed, in milliseconds. It is many times the
- * recording interval, for a process may be slow.
+ * Time without renewal after which a hold belongs to a killed process, in milliseconds. It is many times the recording
+ * interval, because a process may be slow.
  */
 const ABANDONED_AFTER_MS = 10_000;
 
-/** What the names of holds in `service_marks` begin with; the holder's id follows. */
+/** Prefix of the names of holds in `service_marks`; the holder's id follows. */
 const HOLD = 'pings held by ';
 
-/** Until when pings could come in and all of them are stored: none was lost, and no process holds for one. */
+/**
+ * SQL: the time up to which pings could arrive and all of them are stored: none was lost, and no process holds
+ * deadlines for one.
+ */
 const COMPLETE_UNTIL = `(SELECT least(p.at, p.lost_from,
     (SELECT min(h.at) FROM service_marks h WHERE starts_with(h.name, '${HOLD}')))
   FROM service_marks p WHERE p.name = '${PING_AVAILABILITY}')`;
 
-/** After lost pings availability is not restored until none was lost for this long, in milliseconds. */
+/** Time without lost pings before availability is restored, in milliseconds. */
 const QUIET_MS = 2000;
 
-/** Heartbeats forgiven by one statement, so that pings never wait long for a row. */
+/** Number of heartbeats forgiven by one statement, so that pings never wait long for a row. */
 const CHUNK = 5000;
 
 /**
- * Records that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL
- * was away, the heartbeats that may have pinged in vain are forgiven, by one process and before the row moves: no
- * heartbeat is called missed for our own absence. The same where pings came and could not be stored
- * (`recordLostPings`), once PostgreSQL stores again. Returns how many were forgiven, and whether there is any heartbeat
- * at all. A mark that a crash loses is older than the truth, which forgives more.
+ * Records that pings can arrive now. After a gap, because no web process ran or PostgreSQL was away, the heartbeats
+ * that may have pinged in vain are forgiven, by one process and before the mark moves: no heartbeat is missed because
+ * of the service's own outage. The same applies after pings could not be stored (`recordLostPings`), once PostgreSQL
+ * accepts writes again. Returns the number forgiven, and whether any heartbeat may exist. If a crash loses an update of
+ * the mark, more heartbeats are forgiven.
  */
 export async function recordPingAvailability(
   database: Database,
@@ -80,8 +83,8 @@ export async function recordPingAvailability(
 }
 
 /**
- * Ends ping availability for all processes, because pings of this stretch (Unix milliseconds) were not stored. No
- * deadline after its beginning counts until they are forgiven.
+ * Ends ping availability for all processes, because pings of this time range (Unix milliseconds) were not stored. No
+ * deadline after its beginning counts until the heartbeats are forgiven.
  */
 export async function recordLostPings(
   database: Database,
@@ -97,8 +100,8 @@ export async function recordLostPings(
 }
 
 /**
- * Has all processes take no deadline after `fromMs`, when a ping came that still waits to be stored. `nowMs` says that
- * the holder is there (both in Unix milliseconds). Nobody is forgiven for a hold, unless its process ends without
+ * Has all processes take no deadline after `fromMs`, when a ping arrived that is still not stored. `nowMs` shows that
+ * the holder is alive (both in Unix milliseconds). A hold forgives no heartbeat, unless its process ends without
  * releasing it.
  */
 export async function holdDeadlines(
@@ -113,12 +116,12 @@ export async function holdDeadlines(
   });
 }
 
-/** Ends a hold, once what waited is stored, or was recorded as lost. */
+/** Ends a hold, once its pings are stored, or were recorded as lost. */
 export async function releaseDeadlines(database: Database, holder: string): Promise<void> {
   await database.pool.query('DELETE FROM service_marks WHERE name = $1', [`${HOLD}${holder}`]);
 }
 
-/** What a process held that was killed was lost. */
+/** Records the pings that a killed process held as lost. */
 async function loseAbandoned(run: Run, nowMs: number): Promise<void> {
   await run(
     `WITH abandoned AS (
@@ -145,9 +148,9 @@ async function restoreAvailability(database: Database, now: () => number): Promi
     [PING_AVAILABILITY],
   );
   const { at = nowMs, lost_from: lostFromMs = null, lost_to: lostToMs = null } = mark ?? {};
-  // Another process was quicker.
+  // Another process has restored availability already.
   if (lostFromMs === null && nowMs - at <= UNAVAILABLE_AFTER_MS) return 0;
-  // Beyond that in either direction a clock was set.
+  // A larger difference in either direction means that a clock was set.
   if (lostToMs !== null && Math.abs(nowMs - lostToMs) < QUIET_MS) return 0;
   await storeProof(database);
   const closedAtMs = Math.min(at, lostFromMs ?? at);
@@ -159,7 +162,7 @@ async function restoreAvailability(database: Database, now: () => number): Promi
     if (chunk.forgiven < CHUNK) break;
   }
   total += await forgiveScheduled(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs });
-  // The time that forgiving took was none in which pings were unavailable, unless more pings were lost.
+  // Pings were available while heartbeats were forgiven, unless more pings were lost.
   await run(
     `UPDATE service_marks SET at = $2, resumed_at = $2, lost_from = NULL, lost_to = NULL
      WHERE name = $1 AND lost_to IS NOT DISTINCT FROM $3`,
@@ -169,13 +172,12 @@ async function restoreAvailability(database: Database, now: () => number): Promi
 }
 
 /**
- * A ping is expected an interval after the one before and may come earlier or later by the grace. Where that time
- * touches the stretch, the ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on
- * top. Heartbeats are taken by number, so that no two statements deadlock; one that is forgiven twice,
- * because a process died over it, only waits a little longer. What is expected by a schedule is left to
- * `forgiveScheduled`.
- * 1. `overlapping`: the next heartbeats whose time touches the stretch, locked.
- * 2. `forgiven`: their deadlines move behind the stretch, and those of runs under way by its length.
+ * Forgives heartbeats. A ping is expected an interval after the previous one, and may arrive earlier or later by the
+ * grace. If that time overlaps the gap, the ping may have been lost, and its wait starts over; a run in progress gets
+ * the length of the gap in addition. Heartbeats are taken by number, so that no two statements deadlock; one that is
+ * forgiven twice, because a process died, only waits a little longer. Scheduled ones are left to `forgiveScheduled`.
+ * 1. `overlapping`: the next heartbeats whose time overlaps the gap, locked.
+ * 2. `forgiven`: moves their deadlines after the gap, and those of runs in progress by its length.
  */
 async function forgive(
   run: Run,
@@ -203,9 +205,9 @@ async function forgive(
 }
 
 /**
- * A ping of a schedule is expected at its run, and may come earlier by `early_seconds` and later by the grace. Where
- * that time touches the stretch, the run after it is the next that is expected. Rows are locked by number; one that a
- * ping or an edit moved meanwhile stays as it is.
+ * Forgives heartbeats with a schedule. A ping is expected at its run, and may arrive earlier by `early_seconds` and
+ * later by the grace. If that time overlaps the gap, the next run is expected instead. Rows are locked by number; one
+ * that a ping or an edit moved meanwhile is kept.
  */
 async function forgiveScheduled(
   run: Run,
@@ -226,7 +228,7 @@ async function forgiveScheduled(
   }
 }
 
-/** An observation of a heartbeat that is not decided yet, and the source and monitor that it will be a result of. */
+/** An undecided observation of a heartbeat, and the source and monitor of the result that it will be. */
 export type PendingObservation = {
   monitorNo: number;
   agentNo: number;
@@ -236,9 +238,9 @@ export type PendingObservation = {
 };
 
 /**
- * Polls what is to be done. `due`: a deadline may be taken, or an observation waits to be decided. `quiet`: neither.
- * `none`: no heartbeat waits for a ping at all. One prepared statement, because it runs all the time and mostly finds
- * nothing. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
+ * Polls for work. `due`: a deadline may be taken, or an observation waits to be decided. `quiet`: neither. `none`: no
+ * heartbeat waits for a ping. One prepared statement, because it runs all the time and mostly finds nothing. The
+ * smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
  */
 export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
@@ -253,13 +255,13 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
 }
 
 /**
- * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
- * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that are
- * not stored, no later deadline is taken.
- * 1. `missed`: heartbeats with a deadline before the end of ping availability, locked; what another process holds is
- *    skipped.
- * 2. `reported`: they are down, and wait for nothing until the next ping.
- * 3. `inserted`: an observation of each, which the evaluator decides.
+ * Turns deadlines that passed while pings could arrive into observations, at most `limit`, and returns their number.
+ * Concurrent processes take different ones; while no web process listens, or pings are not stored yet, no later
+ * deadline is taken.
+ * 1. `missed`: heartbeats with a deadline before the end of ping availability, locked; skips those that another process
+ *    locks.
+ * 2. `reported`: marks them as down, without a deadline until the next ping.
+ * 3. `inserted`: an observation for each, for the evaluator to decide.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(
@@ -280,19 +282,19 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
   return row?.missed ?? 0;
 }
 
-/** An observation as it comes, with the settings of its heartbeat. */
+/** A row of an observation, with the settings of its heartbeat. */
 type ObservationRow = Omit<HeartbeatObservation, 'type'> &
   Omit<HeartbeatSettings, 'schedule'> &
   ScheduleColumns &
   Pick<PendingObservation, 'monitorNo' | 'agentNo' | 'checksVersion'>;
 
 /**
- * The observations that are decided next: at most `limit`, and `ofAccount` of one account, so that none waits for what
- * another one has queued (D-661). Of an account the heartbeats that have waited longest come first, each with its
- * observations in their order. They stay until `deleteObservations` is called.
- * 1. `waiting`: the heartbeats that have any.
- * 2. `shared`: how many of its account come before those of each.
- * 3. `placed`: which one of its account's each observation is.
+ * Lists the observations to decide next: at most `limit`, and `ofAccount` per account, so that none waits for another
+ * account's queue (D-661). Within an account the heartbeats that have waited longest come first, each with its
+ * observations in order. They stay until `deleteObservations` is called.
+ * 1. `waiting`: the heartbeats with observations.
+ * 2. `shared`: the number of the account's observations before those of each.
+ * 3. `placed`: the position of each observation within its account.
  * 4. `next`: the first ones of every account.
  */
 export async function listPendingObservations(
@@ -342,7 +344,7 @@ export async function listPendingObservations(
   });
 }
 
-/** Removes what was decided and committed. */
+/** Deletes observations that were decided and committed. */
 export async function deleteObservations(run: Run, decided: readonly PendingObservation[]): Promise<void> {
   await run(
     `DELETE FROM heartbeat_observations o USING unnest($1::bigint[], $2::int[]) AS k (at, monitor_no) WHERE o.at = k.at
