@@ -8,32 +8,32 @@ import type { Run } from '../sql.ts';
 import { findUncheckedFrom } from '../statistics/service-gaps.ts';
 
 /**
- * Results at longer intervals are not packed, in seconds. Those that count at a time (`freshnessMs`) are no older than
- * an hour then, and what is packed is.
+ * Maximum interval of monitors whose results are packed, in seconds. Up to it, results that count (`freshnessMs`) are
+ * no older than an hour, and packed ones are.
  */
 const MAX_PACKED_SECONDS = 1200;
 
-/** A source as the first pass over a batch needs it: enough to see whether a result changes anything. */
+/** A source for the first pass over a batch: enough to decide whether a result changes anything. */
 export type EvaluatedSource = {
   monitorNo: number;
   agentNo: number;
   state: SourceState | null;
   monitorState: MonitorState;
   monitorStateSinceMs: number;
-  /** The monitor's checks as they are now: a result that measured others says nothing any more. */
+  /** Current version of the monitor's checks: a result of another version no longer counts. */
   checksVersion: number;
   downAfterFailures: number;
   upAfterSuccesses: number;
   intervalSeconds: number;
-  /** Whether its steady results are packed: their hour has several, and none of them is a ping. */
+  /** Whether its steady results are packed: there are several per hour, and none is a ping. */
   packsResults: boolean;
 };
 
 /**
- * A source with what scheduling knows of it. `slot`: its slot in the schedule of an agent of ours; null where it has
- * none, and for customers' agents, which keep their own schedule. `behindAtMs`: when its agent last left out checks for
- * want of time (null = never). `wasNotCounted`: it did not count when a sweep last decided its monitor, or its agent
- * went offline since.
+ * A source with its scheduling data. `slot`: its slot in the schedule of a shared agent; null if it has none, and for
+ * customers' agents, which have their own schedule. `behindAtMs`: when its agent last skipped checks for lack of time
+ * (null = never). `wasNotCounted`: it did not count when a sweep last decided its monitor, or its agent went offline
+ * since.
  */
 export type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
 
@@ -57,7 +57,7 @@ export type EvaluatedMonitor = {
   sequence: number;
   updatedAtMs: number;
   sources: ScheduledSource[];
-  /** Its state before it became unknown through our own overload; null where it is not, or for another reason. */
+  /** Its state before it became unknown because of the service's overload; null if it is not, or for another reason. */
   uncheckedFrom: MonitorState | null;
   /** Whether it depends on other monitors, and whether others depend on it (D-528). */
   hasParents: boolean;
@@ -66,14 +66,14 @@ export type EvaluatedMonitor = {
 
 type SourceKey = { monitorNo: number; agentNo: number };
 
-/** Reads the sources of a batch; those of paused or deleted monitors are not returned. */
+/** Reads the sources of a batch; skips those of paused or deleted monitors. */
 export async function readSources(run: Run, keys: readonly SourceKey[]): Promise<EvaluatedSource[]> {
   return await run<EvaluatedSource>(selectSources(''), sourceColumns(keys));
 }
 
 /**
- * Locks sources in the order of their numbers, so that two evaluators never deadlock, and reads them again. Results
- * that change a source are so applied one batch after the other.
+ * Locks sources in the order of their numbers, so that evaluators never deadlock, and reads them again. Batches that
+ * change a source are thus applied one after the other.
  */
 export async function lockSources(run: Run, keys: readonly SourceKey[]): Promise<EvaluatedSource[]> {
   return await run<EvaluatedSource>(selectSources('FOR NO KEY UPDATE OF s'), sourceColumns(keys));
@@ -95,14 +95,14 @@ function selectSources(lock: string): string {
      ORDER BY s.monitor_no, s.agent_no ${lock}`;
 }
 
-/** Names a source of a monitor. */
+/** Returns the key of a monitor's source. */
 export function sourceKey(source: { monitorNo: number; agentNo: number }): string {
   return `${source.monitorNo}/${source.agentNo}`;
 }
 
 /**
- * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs`
- * is absent. Read before a batch is stored, it is what the batch's results must be newer than (D-40).
+ * Returns the due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since
+ * `sinceMs` is absent. If read before a batch is stored, the batch's results must be newer (D-40).
  */
 export async function findNewestResults(
   run: Run,
@@ -123,14 +123,14 @@ export async function findNewestResults(
 }
 
 /**
- * The most sources whose states are read in one transaction: a thousand monitors with five locations. A state takes
- * some 10 kB at the worst.
+ * Maximum number of sources whose states are read in one transaction: a thousand monitors with five locations. A state
+ * takes at most some 10 kB.
  */
 const MAX_SOURCES = 5000;
 
 /**
  * Groups monitors so that each group has at most 5,000 sources; a monitor with more is alone. The groups, and the
- * monitors in them, are in the order of their numbers.
+ * monitors in them, are ordered by number.
  */
 export async function groupBySources(run: Run, monitorNos: readonly number[]): Promise<number[][]> {
   const rows = await run<{ no: number; sources: number }>(
@@ -154,8 +154,8 @@ export async function groupBySources(run: Run, monitorNos: readonly number[]): P
 }
 
 /**
- * Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned.
- * Throws where the newest results are lost: their sources would count as silent.
+ * Locks monitors in the order of their numbers and reads all their sources; skips paused and deleted ones. Throws if
+ * the newest results are lost: their sources would count as silent.
  */
 export async function lockMonitors(
   run: Run,
@@ -177,7 +177,7 @@ export async function lockMonitors(
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.intervalSeconds)));
   const voters = await run<ScheduledSource & { monitorNo: number }>(
-    // The results of a region that was just retired count until its monitors have moved.
+    // The results of a recently retired region count until its monitors have moved.
     `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, s.state,
             is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL) AS online,
             CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
@@ -197,14 +197,14 @@ export async function lockMonitors(
 }
 
 /**
- * The evidence of the bad results that a source's gauges begin with, by gauge: of those that began anew. Null where it
- * has no bad result any more.
+ * Evidence of the first bad results of a source's gauges, by gauge, for those that began anew. Null if it has no bad
+ * result any more.
  */
 export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & { atMs: number }) | null>> | null;
 
 /**
- * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter
- * is in a column of its own, which is read only where an incident wants it: the state is read with every batch.
+ * Stores the states of changed sources, and the evidence of their first failures, with one statement. The evidence has
+ * its own column, which is read only for incidents: the state is read with every batch.
  */
 export async function storeSourceStates(
   run: Run,
@@ -232,8 +232,8 @@ export async function storeSourceStates(
 
 /**
  * Updates which sources did not count when their monitors were decided, with one statement that locks the sources. The
- * evaluator holds those locks already. The sweep, which locks monitors first, calls it after its commit: the evaluator
- * locks sources before monitors.
+ * evaluator holds those locks already. The sweep, which locks monitors first, calls it after its commit, because the
+ * evaluator locks sources before monitors.
  */
 export async function updateNotCounted(
   run: Run,
@@ -257,7 +257,7 @@ export async function updateNotCounted(
   );
 }
 
-/** Writes the states of monitors after their transitions, in one statement. */
+/** Stores the states of monitors after their transitions, in one statement. */
 export async function storeMonitorStates(
   run: Run,
   monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[],
@@ -270,22 +270,22 @@ export async function storeMonitorStates(
   );
 }
 
-/** A page of monitors, in the order of their numbers; `lastNo` is null at the end. */
+/** A page of monitors, ordered by number; `lastNo` is null at the end. */
 export type StalePage = { stale: number[]; lastNo: number | null };
 
-/** As of when monitors are stale, and since when an edit (in Unix seconds) makes them so. */
+/** Time at which monitors are stale, and the time since which an edit (in Unix seconds) makes them so. */
 export type StaleAsOf = { nowMs: number; editedSinceSeconds: number };
 
 export type StalePageQuery = StaleAsOf & { afterNo: number; limit: number };
 
-/** The largest number that a monitor can have. */
+/** Maximum number of a monitor. */
 const MAX_NO = 2 ** 31 - 1;
 
 /**
- * The next `limit` monitors, by number, that time or an edit may have changed although no result said so. These are
- * decided ones of which an agent is offline, or a source has no recent result (once only where its agent is behind);
- * those of which a source counts again; undecided ones past their patience; and those edited since
- * `editedSinceSeconds`. As of a later moment they are also those that silence may change by then.
+ * Lists stale monitors among the next `limit`, by number: those that time or an edit may have changed although no
+ * result did. These are decided ones with an offline agent, or with a source without a recent result (only once if its
+ * agent is behind); those with a source that counts again; undecided ones past their patience; and those edited since
+ * `editedSinceSeconds`. With a later time, those that silence may change by then are included.
  */
 export async function listStaleMonitors(run: Run, { afterNo, limit, ...asOf }: StalePageQuery): Promise<StalePage> {
   const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [
@@ -300,14 +300,14 @@ export async function listStaleMonitors(run: Run, { afterNo, limit, ...asOf }: S
   return { stale, lastNo };
 }
 
-/** Those of the given monitors that `listStaleMonitors` would list. */
+/** Returns those of the given monitors that `listStaleMonitors` would list. */
 export async function findStaleAmong(run: Run, asOf: StaleAsOf, monitorNos: readonly number[]): Promise<number[]> {
   return await selectStale(run, asOf, { where: (no) => `${no} = ANY($3::int[])`, values: [monitorNos] });
 }
 
 /**
- * The numbers of monitors that may be stale for another reason than silence. They were edited, a source did not count
- * in the last decision, or an agent is offline.
+ * Lists monitors that may be stale for another reason than silence. They were edited, a source did not count in the
+ * last decision, or an agent is offline.
  */
 export async function listChangedMonitors(run: Run, editedSinceSeconds: number): Promise<number[]> {
   const rows = await run<{ no: number }>(
@@ -321,14 +321,14 @@ export async function listChangedMonitors(run: Run, editedSinceSeconds: number):
 }
 
 /**
- * Lists the included monitors that are stale, in the order of their numbers.
- * 1. `sources`: those of the included monitors. Every part reads these: what a plan hashes it reads whole, and the
- *    sources of all monitors would cost more than all the rest.
- * 2. `not_counted`: those that did not count in the last decision, from an index of few, so that the rows of the others
- *    need not be read for it.
- * 3. `doubted`: the included monitors that one of the reasons applies to. The patience of undecided ones is
+ * Lists the included monitors that are stale, by number.
+ * 1. `sources`: those of the included monitors. Every part reads these: a plan with a hash reads its whole input, and
+ *    the sources of all monitors would cost more than everything else.
+ * 2. `not_counted`: those that did not count in the last decision, from a small index, so that the other rows need not
+ *    be read.
+ * 3. `doubted`: the included monitors to which one of the reasons applies. The patience of undecided ones is
  *    `undecidedMs` of core/incidents/quorum.ts.
- * 4. Of these the ones that are scheduled, or have no sources at all.
+ * 4. Those of them that are scheduled, or have no sources at all.
  */
 async function selectStale(
   run: Run,
@@ -368,8 +368,8 @@ async function selectStale(
 }
 
 /**
- * The numbers of monitors still unknown through our overload with no location behind any more: their silence is the
- * locations' own by now.
+ * Lists monitors that are still unknown because of the service's overload although no location is behind any more: by
+ * now the locations themselves are silent.
  */
 export async function listSilentAfterOverload(run: Run, nowMs: number): Promise<number[]> {
   const rows = await run<{ no: number }>(

@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
 import { createIdSource } from '../secrets/ids.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** An incident as it is stored (D-45). Times are Unix milliseconds. */
+/** A stored incident (D-45). Times are Unix milliseconds. */
 export type Incident = {
   id: string;
   monitorId: string;
@@ -23,7 +23,7 @@ export type Incident = {
   resolution: 'recovered' | 'paused' | 'deleted' | null;
 };
 
-/** An incident as it is shown: also who acknowledged it, and when; null where it was not acknowledged. */
+/** An incident with its acknowledgement: by whom and when; null if it was not acknowledged. */
 export type ListedIncident = Incident & {
   acknowledgedAtMs: number | null;
   acknowledgedBy: string | null;
@@ -31,7 +31,7 @@ export type ListedIncident = Incident & {
 };
 
 /**
- * `sinceSeconds` and `untilSeconds` bound the start of the incident, both included; `openSinceSeconds` is for those
+ * `sinceSeconds` and `untilSeconds` limit the start of the incident, both included; `openSinceSeconds` selects those
  * that were open then or later.
  */
 type IncidentFilter = {
@@ -41,11 +41,11 @@ type IncidentFilter = {
   sinceSeconds?: number;
   untilSeconds?: number;
   openSinceSeconds?: number;
-  /** Incidents of monitors that have all of these tags now. */
+  /** Selects monitors that currently have all of these tags. */
   tags?: readonly string[];
 };
 
-/** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
+/** A transition to write (D-43). `reason` and `cause` are null if no result decided it. */
 export type NewTransition = {
   monitorId: string;
   tenantId: string;
@@ -59,7 +59,7 @@ export type NewTransition = {
   evidence: object;
 };
 
-/** Of transitions that a request caused. */
+/** Fields of transitions that a request caused. */
 const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 
 /** The columns of a `ListedIncident`. */
@@ -109,7 +109,7 @@ export async function resolveDeleted(
   await resolveIncident(run, { ...deleted, resolution: 'deleted' });
 }
 
-/** A request for a page of incidents; `before` is the last one of the page before. */
+/** A request for a page of incidents; `before` is the last one of the previous page. */
 type IncidentQuery = {
   tenantId: string;
   filter?: IncidentFilter;
@@ -117,15 +117,15 @@ type IncidentQuery = {
   limit: number;
 };
 
-/** Incidents that a page is searched for in where no index serves its filters. */
+/** Number of incidents that are searched for a page if no index serves its filters. */
 const SEARCHED = 100_000;
 
 const NEWEST_FIRST = 'ORDER BY started_at DESC, id DESC';
 
 /**
- * A tenant's incidents, newest first. Conditions that are not in the query are left out, and the statement has no name:
- * the plan is made for what is there, and uses the indexes that it can (D-457). Where none serves, only the next
- * 100,000 incidents are searched: `findSearchEnd` says where that ended.
+ * Lists a tenant's incidents, newest first. Absent conditions are left out, and the statement has no name: it is
+ * planned for its actual conditions, and uses the matching indexes (D-457). If none serves, only the next 100,000
+ * incidents are searched: `findSearchEnd` returns where that ended.
  */
 export async function listIncidents(database: Database, query: IncidentQuery): Promise<ListedIncident[]> {
   const { bind, at } = startBinding();
@@ -134,7 +134,7 @@ export async function listIncidents(database: Database, query: IncidentQuery): P
   const isOpen = query.filter?.status === 'open';
   const source = `SELECT * FROM incidents WHERE ${within}${isOpen ? ' AND resolved_at IS NULL' : ''}`;
   return await runOn(database.pool)<ListedIncident>(
-    // Apart from the order, open ones are found by their own index: each monitor has one at the most.
+    // Open incidents are found by their own index, without the order: each monitor has at most one.
     `WITH found AS ${isOpen ? `MATERIALIZED (${source})` : `(${source} ${NEWEST_FIRST} LIMIT ${SEARCHED})`}
      SELECT ${INCIDENT_COLUMNS} FROM found WHERE ${['true', ...filters].join(' AND ')}
      ${NEWEST_FIRST} LIMIT ${at(query.limit)}`,
@@ -142,7 +142,7 @@ export async function listIncidents(database: Database, query: IncidentQuery): P
   );
 }
 
-/** Where the search for a page that is not full ended before the last incident; null where it went through all. */
+/** Returns where the search for an incomplete page ended before the last incident; null if all were searched. */
 export async function findSearchEnd(
   database: Database,
   query: IncidentQuery,
@@ -159,7 +159,7 @@ export async function findSearchEnd(
 
 type Bound = string | number | readonly string[];
 
-/** `at` adds a value to those of a statement and returns its placeholder. */
+/** `at` adds a value to a statement's parameters and returns its placeholder. */
 function startBinding(): { bind: Bound[]; at: (value: Bound) => string } {
   const bind: Bound[] = [];
   return { bind, at: (value) => `$${bind.push(value)}` };
@@ -178,7 +178,7 @@ function boundsOf({ tenantId, filter = {}, before }: IncidentQuery, at: (value: 
   return conditions.filter((condition) => condition !== false).join(' AND ');
 }
 
-/** SQL: the conditions that each incident is held against. */
+/** SQL: the conditions that are checked for each incident. */
 function filtersOf({ tenantId, filter = {} }: IncidentQuery, at: (value: Bound) => string): string[] {
   const { status, acknowledged, openSinceSeconds, tags } = filter;
   return [
@@ -206,7 +206,7 @@ async function resolveIncident(
   );
 }
 
-/** A monitor whose alert is ended without a recovery, with the sequence that the end has. */
+/** A monitor whose alert ends without a recovery, with the sequence of the end. */
 type EndedMonitor = { monitorId: string; sequence: number; atMs: number; resolution: 'paused' | 'deleted' };
 
 type OpenAlert = {
@@ -223,10 +223,10 @@ const REASONS = {
 } as const satisfies Record<EndedMonitor['resolution'], string>;
 
 /**
- * Writes the end of a monitor's open incident, or of its being unknown, for receivers that keep its alert open until
- * then (D-573). They must have been sent it or be about to be, and the rules of the channel not leave every
- * `monitor.up` out. Run it before the incident is resolved and the monitor changed, in the same transaction. The
- * deliveries are found as due by whoever looks for overdue ones.
+ * Writes the end of a monitor's open incident or unknown state, for receivers that keep its alert open until then
+ * (D-573). Only if they have been sent it or are about to be, and the channel's rules do not exclude every
+ * `monitor.up`. Run it before the incident is resolved and the monitor changed, in the same transaction. The search for
+ * overdue deliveries finds the new ones as due.
  */
 async function insertResolves(run: Run, { monitorId, sequence, atMs, resolution }: EndedMonitor): Promise<void> {
   const open = await run<OpenAlert>(

@@ -19,13 +19,13 @@ export type IncidentTransition = {
   to: MonitorState;
   cause: string | null;
   reason: string | null;
-  /** What each source said at that moment; empty where no source was checked. */
+  /** Statements of the sources at that time; empty if no source was checked. */
   sources: SourceStatement[];
 };
 
 /**
- * What a source said at a change. `sinceMs` is when the results began that made its vote, `cause` and `reason` are
- * those of the newest of them; null where none is stored. Rows of older releases do not say whether the vote counted.
+ * A source's statement at a change. `sinceMs` is the start of the results that made its vote, `cause` and `reason` are
+ * those of the newest one; null if none is stored. Rows of older releases do not contain whether the vote counted.
  */
 export type SourceStatement = Pick<SourceInDecision, 'name' | 'vote' | 'fresh'> & {
   standing: SourceInDecision['standing'] | null;
@@ -34,10 +34,10 @@ export type SourceStatement = Pick<SourceInDecision, 'name' | 'vote' | 'fresh'> 
   reason: string | null;
 };
 
-/** The bytes of what sources said in one timeline, about. */
+/** Approximate limit on the size of all sources' statements in one timeline, in bytes. */
 const MAX_TIMELINE_BYTES = 4 * 1024 * 1024;
 
-/** What was sent because of an incident, and where. */
+/** A delivery because of an incident, with its channel. */
 export type IncidentDelivery = Pick<
   Delivery,
   | 'id'
@@ -54,7 +54,7 @@ export type IncidentDelivery = Pick<
   channelType: ChannelType;
 };
 
-/** One incident of a tenant, its monitor deleted or not; null when the tenant has no such incident. */
+/** Finds an incident of a tenant, even if its monitor is deleted; null if there is none. */
 export async function findIncident(database: Database, { tenantId, id }: Key): Promise<ListedIncident | null> {
   const [incident] = await runOn(database.pool)<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2`,
@@ -63,7 +63,7 @@ export async function findIncident(database: Database, { tenantId, id }: Key): P
   return incident ?? null;
 }
 
-/** Those of `ids` that are incidents of the tenant, in no order. */
+/** Returns those of `ids` that are incidents of the tenant, in no order. */
 export async function listIncidentsById(
   database: Database,
   { tenantId, ids }: { tenantId: string; ids: readonly string[] },
@@ -76,9 +76,9 @@ export async function listIncidentsById(
 
 /**
  * Lists the monitor's changes of state within an incident in order, from the one that opened it to the one that ended
- * it. There are `limit` at most, with no more than 4 MiB of what sources said; `isCut` where there are more. The one
- * that opened it is known by its two moments: a monitor that got worse twice in one millisecond was first this
- * incident's. One that was reopened has recoveries between.
+ * it. There are at most `limit`, with at most 4 MiB of sources' statements; `isCut` if there are more. The opening one
+ * is identified by its two times: of two that got worse in the same millisecond, the first is this incident's. A
+ * reopened incident includes recoveries.
  */
 export async function listIncidentTransitions(
   database: Database,
@@ -121,9 +121,9 @@ export async function listIncidentTransitions(
 }
 
 /**
- * What was sent because of an incident, in the order in which it was written, `limit` at most. What retention has
- * deleted is missing, and so are channels that are gone. `untilMs`: when it was decided that the incident is over; null
- * while it is not.
+ * Lists the deliveries of an incident, in the order in which they were written, at most `limit`. Deliveries deleted by
+ * retention are missing, and so are those of deleted channels. `untilMs`: when the end of the incident was decided;
+ * null while it is open.
  */
 export async function listIncidentDeliveries(
   database: Database,
@@ -142,13 +142,13 @@ export async function listIncidentDeliveries(
   );
 }
 
-/** What one source saw at its first failure of one verdict in an incident. */
+/** Evidence of one source's first failure with one verdict in an incident. */
 export type IncidentEvidence = {
   agentNo: number;
-  /** The agent's id and name, as they were then. */
+  /** The agent's id and name at that time. */
   sourceId: string;
   sourceName: string;
-  /** When it was due, Unix milliseconds. */
+  /** Due time of the check, in Unix milliseconds. */
   atMs: number;
   verdict: Exclude<Verdict, 'up'>;
   cause: string | null;
@@ -156,22 +156,19 @@ export type IncidentEvidence = {
   httpStatus: number | null;
   latencyMs: number | null;
   evidence: FailureEvidence | null;
-  /** Whether the monitor asks for `traceparent`; false where it is deleted. */
+  /** Whether the monitor sends `traceparent`; false if it is deleted. */
   sendsTraceparent: boolean;
 };
 
-/**
- * The first failure of a source of a monitor, for the named incident or, where that is null, the one that is open (if
- * any).
- */
+/** The first failure of a source of a monitor, for the given incident or, if null, the open one (if any). */
 export type NewEvidence = SourceFailure & { incidentId: string | null; monitor: { id: string; no: number } };
 
 /**
- * Inserts what sources saw at their first failures with their monitors' incidents, with one statement. Of a source an
- * incident stores the first failure of each verdict that it has.
+ * Inserts the evidence of sources' first failures into their monitors' incidents, with one statement. For each source
+ * an incident stores the first failure with each verdict.
  */
 export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Promise<void> {
-  // A gauge that is tripped, or on its way to it, begins with nothing better than degraded.
+  // A tripped or tripping gauge begins with a verdict of degraded or worse.
   const failures = rows.map(({ incidentId, monitor, agentNo, gauge, first, evidence }) => ({
     incidentId,
     monitorId: monitor.id,
@@ -202,7 +199,7 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
   );
 }
 
-/** What each source saw at its first failures in an incident, in the order of these. */
+/** Lists the evidence of each source's first failures in an incident, in order of time. */
 export async function listEvidence(database: Database, incidentId: string): Promise<IncidentEvidence[]> {
   return await runOn(database.pool)<IncidentEvidence>(
     `SELECT e.agent_no AS "agentNo", e.source_id AS "sourceId", e.source_name AS "sourceName", e.at AS "atMs",

@@ -5,21 +5,21 @@ import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
 
-/** A note at an incident; `author` is the name of the user or token that wrote it. */
+/** A note of an incident; `author` is the name of the user or token that wrote it. */
 export type IncidentNote = { id: string; author: string; text: string; createdAtMs: number };
 
 type Key = { tenantId: string; id: string };
 
-/** Notes of one incident at the most: a reader shall see them all. */
+/** Maximum number of notes of one incident, so that they are always shown in full. */
 export const MAX_NOTES = 500;
 
-/** What came of adding a note. */
+/** Result of adding a note. */
 export type AddedNote =
   | { outcome: 'added'; note: IncidentNote }
   | { outcome: 'full' }
   | { outcome: 'unknown_incident' };
 
-/** The notes of an incident, the oldest first. */
+/** Lists the notes of an incident, the oldest first. */
 export async function listIncidentNotes(database: Database, incidentId: string): Promise<IncidentNote[]> {
   return await runOn(database.pool)<IncidentNote>(
     'SELECT id, author, text, created_at AS "createdAtMs" FROM incident_notes WHERE incident_id = $1 ORDER BY ' +
@@ -43,7 +43,7 @@ export async function addIncidentNote(
   });
 }
 
-/** Deletes a note of a tenant's incident; false where there is none. */
+/** Deletes a note of a tenant's incident; false if there is none. */
 export async function deleteIncidentNote(
   database: Database,
   { author, ...key }: Key & Authored,
@@ -64,9 +64,9 @@ export async function deleteIncidentNote(
 }
 
 /**
- * Acknowledges a tenant's incident, in whatever state it is, and returns it; the first one stays. A note goes with it,
- * but not the same text of the same author again, so that a request may be sent twice. Null where the tenant has no
- * such incident; `full` where the note finds no room, and nothing is changed.
+ * Acknowledges a tenant's incident in any state, and returns it; a previous acknowledgement is kept. Adds the note,
+ * unless the same author has added the same text before, so that a request may be repeated. Null if the tenant has no
+ * such incident; `full`, and changes nothing, if there is no room for the note.
  */
 export async function acknowledgeIncident(
   database: Database,
@@ -97,7 +97,7 @@ export async function acknowledgeIncident(
   });
 }
 
-/** Takes an acknowledgement back and returns the incident; null where the tenant has no such incident. */
+/** Withdraws an acknowledgement and returns the incident; null if the tenant has no such incident. */
 export async function unacknowledgeIncident(
   database: Database,
   { author, ...key }: Key & Authored,
@@ -127,7 +127,7 @@ async function auditIncident(
   });
 }
 
-/** Of two who write to an incident at once the second waits. */
+/** Locks an incident, so that concurrent changes wait for each other. */
 async function lockIncident(run: Run, { tenantId, id }: Key): Promise<ListedIncident | null> {
   const [incident] = await run<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
@@ -148,7 +148,7 @@ async function hasNote(run: Run, incidentId: string, { author, text }: IncidentN
   );
 }
 
-/** False where the incident is full. */
+/** Inserts a note; false if the incident is full. */
 async function insertNote(
   run: Run,
   { tenantId, id: incidentId }: Key,

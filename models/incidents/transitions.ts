@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { insertTransitions, type Incident } from './history.ts';
 
-/** A decided change of a monitor, to be recorded; `newIncidentId` is for the incident that it may open. */
+/** A decided change of a monitor to record; `newIncidentId` is the id of an incident that it may open. */
 export type DecidedTransition = {
   monitor: { id: string; tenantId: string; name: string };
   sequence: number;
@@ -15,18 +15,15 @@ export type DecidedTransition = {
   newIncidentId: string;
 };
 
-/**
- * The incident that a transition belongs to; null where there is none. `openSinceMs` is later than its start where it
- * was reopened.
- */
+/** The incident of a transition; null if there is none. `openSinceMs` is later than its start if it was reopened. */
 export type WithIncident = { incident: { id: string; startedAtMs: number; openSinceMs: number } | null };
 
 type IncidentOfTenant = Incident & { tenantId: string };
 
 /**
- * Writes the transitions of a batch, opens and resolves the incidents that they mean, and returns them with their
- * incidents. Each monitor's are taken in the order given. Four statements, however many transitions: where everything
- * fails at once the alerts wait for them. The caller holds the monitors' locks.
+ * Writes the transitions of a batch, opens and resolves their incidents, and returns them with these. Each monitor's
+ * are taken in the given order. Uses four statements for any number of transitions: if everything fails at once the
+ * alerts wait for them. The caller holds the monitors' locks.
  */
 export async function recordTransitions<Decided extends DecidedTransition>(
   run: Run,
@@ -71,8 +68,8 @@ export async function recordTransitions<Decided extends DecidedTransition>(
 }
 
 /**
- * The state that the newest event of each of these monitors announced; those that never had one are left out. What our
- * overload made unknown was not announced.
+ * Returns the state that the newest event of each of these monitors announced; monitors without one are left out.
+ * Unknown states because of the service's overload were not announced.
  */
 export async function listLastNotified(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
   if (monitorIds.length === 0) return new Map();
@@ -89,14 +86,14 @@ export async function listLastNotified(run: Run, monitorIds: readonly string[]):
 }
 
 /**
- * The last incident of a monitor that reopens one; `last` is null where it never had one. `troubleSinceMs` is when its
- * present trouble began, null where it has none.
+ * The last incident of a monitor with reopening enabled; `last` is null if it never had one. `troubleSinceMs` is the
+ * start of its current trouble, null if it has none.
  */
 type Reopening = { reopenSeconds: number; last: IncidentOfTenant | null; troubleSinceMs: number | null };
 
 /**
- * The incident that a failure continues, open again and acknowledged by nobody; null where it begins or changes
- * another.
+ * Returns the incident that a failure reopens, without its acknowledgement; null if the failure begins or changes
+ * another one.
  */
 function reopenIncident(
   open: IncidentOfTenant | null,
@@ -117,7 +114,7 @@ function reopenIncident(
   };
 }
 
-/** The incident that the transition belongs to, as it is after it; the same object where it is left alone. */
+/** Returns the incident of the transition in its new state; the same object if it is unchanged. */
 function applyTransition(
   open: IncidentOfTenant | null,
   { monitor, change, newIncidentId }: DecidedTransition,
@@ -153,7 +150,7 @@ async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promi
   return new Map(rows.map((incident) => [incident.monitorId, incident]));
 }
 
-/** Of these monitors those that reopen incidents, with the last one of each. */
+/** Returns those of the monitors that reopen incidents, with the last one of each. */
 async function findReopening(run: Run, monitorIds: readonly string[]): Promise<Map<string, Reopening>> {
   const rows = await run<Reopening & { id: string }>(
     `SELECT m.id, m.reopen_seconds AS "reopenSeconds", (
@@ -172,12 +169,12 @@ async function findReopening(run: Run, monitorIds: readonly string[]): Promise<M
   return new Map(rows.map(({ id, ...reopening }) => [id, reopening]));
 }
 
-/** SQL: whether the stored incident `i` was resolved and is not any more. */
+/** SQL: whether the stored incident `i` was resolved and no longer is. */
 const IS_REOPENED = '(i.resolved_at IS NOT NULL AND excluded.resolved_at IS NULL)';
 
 /**
- * In the order given: a monitor's incident is resolved before its next one is opened, for two open ones would be
- * refused.
+ * Stores incidents in the given order: a monitor's incident is resolved before its next one is opened, because two open
+ * ones would be refused.
  */
 async function storeIncidents(run: Run, incidents: readonly IncidentOfTenant[]): Promise<void> {
   if (incidents.length === 0) return;
@@ -204,11 +201,11 @@ type HistoriesRead = {
   monitorIds: readonly string[];
   fromMs: number;
   toMs: number;
-  /** The most changes of one monitor; all unless given. */
+  /** Maximum number of changes of one monitor; unlimited if absent. */
   most?: number;
 };
 
-/** How many changes monitors have in a window `[fromMs, toMs)` (Unix milliseconds), counted up to `most` of each. */
+/** Counts the changes of monitors in a window `[fromMs, toMs)` (Unix milliseconds), up to `most` of each. */
 export async function countChanges(
   database: Pick<Database, 'pool'>,
   { monitorIds, fromMs, toMs, most }: Required<HistoriesRead>,
@@ -224,9 +221,9 @@ export async function countChanges(
 }
 
 /**
- * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order. Of each monitor the
- * last one before the window and all in it, or the newest `most` where there are more; an empty list where there is
- * none. Two index lookups for each monitor, however long its history.
+ * Reads the changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured from, in order. Each
+ * monitor has the last one before the window and all in it, or the newest `most` if there are more; an empty list if
+ * there are none. Two index lookups for each monitor, however long its history.
  */
 export async function readStateHistories(
   database: Pick<Database, 'pool'>,
@@ -235,7 +232,7 @@ export async function readStateHistories(
   const histories = new Map<string, StateChange[]>(monitorIds.map((id) => [id, []]));
   const rows = await runOn(database.pool)<{ id: string; times: number[]; states: MonitorState[] }>(
     {
-      // As two lists for each monitor they are read in a sixth of the time that the driver takes for rows.
+      // The driver reads two lists per monitor in a sixth of the time that it takes for rows.
       name: 'read-state-histories',
       text: `SELECT m.id, json_agg(t.at ORDER BY t.sequence) AS times,
                json_agg(t.to_state ORDER BY t.sequence) AS states
@@ -255,17 +252,17 @@ export async function readStateHistories(
       id,
       states.map((to, index) => ({ atMs: times[index] ?? 0, to })),
     );
-  // What was before the window is not what was before the newest changes in it.
+  // With the oldest changes cut off, the one before the window is not the one before the rest.
   for (const history of histories.values()) if (history.length > most) history.shift();
   return histories;
 }
 
-/** The most incidents that are read of one monitor. */
+/** Maximum number of incidents that are read of one monitor. */
 const MAX_SPANS = 100_000;
 
 /**
- * When a monitor's incidents that touch `[fromMs, toMs)` began and ended, in Unix milliseconds. Newest first, 100,000
- * at most; `endMs` is null of one that is open.
+ * Returns the times of a monitor's incidents that overlap `[fromMs, toMs)`, in Unix milliseconds. Newest first, at most
+ * 100,000; `endMs` is null for an open one.
  */
 export async function listIncidentSpans(
   database: Pick<Database, 'pool'>,
