@@ -1,7 +1,7 @@
 import { Cron, CronPattern } from 'croner';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 
-/** Names that stand for an expression. */
+/** Nicknames of expressions. */
 const NICKNAMES: ReadonlyMap<string, string> = new Map([
   ['@yearly', '0 0 1 1 *'],
   ['@annually', '0 0 1 1 *'],
@@ -13,8 +13,8 @@ const NICKNAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A cron expression of five fields, or a name such as `@daily`, with its times of day in order, in milliseconds. Or a
- * sentence about what is wrong with it, which begins with `cron`. The caller bounds the length of the text.
+ * A cron expression of five fields, or a nickname such as `@daily`, with its times of day in order, in milliseconds. Or
+ * a message about its error, which begins with `cron`. The caller limits the length of the text.
  */
 export type ReadCron = { ok: true; fields: string[]; times: number[] } | { ok: false; message: string };
 
@@ -43,8 +43,8 @@ function timesOf({ hour, minute }: CronPattern): number[] {
 }
 
 /**
- * The days of an expression after `fromMs` and before `toMs`, in order. Each by its beginning as if the local time were
- * UTC. croner is handed the years that are asked for, since it searches a thousand otherwise.
+ * Lists the days of an expression after `fromMs` and before `toMs`, in order. Each is given by its start as if the
+ * local time were UTC. croner gets the requested years, because it would search a thousand otherwise.
  */
 export function* cronDays(
   fields: readonly string[],
@@ -59,9 +59,9 @@ export function* cronDays(
     yield day.getTime();
 }
 
-/** The year field for a search from one moment to another. */
+/** Returns the year field for a search from one time to another. */
 export function yearsOf(fromMs: number, toMs: number): string {
-  // A local date may lie a day before or after that in UTC.
+  // A local date may be a day before or after the UTC date.
   const [from, to] = [fromMs - DAY_MS, toMs + DAY_MS].map((ms) => new Date(ms).getUTCFullYear());
   return `${from}-${to}`;
 }

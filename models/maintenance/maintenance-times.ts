@@ -4,8 +4,8 @@ import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /**
- * A stretch in which a monitor is in maintenance, of one occurrence of a window, in Unix milliseconds. `isExcluded`: it
- * is left out of uptime and SLA; `retroactive` is what of the occurrence was past when it was entered.
+ * A time range of a monitor's maintenance, from one occurrence of a window, in Unix milliseconds. `isExcluded`: it is
+ * excluded from uptime and SLA; `retroactive` are the parts that were past when they were entered.
  */
 export type MaintenanceTime = Stretch & {
   windowId: string;
@@ -14,10 +14,10 @@ export type MaintenanceTime = Stretch & {
   retroactive: readonly Stretch[];
 };
 
-/** The maintenance that a monitor's uptime leaves out, in order and apart; `retroactive` was entered afterwards. */
+/** Maintenance excluded from a monitor's uptime, in order without overlaps; `retroactive` was entered afterwards. */
 export type ExcludedTimes = { excluded: readonly Stretch[]; retroactive: readonly Stretch[] };
 
-/** The maintenance that a monitor is in, as reads show it; `ends_at` is in Unix seconds. */
+/** The current maintenance of a monitor in responses; `ends_at` is in Unix seconds. */
 export type CurrentMaintenance = { window_id: string; ends_at: number };
 
 type TimesRead = { monitorNos: readonly number[]; fromMs: number; toMs: number };
@@ -25,8 +25,8 @@ type TimesRead = { monitorNos: readonly number[]; fromMs: number; toMs: number }
 type TimeRow = Omit<MaintenanceTime, 'retroactive'> & { monitorNo: number; late: [number, number][] | null };
 
 /**
- * The maintenance of these monitors that touches the window `[fromMs, toMs)`, whole, in order; monitors without any
- * have no entry. One index lookup for each monitor.
+ * Returns the maintenance of these monitors that overlaps the window `[fromMs, toMs)`, in full, in order; monitors
+ * without any have no entry. One index lookup for each monitor.
  */
 export async function readMaintenanceTimes(
   database: Pick<Database, 'pool'>,
@@ -51,18 +51,18 @@ export async function readMaintenanceTimes(
   return Map.groupBy(times, ({ monitorNo }) => monitorNo);
 }
 
-/** Those of a monitor that its uptime leaves out. */
+/** Returns a monitor's maintenance that is excluded from its uptime. */
 export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTime[]>, no: number): MaintenanceTime[] {
   return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
 }
 
-/** The most maintenance of several monitors that is read at a time. */
+/** Maximum number of maintenance times of several monitors that are read at once. */
 const MAX_TIMES = 100_000;
 
 /**
- * The maintenance of these monitors that uptime leaves out, merged by the database. It is what touches the window
- * `[fromMs, toMs)`; monitors without any have no entry. Null where several monitors have 100,000 times or more: fewer
- * of them have to be read.
+ * Returns the maintenance excluded from these monitors' uptime that overlaps the window `[fromMs, toMs)`, merged by the
+ * database. Monitors without any have no entry. Null if several monitors have 100,000 times or more: read fewer of them
+ * then.
  */
 export async function readExcludedTimes(
   database: Pick<Database, 'pool'>,
@@ -99,10 +99,10 @@ function stretchesOf(ranges: string): string {
                  FROM unnest(${ranges}) AS r), '[]')`;
 }
 
-/** Parts in which monitors are read that have too much maintenance together; halves would be read more often. */
+/** Number of parts into which monitors with too much maintenance are split; halves would need more reads. */
 const PARTS = 8;
 
-/** Measures monitors in their order, each with the maintenance that its uptime leaves out. */
+/** Measures monitors in order, each with the maintenance excluded from its uptime. */
 export async function measureWithMaintenance<Monitor extends { no: number }, Measured>(
   database: Pick<Database, 'pool'>,
   { monitors, fromMs, toMs }: { monitors: readonly Monitor[]; fromMs: number; toMs: number },
@@ -124,8 +124,8 @@ export async function measureWithMaintenance<Monitor extends { no: number }, Mea
 }
 
 /**
- * The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. For each kind of
- * `alerts` it is the one that holds longest.
+ * Returns the maintenance to consider for alerts of these monitors at a time, by the monitors' numbers. For each kind
+ * of `alerts` it is the one that holds longest.
  */
 export async function listAlertMaintenance(
   run: Run,
@@ -135,7 +135,7 @@ export async function listAlertMaintenance(
   const rows = await run<AlertMaintenance & { monitorNo: number }>(
     {
       name: 'list-alert-maintenance',
-      // Of many windows one of each kind is all that is looked at: the one that holds longest.
+      // Of several windows of one kind only the one that holds longest matters.
       text: `SELECT DISTINCT ON (t.monitor_no, o.alerts) t.monitor_no AS "monitorNo", o.no AS "occurrenceNo",
                o.window_id AS "windowId", o.window_name AS "windowName", o.alerts, t.ended_at AS "endsAtMs",
                t.ended_at + o.settle_seconds * 1000 AS "untilMs"
@@ -152,10 +152,10 @@ export async function listAlertMaintenance(
   return Map.groupBy(rows, ({ monitorNo }) => monitorNo);
 }
 
-/** Which monitors: all of a tenant, or these. */
+/** Selects all monitors of a tenant, or the given ones. */
 type Selection = { tenantId: string } | { monitorIds: readonly string[] };
 
-/** The maintenance that monitors are in, the one that ends last, by their ids, as reads show it. */
+/** Returns the current maintenance of monitors that ends last, by id, in the form of responses. */
 export async function readCurrentMaintenance(
   database: Pick<Database, 'pool'>,
   { nowMs, ...selection }: Selection & { nowMs: number },
@@ -181,13 +181,13 @@ export async function readCurrentMaintenance(
   return new Map(rows.map(({ id, ...maintenance }) => [id, maintenance]));
 }
 
-/** Occurrences that begin within this time are written ahead, in milliseconds. */
+/** Time before the start of occurrences at which they are covered, in milliseconds. */
 const AHEAD_MS = 15 * 60_000;
 
-/** Current occurrences are kept so long after their end, in milliseconds: the longest that an alert waits. */
+/** Time that occurrences stay current after their end, in milliseconds: the longest that an alert waits. */
 export const KEPT_MS = LONGEST_SETTLE_SECONDS * 1000;
 
-/** Occurrences that are covered in one transaction: each has up to all monitors of its account. */
+/** Number of occurrences covered in one transaction: each has up to all monitors of its account. */
 export const COVERED_AT_ONCE = 50;
 
 /** SQL: occurrences that begin soon, or were never covered because the service was away, the earliest first. */
@@ -200,26 +200,26 @@ const inProgress = (condition: string) => `SELECT o.* FROM current_occurrences c
          SELECT * FROM maintenance_occurrences WHERE no = c.occurrence_no OFFSET 0) o
        WHERE o.covered_at IS NOT NULL AND NOT o.is_skipped AND o.ends_at > $1 AND ${condition}`;
 
-/** How many monitors came to maintenance, and how many left it. */
+/** Numbers of monitors that were added to maintenance, and whose maintenance was ended. */
 export type Covered = { added: number; ended: number };
 
-/** Covers the occurrences of a window that are in progress or begin within a quarter of an hour. In a transaction. */
+/**
+ * Covers the occurrences of a window that are in progress or begin within a quarter of an hour. Run it in a
+ * transaction.
+ */
 export async function coverWindow(run: Run, windowId: string, nowMs: number): Promise<Covered> {
   const ofWindow = 'o.window_id = $2';
   return await cover(run, `(${uncovered(ofWindow)}) UNION ALL ${inProgress(ofWindow)}`, [nowMs, windowId]);
 }
 
-/**
- * Covers up to 50 occurrences of any windows that are due to be. Run it in a transaction, again for as long as
- * `occurrences` are 50.
- */
+/** Covers up to 50 due occurrences of any windows. Run it in a transaction, again while `occurrences` is 50. */
 export async function coverNext(run: Run, nowMs: number): Promise<Covered & { occurrences: number }> {
   return await cover(run, uncovered('true'), [nowMs]);
 }
 
 /**
- * Keeps up to 50 occurrences in progress in step with their monitors. They are those behind `afterNo` by number;
- * `lastNo` is the last of them, null where there are none. Run it in a transaction.
+ * Updates the monitors of up to 50 occurrences in progress, those after `afterNo` by number. `lastNo` is the last of
+ * them, null if there are none. Run it in a transaction.
  */
 export async function coverInProgress(
   run: Run,
@@ -230,22 +230,22 @@ export async function coverInProgress(
 }
 
 /**
- * Writes which monitors are in maintenance when, of the `occurrences` that a query selects; its first value is now. A
- * monitor that came to a window in progress, or got its tag then, is covered from now on; one that lost its tag, until
- * now. Its work follows what is selected: whole tables are never read, which the planner would prefer where it
- * overestimates (`OFFSET 0`).
- * 1. The occurrences are locked, and read again with what waited for that: another end, or a skip.
- * 2. `wanted`: the monitors of each, found by the way in which the window names them.
- * 3. `present`: those that are written. What is wanted and not there is added, unless it is deleted meanwhile; what is
- *    there and not wanted ends now.
- * 4. New ones are marked as covered, and are current until no alert waits for them.
+ * Writes the times of monitors in maintenance, for the `occurrences` that a query selects; its first value is now. A
+ * monitor that was added to a window in progress, or got its tag then, is covered from now on; one that lost its tag,
+ * until now. The work is proportional to the selection: the planner would prefer to read whole tables where it
+ * overestimates (`OFFSET 0` prevents that).
+ * 1. Locks the occurrences, and reads them again in case they changed while waiting: another end, or a skip.
+ * 2. `wanted`: the monitors of each, found by the way in which the window selects them.
+ * 3. `present`: the stored ones. Adds those wanted but not present, unless deleted meanwhile; ends those present but
+ *    not wanted now.
+ * 4. Marks new ones as covered; they are current until no alert waits for them.
  */
 async function cover(
   run: Run,
   occurrences: string,
   values: readonly [nowMs: number, ...unknown[]],
 ): Promise<Covered & { occurrences: number; lastNo: number | null }> {
-  // Its overestimated cost would have it compiled, which takes longer than to run it.
+  // Because of its overestimated cost the statement would be compiled, which takes longer than running it.
   await run(`SELECT set_config('jit', 'off', true)`);
   const selected = await run<{ no: number }>(`SELECT q.no FROM (${occurrences}) q ORDER BY q.no`, values);
   const nos = selected.map(({ no }) => no);
@@ -308,12 +308,12 @@ async function cover(
   return { added: 0, ended: 0, ...counted, occurrences: nos.length, lastNo: nos.at(-1) ?? null };
 }
 
-/** Occurrences that are announced in one statement. */
+/** Number of occurrences announced in one statement. */
 export const ANNOUNCED_AT_ONCE = 1000;
 
 /**
- * Notifies the streams of accounts of up to 1000 occurrences that have begun or are over, each once; returns how many.
- * Those that are over for long enough are forgotten. Of several processes each takes others.
+ * Announces up to 1000 occurrences that have begun or ended to the streams of their accounts, each once; returns their
+ * number. Deletes those that ended long enough ago. Concurrent processes take different ones.
  */
 export async function announceOccurrences(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const [counted] = await runOn(database.pool)<{ handled: number }>(
@@ -338,16 +338,16 @@ export async function announceOccurrences(database: Pick<Database, 'pool'>, nowM
   return counted?.handled ?? 0;
 }
 
-/** Monitors that a preview names. */
+/** Number of monitors that a preview names. */
 const NAMED = 100;
 
-/** Deliveries of its monitors among which a preview counts alerts. */
+/** Maximum number of deliveries among which a preview counts alerts. */
 const COUNTED = 100_000;
 
 /**
- * The monitors that a window would cover, the first 100 by name. With how many alerts to chats of theirs were made
- * within the given spans (Unix milliseconds), which are in order and equally long, since a moment.
- * Of more than 100,000 deliveries since then only so many are read.
+ * Returns the monitors that a window would cover, the first 100 by name. Also counts the alerts to chats that were
+ * created within the given spans (Unix milliseconds), which are in order and equally long, since a given time. Reads at
+ * most 100,000 deliveries for that.
  */
 export async function previewMonitors(
   database: Database,

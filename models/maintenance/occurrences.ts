@@ -4,32 +4,32 @@ import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { listStarts, type Schedule } from './recurrence.ts';
 
-/** Occurrences are made so far ahead, in milliseconds. */
+/** Time ahead for which occurrences are planned, in milliseconds. */
 const PLANNED_MS = 60 * DAY_MS;
 
-/** Where a rule has no occurrence for so long it has none any more, in milliseconds. */
+/** Time without an occurrence after which a rule has no more, in milliseconds. */
 const NEVER_MS = 3660 * DAY_MS;
 
-/** The most occurrences of a window that are made at a time. */
+/** Maximum number of occurrences of a window planned at a time. */
 const MAX_STARTS = 1500;
 
-/** The settings of a window that say when it takes place. */
+/** The settings that determine when a window takes place. */
 type Recurrence = Pick<WindowSettings, 'startsAt' | 'timezone' | 'localStart' | 'cron' | 'rrule'>;
 
-/** Whether a window takes place by a rule. */
+/** Reports whether a window recurs by a rule. */
 export function isRecurring({ cron, rrule }: Pick<Recurrence, 'cron' | 'rrule'>): boolean {
   return cron !== null || rrule !== null;
 }
 
-/** When a window takes place, for `recurrence.ts`. */
+/** Returns the schedule of a window, for `recurrence.ts`. */
 export function scheduleOf(window: Recurrence): Schedule {
   const { timezone, localStart, cron, rrule } = window;
   return { startsAtMs: window.startsAt * 1000, timezone, localStart, cron, rrule };
 }
 
 /**
- * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, `most` at most, and returns how many.
- * Their monitors are for `coverWindow`.
+ * Creates the occurrences of a window that begin from `fromMs` to 60 days from now, at most `most`, and returns their
+ * number. `coverWindow` adds their monitors.
  */
 export async function planOccurrences(
   run: Run,
@@ -59,16 +59,16 @@ export async function planOccurrences(
   return starts.length;
 }
 
-/** Windows whose occurrences are made in one transaction. */
+/** Number of windows planned in one transaction. */
 export const PLANNED_AT_ONCE = 50;
 
-/** Once a day is often enough for occurrences that are 60 days ahead, in milliseconds. */
+/** Interval of planning, in milliseconds: once a day suffices 60 days ahead. */
 const REPLANNED_MS = DAY_MS;
 
 /**
- * Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. Rules
- * that begin, or recur more often, after those 60 days are not seen at creation: what exceeds an account's limit then
- * is left out.
+ * Creates the occurrences of recurring windows up to 60 days from now, for 50 windows; returns the number of windows. A
+ * window's creation does not consider rules that begin, or recur more often, after those 60 days: occurrences beyond an
+ * account's limit are left out then.
  */
 export async function planWindows(database: Database, nowMs: number): Promise<number> {
   return await inTransaction(database, async (run) => {
@@ -94,7 +94,7 @@ export async function planWindows(database: Database, nowMs: number): Promise<nu
   });
 }
 
-/** How many occurrences of tenants are to come, by the tenants that have some. */
+/** Counts the future occurrences of tenants, by tenant; those without any are absent. */
 async function countPlanned(run: Run, tenantIds: readonly string[], nowMs: number): Promise<Map<string, number>> {
   const rows = await run<{ tenantId: string; planned: number }>(
     `SELECT tenant_id AS "tenantId", count(*) AS planned FROM maintenance_occurrences
@@ -104,7 +104,7 @@ async function countPlanned(run: Run, tenantIds: readonly string[], nowMs: numbe
   return new Map(rows.map(({ tenantId, planned }) => [tenantId, planned]));
 }
 
-/** An occurrence of a window as lists show it. */
+/** An occurrence of a window in lists. */
 export type ListedOccurrence = Occurrence & {
   windowId: string;
   windowName: string;
@@ -113,7 +113,7 @@ export type ListedOccurrence = Occurrence & {
   sla: WindowSettings['sla'];
 };
 
-/** Occurrences of a tenant's windows, or of one, that touch `[fromMs, toMs)`, the earliest first. */
+/** Lists occurrences of a tenant's windows, or of one, that overlap `[fromMs, toMs)`, the earliest first. */
 export async function listOccurrences(
   database: Database,
   span: { tenantId: string; windowId: string | null; fromMs: number; toMs: number; limit: number },
@@ -129,21 +129,21 @@ export async function listOccurrences(
   );
 }
 
-/** No occurrence is longer, however often it was extended. */
+/** Maximum duration of an occurrence, including extensions. */
 const LONGEST_WITH_EXTENSIONS_MS = 31 * DAY_MS;
 
-/** A delivery that waited, and when it is due now. */
+/** A delivery that waited, with its new due time. */
 export type Released = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
 /**
- * Ends the occurrences of a window that are in progress, or extends the last of them; with their monitors. Returns the
- * alerts that waited.
+ * Ends the occurrences of a window that are in progress, or extends the last of them, including their monitors' times.
+ * Returns the alerts that waited.
  */
 export async function endOccurrences(
   run: Run,
   { windowId, endsAtMs, nowMs }: { windowId: string; endsAtMs: number; nowMs: number },
 ): Promise<Released[]> {
-  // First alone: what is added to them until then is seen by the next statement only.
+  // The occurrences are locked first: only the next statement sees monitors that were added until then.
   const locked = await run<{ no: number; endsAtMs: number }>(
     `SELECT no, ends_at AS "endsAtMs" FROM maintenance_occurrences
      WHERE window_id = $1 AND starts_at <= $2 AND ends_at > $2 AND NOT is_skipped ORDER BY no FOR UPDATE`,
@@ -173,7 +173,7 @@ export async function endOccurrences(
   return released;
 }
 
-/** Makes the alerts that wait for an occurrence due at another end of it. */
+/** Moves the alerts that wait for an occurrence to its new end. */
 async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number }): Promise<Released[]> {
   const rows = await run<{ deliveryId: string; channelId: string }>(
     `UPDATE deliveries d SET next_attempt_at = $2 FROM held_deliveries h
@@ -186,9 +186,9 @@ async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number 
 }
 
 /**
- * Makes alerts due that still wait for an occurrence that ended, or that their monitor left. They were written in a
- * transaction that did not see the new end, or their monitor lost its tag. Alerts that are late only for their rate
- * stay as they are.
+ * Makes alerts due that still wait for an occurrence that has ended, or that their monitor has left. They were written
+ * in a transaction that did not see the new end, or their monitor lost its tag. Alerts that are late only because of
+ * their rate stay as they are.
  */
 export async function releaseUncovered(run: Run, nowMs: number): Promise<Released[]> {
   return await run<Released>(
@@ -212,7 +212,7 @@ export async function releaseUncovered(run: Run, nowMs: number): Promise<Release
 }
 
 /**
- * Deletes occurrences that ended before a moment, and windows that have been over since another; returns how many
+ * Deletes occurrences that ended before a time, and windows that have been over since another; returns the number of
  * occurrences.
  */
 export async function deleteOldMaintenance(

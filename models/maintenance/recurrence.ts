@@ -5,8 +5,8 @@ import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 import { cronDays, readCron } from '../cron.ts';
 
 /**
- * When a window takes place: once, or by a cron expression or an RRULE (RFC 5545) over the local clock of its zone.
- * `localStart` is the start as it was given in local time, where it was: the clocks may have skipped it.
+ * Schedule of a window: once, or by a cron expression or an RRULE (RFC 5545) in the local time of its zone.
+ * `localStart` is the start in local time, if it was given so: a clock change may have skipped it.
  */
 export type Schedule = {
   startsAtMs: number;
@@ -16,22 +16,22 @@ export type Schedule = {
   localStart?: string | null;
 };
 
-/** A start: `localStart` is the local time that was planned, `2026-11-30T02:00:00`, which names the occurrence. */
+/** A start: `localStart` is the planned local time, `2026-11-30T02:00:00`, which identifies the occurrence. */
 export type PlannedStart = { localStart: string; startsAtMs: number };
 
-/** What is wrong with a schedule: the field, and a sentence with a remedy. */
+/** A problem of a schedule: the field, and a message with a remedy. */
 type Flaw = { field: 'cron' | 'rrule' | 'timezone'; message: string };
 
-/** A rule whose start is not longer ago begins now, in milliseconds: requests take a while. */
+/** Maximum age of a start that a rule still uses, in milliseconds: requests take a while. */
 export const JUST_NOW_MS = MINUTE_MS;
 
-/** A rule has to take place within this time. */
+/** Time within which a rule must take place. */
 const SEARCHED_MS = 3653 * DAY_MS;
 
-/** Local time and time in UTC differ by a day at most, and the clocks skip or repeat no more than one. */
+/** Local time and UTC differ by at most a day, and clock changes skip or repeat no more than one. */
 const MARGIN_MS = 2 * DAY_MS;
 
-/** Null where a window can take place as it is planned; else the field that stands against it, and why. */
+/** Checks whether a window can take place as planned; returns null, or the field that prevents it and the reason. */
 export function checkRecurrence(schedule: Schedule, nowMs: number): Flaw | null {
   const { timezone, cron, rrule } = schedule;
   const zone = readTimeZone(timezone);
@@ -52,13 +52,13 @@ export function checkRecurrence(schedule: Schedule, nowMs: number): Flaw | null 
   return { field, message: `${field} has no occurrences in the next ten years: check its dates and where it ends` };
 }
 
-/** What is wrong with the text of a rule; null for nothing. */
+/** Returns the problem of a rule's text; null if there is none. */
 function flawOfRule(text: string): string | null {
   const read = readRule(text);
   return read.ok ? null : read.message;
 }
 
-/** What is wrong with a cron expression; null for nothing. */
+/** Returns the problem of a cron expression; null if there is none. */
 function flawOfCron(text: string): string | null {
   if (text.length > LONGEST_RULE) return `cron must be at most ${LONGEST_RULE} characters long`;
   const read = readCron(text);
@@ -68,10 +68,10 @@ function flawOfCron(text: string): string | null {
 }
 
 /**
- * The starts of `[fromMs, toMs)` in order, each moment once, `most` at most, and none before the start. Cron
- * expressions and rules run over the local time as if it were UTC, then each local time becomes a moment (D-490): one
- * that the clocks skip is the first moment after the gap, and of two it is the first. `alsoBefore` lists what would
- * have been before the start. The schedule is one that `checkRecurrence` accepts.
+ * Lists the starts in `[fromMs, toMs)` in order without duplicates, at most `most`, and none before the schedule's
+ * start. Cron expressions and rules are evaluated on local time as if it were UTC, then each local time is converted
+ * (D-490): one that is skipped becomes the end of the gap, and of two possible times the first is used. `alsoBefore`
+ * includes times before the start. The schedule must be accepted by `checkRecurrence`.
  */
 export function listStarts(
   schedule: Schedule,
@@ -93,7 +93,7 @@ export function listStarts(
     alsoBefore,
   };
   for (const localMs of localStarts(schedule.cron, rule, localSpan)) {
-    // The start itself is the moment that it was planned for, even the second of two.
+    // The start itself keeps its planned time, even if it is the second of two.
     const unixMs = localMs === startMs ? startsAtMs : momentOf(localMs);
     if (unixMs >= toMs || unixMs > untilMs || starts.length >= most) break;
     if (unixMs <= lastMs) continue;
@@ -109,7 +109,7 @@ function ruleOf(text: string): RecurrenceRule {
   return read.rule;
 }
 
-/** The local times of a schedule in order, as Unix milliseconds of the same date and time in UTC. */
+/** Lists the local times of a schedule in order, as Unix milliseconds of the same date and time in UTC. */
 function localStarts(
   cron: string | null,
   rule: RecurrenceRule | null,

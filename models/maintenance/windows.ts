@@ -20,13 +20,13 @@ import { JUST_NOW_MS } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
 
-/** Says that a tenant has as many windows, or planned occurrences, as there may be. */
+/** Thrown if a tenant has reached the limit of windows or planned occurrences. */
 export class TooManyWindows extends Error {}
 
-/** Says that none of the monitors that a window names is one of its account. */
+/** Thrown if none of the monitors that a window names belongs to its account. */
 export class UnknownMonitors extends Error {}
 
-/** Says that a window is in no state for what is asked of it; the text is for the customer. */
+/** Thrown if a window's state does not allow the request; the message is for the customer. */
 export class WindowConflict extends Error {}
 
 const SETTINGS = `w.id, w.tenant_id AS "tenantId", w.key, w.name, w.description, w.all_monitors AS "allMonitors",
@@ -34,7 +34,7 @@ const SETTINGS = `w.id, w.tenant_id AS "tenantId", w.key, w.name, w.description,
   w.duration_seconds AS "durationSeconds", w.cron, w.rrule, w.alerts, w.sla, w.settle_seconds AS "settleSeconds",
   w.has_more AS "hasMore", w.created_at AS "createdAt", w.updated_at AS "updatedAt"`;
 
-/** A window with what is in progress and what comes, as of `$1`. */
+/** SQL: a window with its current and next occurrence, as of `$1`. */
 const SELECT = `SELECT ${SETTINGS}, current.occurrence AS current, next.occurrence AS next
   FROM maintenance_windows w
   LEFT JOIN LATERAL (
@@ -47,13 +47,13 @@ const SELECT = `SELECT ${SETTINGS}, current.occurrence AS current, next.occurren
     FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.starts_at > $1::bigint AND NOT o.is_skipped
     ORDER BY o.starts_at LIMIT 1) next ON true`;
 
-/** What is stored of a window that is new. */
+/** The stored fields of a new window. */
 export type NewWindow = Omit<MaintenanceWindow, 'hasMore' | 'current' | 'next' | 'updatedAt'>;
 
 /**
- * Stores a window with its occurrences, and covers its monitors where it begins soon. Of `monitorIds` only the tenant's
- * own monitors are kept. With a key that the tenant has used already nothing is stored, and that window is returned.
- * Throws `TooManyWindows`, and `UnknownMonitors` where none of those is left.
+ * Stores a window with its occurrences, and covers its monitors if it begins soon. Of `monitorIds` only the tenant's
+ * own monitors are kept. If the tenant has used the key already, stores nothing and returns that window. Throws
+ * `TooManyWindows`, and `UnknownMonitors` if no monitor is left.
  */
 export async function createWindow(
   database: Database,
@@ -86,7 +86,7 @@ export async function createWindow(
   });
 }
 
-/** The tenant's own among the monitors of `$7`, whose tenant is `$2`. */
+/** SQL: those of the monitors in `$7` that belong to the tenant `$2`. */
 const OWN_MONITORS = `ARRAY(SELECT m.id FROM monitors m WHERE m.tenant_id = $2 AND m.id = ANY($7::text[])
          ORDER BY m.id COLLATE "C")`;
 
@@ -109,13 +109,13 @@ function valuesOf(window: WindowSettings): unknown[] {
   ];
 }
 
-/** The first moment for which a new window is planned: a rule has no past. */
+/** Returns the first time for which a new window is planned: a rule has no past occurrences. */
 export function firstMs(window: WindowSettings, nowMs: number): number {
   const startMs = window.startsAt * 1000;
   return isRecurring(window) && startMs < nowMs - JUST_NOW_MS ? nowMs : startMs;
 }
 
-/** Throws `UnknownMonitors` where a window is for no monitor, now or ever. */
+/** Throws `UnknownMonitors` if a window can never cover a monitor. */
 function requireMonitors({ allMonitors, monitorIds, tags }: WindowSettings): void {
   if (allMonitors || monitorIds.length > 0 || tags.length > 0) return;
   throw new UnknownMonitors(
@@ -125,8 +125,8 @@ function requireMonitors({ allMonitors, monitorIds, tags }: WindowSettings): voi
 }
 
 /**
- * Throws `TooManyWindows` where a change has made more than there may be; `added` is how many monitors it has put into
- * maintenance, or will soon.
+ * Throws `TooManyWindows` if a change has exceeded a limit; `added` is the number of monitors that it has put into
+ * maintenance, or soon will.
  */
 async function requireRoom(
   run: Run,
@@ -168,7 +168,7 @@ async function requireRoom(
     );
 }
 
-/** One window of a tenant; null when the tenant has no such window. */
+/** Finds a window of a tenant; null if there is none. */
 export async function findWindow(database: Database, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
   return await selectWindow(runOn(database.pool), key, nowMs);
 }
@@ -193,7 +193,7 @@ async function readStored(run: Run, key: Key, nowMs: number): Promise<Maintenanc
   return window;
 }
 
-/** Those of `ids` that are windows of the tenant, in no order. */
+/** Returns those of `ids` that are windows of the tenant, in no order. */
 export async function listWindowsById(
   database: Database,
   { tenantId, ids }: { tenantId: string; ids: readonly string[] },
@@ -206,7 +206,7 @@ export async function listWindowsById(
   ]);
 }
 
-/** A tenant's windows by creation, then id; `after` is the last one of the page before. */
+/** Lists a tenant's windows by creation, then id; `after` is the last one of the previous page. */
 export async function listWindows(
   database: Database,
   query: {
@@ -227,10 +227,10 @@ export async function listWindows(
 }
 
 /**
- * Changes a window; null when the tenant has none. Occurrences that have begun stay as they are, and those to come are
- * planned anew; a skipped one stays skipped where it still begins then. Throws `WindowConflict` where it took place
- * once and has begun, and its time is to change, `TooManyWindows`, and `UnknownMonitors` where it is to be for none
- * that is there.
+ * Changes a window; null if the tenant has none with this id. Occurrences that have begun are kept, and future ones are
+ * planned anew; a skipped one remains skipped if it still begins then. Throws `WindowConflict` if it is a one-time
+ * window that has begun, and its time is to change; `TooManyWindows`; and `UnknownMonitors` if no monitor would be
+ * left.
  */
 export async function updateWindow(
   database: Database,
@@ -255,7 +255,7 @@ export async function updateWindow(
        WHERE id = $1 AND tenant_id = $2`,
       [id, tenantId, toUnixSeconds(nowMs), ...valuesOf(settings)],
     );
-    // In the order in which the chore locks them.
+    // Locks in the same order as the chore.
     await run('SELECT FROM maintenance_occurrences WHERE window_id = $1 AND ends_at > $2 ORDER BY no FOR UPDATE', [
       id,
       nowMs,
@@ -274,7 +274,7 @@ export async function updateWindow(
     const { added } = await coverWindow(run, id, nowMs);
     if (isMoved || added > 0) await requireRoom(run, { tenantId, added }, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
-    // Monitors that were deleted since are no reason to refuse another change.
+    // A deleted monitor is no reason to refuse another change.
     if (JSON.stringify(monitorsOf(settings)) !== JSON.stringify(monitorsOf(current))) requireMonitors(changed);
     await recordChange(run, author, {
       tenantId,
@@ -297,8 +297,8 @@ function timesOf({ timezone, startsAt, durationSeconds, cron, rrule }: WindowSet
 }
 
 /**
- * Moves the end of the occurrence in progress; null when the tenant has no such window. What is added after it began is
- * retroactive. Alerts that wait are due at the new end. Throws `WindowConflict` where none is in progress.
+ * Moves the end of the current occurrence; null if the tenant has no such window. Time added after it began is
+ * retroactive. Waiting alerts become due at the new end. Throws `WindowConflict` if none is in progress.
  */
 export async function moveEnd(
   database: Database,
@@ -331,8 +331,8 @@ export async function moveEnd(
 }
 
 /**
- * Skips the occurrence that begins at a moment, or the next one; null when the tenant has no such window. Skipping it
- * again changes nothing. Throws `WindowConflict` where there is none to come.
+ * Skips the occurrence that begins at a given time, or the next one; null if the tenant has no such window. Skipping it
+ * again changes nothing. Throws `WindowConflict` if there is none in the future.
  */
 export async function skipOccurrence(
   database: Database,
@@ -370,8 +370,8 @@ export async function skipOccurrence(
 }
 
 /**
- * Deletes a window: what is in progress ends now, and what has been stays in the accounts. Returns the alerts that
- * waited for it; null when the tenant has no such window.
+ * Deletes a window: current occurrences end now, and past ones remain in the statistics. Returns the alerts that waited
+ * for it; null if the tenant has no such window.
  */
 export async function deleteWindow(
   database: Database,
@@ -416,7 +416,9 @@ function fieldsOf(window: MaintenanceWindow) {
   };
 }
 
-/** What of a window that takes place once is entered after the fact: nobody tidies a bad month without a trace. */
+/**
+ * Returns the part of a one-time window that was entered after the fact, so that the audit log shows such additions.
+ */
 function retroactiveOf(window: MaintenanceWindow): { retroactive_seconds?: number } {
   if (isRecurring(window)) return {};
   const end = Math.min(window.startsAt + window.durationSeconds, window.updatedAt);
