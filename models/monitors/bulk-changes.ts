@@ -13,17 +13,20 @@ import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
-/** The most unfinished jobs of an account. */
+/** Maximum number of unfinished jobs of an account. */
 export const MAX_JOBS = 3;
 
-/** Finished ones that an account keeps: jobs, and answers under idempotency keys. The oldest go first. */
+/**
+ * Number of finished changes that an account keeps: jobs, and results with idempotency keys. The oldest are deleted
+ * first.
+ */
 const KEPT_JOBS = 20;
 const KEPT_ANSWERS = 100;
 
-/** How long a process that is killed holds up what it was at work on, in milliseconds. */
+/** Time that a killed process delays the changes it was working on, in milliseconds. */
 const CLAIM_MS = 20_000;
 
-/** A job's progress is announced no more often than this, in milliseconds, and at its end. */
+/** Minimum interval between announcements of a job's progress, in milliseconds, except at its end. */
 const NOTIFY_EVERY_MS = 500;
 
 /** A stored bulk change. Times are Unix milliseconds. */
@@ -36,16 +39,16 @@ export type BulkChange = BulkProgress & {
   finishedAtMs: number | null;
 };
 
-/** Who requested it: a person or a token. */
+/** The person or token that requested the change. */
 export type BulkActor = AuditActor & { kind: 'user' | 'token'; id: string };
 
-/** A selected monitor; `name` null = the account has no such one. */
+/** A selected monitor; `name` null = the account has no such monitor. */
 export type Selected = { monitorId: string; name: string | null };
 
 export type NewBulkChange = {
   id: string;
   tenantId: string;
-  /** The idempotency key, and the fingerprint of the request that it came with; null = none. */
+  /** The idempotency key, and the fingerprint of its request; null = none. */
   key: { text: string; requestHash: Buffer } | null;
   order: BulkOrder;
   actor: BulkActor;
@@ -57,15 +60,15 @@ export type NewBulkChange = {
 const COLUMNS = `no, id, action, status, total, done, succeeded, failed, created_at AS "createdAtMs",
   finished_at AS "finishedAtMs"`;
 
-/** What a sealed patch is bound to. */
+/** Returns the context that a patch is sealed with. */
 export function patchContext(id: string): string {
   return `bulk:${id}:patch`;
 }
 
 /**
- * Stores a change with its selection. One of at most `MAX_AT_ONCE` monitors is the caller's to make, and goes on by
- * itself where the caller does not; one of more is a job. `busy` where the account has its most jobs, `known` where its
- * key is taken; then nothing is stored.
+ * Stores a change with its selection. The caller makes one of at most `MAX_AT_ONCE` monitors, which continues as a job
+ * if the caller does not; a larger one is a job. Stores nothing and returns `busy` if the account has reached its limit
+ * of jobs, `known` if its key is taken.
  */
 export async function insertBulkChange(
   database: Database,
@@ -74,7 +77,7 @@ export async function insertBulkChange(
   const { id, tenantId, key, order, actor, address, monitors, nowMs } = change;
   const isJob = monitors.length > MAX_AT_ONCE;
   return await inTransaction(database, async (run) => {
-    // Of simultaneous requests, each counts only after the one before has stored its job.
+    // The lock makes concurrent requests count one after the other, each after the previous one has stored its job.
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     if (isJob && (await countJobs(run, tenantId)) >= MAX_JOBS) return 'busy';
     const { action, ...rest } = order;
@@ -123,7 +126,7 @@ async function countJobs(run: Run, tenantId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** A tenant's job; null where it has none of that id. */
+/** Finds a tenant's job; null if it has none with this id. */
 export async function findBulkJob(
   database: Pick<Database, 'pool'>,
   { tenantId, id }: { tenantId: string; id: string },
@@ -135,7 +138,10 @@ export async function findBulkJob(
   return found ?? null;
 }
 
-/** What a tenant has requested under an idempotency key, with the fingerprint of that request; null = nothing. */
+/**
+ * Finds the change that a tenant has requested with an idempotency key, with the fingerprint of that request; null =
+ * none.
+ */
 export async function findKeyedChange(
   database: Pick<Database, 'pool'>,
   { tenantId, key }: { tenantId: string; key: string },
@@ -147,10 +153,10 @@ export async function findKeyedChange(
   return found ?? null;
 }
 
-/** A result and where it stands among those of its change, from 1. */
+/** A result and its position in its change, from 1. */
 export type PositionedResult = BulkResult & { position: number };
 
-/** What came of the monitors that are over, in the order of their selection, after a position. */
+/** Lists the results of finished monitors after a position, in the order of their selection. */
 export async function listBulkResults(
   database: Pick<Database, 'pool'>,
   { change, failed, after, limit }: { change: BulkChange; failed?: boolean; after: number; limit: number },
@@ -163,7 +169,7 @@ export async function listBulkResults(
   );
 }
 
-/** A change that this process is to go on with. `openOrder` opens the patch. */
+/** A change that this process is to continue. `openOrder` opens the patch. */
 export type ClaimedChange = BulkChange & {
   tenantId: string;
   sealedPatch: string;
@@ -172,8 +178,8 @@ export type ClaimedChange = BulkChange & {
 };
 
 /**
- * Takes the unfinished change that has waited longest and that no process is at work on; null where there is none. A
- * claim from a time that is far ahead is none: a clock was set back.
+ * Claims the unfinished change that has waited longest and that no process is working on; null if there is none. A
+ * claim far in the future is ignored: a clock was set back.
  */
 export async function claimBulkChange(database: Pick<Database, 'pool'>, nowMs: number): Promise<ClaimedChange | null> {
   type Row = Omit<ClaimedChange, 'actor'> & { actorKind: 'user' | 'token'; actorId: string; actorName: string };
@@ -190,16 +196,16 @@ export async function claimBulkChange(database: Pick<Database, 'pool'>, nowMs: n
   return { ...change, actor: { kind: actorKind, id: actorId, name: actorName } };
 }
 
-/** What a claimed change does to each monitor. Throws where no key of the ring opens it. */
+/** Opens the order of a claimed change. Throws if no key of the ring opens it. */
 export function openOrder({ secrets }: Database, { id, action, sealedPatch }: ClaimedChange): BulkOrder {
   const rest: Omit<BulkOrder, 'action'> = JSON.parse(secrets.open(sealedPatch, patchContext(id)));
   return { ...rest, action };
 }
 
-/** A monitor that is still to be changed. */
+/** A monitor that is not changed yet. */
 export type OpenStep = Selected & { position: number };
 
-/** The next monitors of a change that nothing came of yet. */
+/** Lists the next monitors of a change without a result. */
 export async function listOpenSteps(
   database: Pick<Database, 'pool'>,
   { change, limit }: { change: Pick<BulkChange, 'no'>; limit: number },
@@ -211,13 +217,13 @@ export async function listOpenSteps(
   );
 }
 
-/** What is recorded of a step; `error` null = it is done. */
+/** The result of a step to record; `error` null = success. */
 type StepOutcome = { change: Pick<BulkChange, 'no'>; position: number; status: number; error: string | null };
 
 /**
- * Records what came of a monitor; false where that is recorded already, of the same step in another process. The
- * transaction does not wait for its commit to be on disk: what a crash of PostgreSQL takes back is the change and its
- * record together, and the end of each batch waits for all of it.
+ * Records the result of a monitor; false if it is recorded already, for the same step in another process. The
+ * transaction's commit does not wait for the disk: a crash of PostgreSQL undoes the change together with its record,
+ * and the end of each batch waits for all of it.
  */
 export async function recordStep(run: Run, { change, position, status, error }: StepOutcome): Promise<boolean> {
   const recorded = await run(
@@ -231,7 +237,7 @@ export async function recordStep(run: Run, { change, position, status, error }: 
   return recorded.length > 0;
 }
 
-/** Records the same of all monitors that nothing came of yet: they are not changed any more. */
+/** Records the same failure for all monitors without a result, which are not changed any more. */
 export async function failOpenSteps(
   database: Pick<Database, 'pool'>,
   { change, status, error }: { change: Pick<BulkChange, 'no'>; status: number; error: string },
@@ -243,7 +249,7 @@ export async function failOpenSteps(
 }
 
 /**
- * Counts what came of a change so far, gives up the claim, and ends it where nothing is left to do. The progress of a
+ * Updates the counts of a change, releases its claim, and finishes it if all monitors have a result. The progress of a
  * job is announced to its account.
  */
 export async function settleBulkChange(
@@ -275,8 +281,8 @@ export async function settleBulkChange(
 }
 
 /**
- * What the one who requested a change may do now, and the plan of the account. Null where the token is over or the
- * person is no member any more.
+ * Returns the current scopes of the requester of a change, and the plan of the account. Null if the token has ended or
+ * the person is no longer a member.
  */
 export async function findBulkActor(
   database: Pick<Database, 'pool'>,
@@ -296,7 +302,7 @@ export async function findBulkActor(
   return { plan, scopes: scopes ?? (role === null ? [] : ROLE_SCOPES[role]) };
 }
 
-/** Forgets changes of whichever account that were requested before a moment; returns how many. */
+/** Deletes changes of all accounts that were requested before a time; returns their number. */
 export async function deleteOldBulkChanges(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM bulk_changes WHERE created_at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
@@ -305,7 +311,7 @@ export async function deleteOldBulkChanges(database: Pick<Database, 'pool'>, bef
   return row?.deleted ?? 0;
 }
 
-/** How far those of `ids` are that are jobs of the tenant, in no order. */
+/** Returns the progress of those of `ids` that are jobs of the tenant, in no order. */
 export async function listBulkProgress(
   database: Pick<Database, 'pool'>,
   { tenantId, ids }: { tenantId: string; ids: readonly string[] },

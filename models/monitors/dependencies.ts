@@ -18,16 +18,16 @@ export const PARENTS = `(SELECT
   FROM monitor_dependencies d JOIN monitors p ON p.no = d.parent_no WHERE d.monitor_no = m.no)`;
 
 /**
- * Until the caller's transaction ends, no other one changes what monitors of the account depend on. Of two that would
- * each close half of a cycle one sees the other. Taken before any monitor is locked.
+ * Locks an account's dependencies until the caller's transaction ends: of two concurrent changes that would each close
+ * half of a cycle, one sees the other. Must be taken before any monitor is locked.
  */
 export async function lockDependencies(run: Run, tenantId: string): Promise<void> {
   await run(`SELECT pg_advisory_xact_lock(hashtextextended('dependencies ' || $1, 0))`, [tenantId]);
 }
 
 /**
- * Replaces the parents of a monitor, under the lock of `lockDependencies`. Returns what is wrong with them; where that
- * is anything, nothing is written. A parent that is found cannot be deleted until the transaction ends.
+ * Replaces the parents of a monitor, under the lock of `lockDependencies`. Returns their problems; if there are any,
+ * nothing is written. The parents cannot be deleted until the transaction ends.
  */
 export async function replaceParents(
   run: Run,
@@ -69,10 +69,10 @@ async function listDependencies(run: Run, tenantId: string): Promise<Dependency[
 /** A monitor at the other end of a dependency. */
 export type Related = { id: string; name: string; type: MonitorType; state: MonitorState; mode: DependencyMode };
 
-/** The monitors that one depends on, and those that depend on it: the first `limit` by name, and how many there are. */
+/** The monitors that one depends on, and those that depend on it: the first `limit` by name, and their number. */
 type Relations = { parents: Related[]; children: Related[]; childCount: number };
 
-/** Finds both ends of a monitor's dependencies; the caller has made sure that the monitor is its account's. */
+/** Finds both sides of a monitor's dependencies; the caller has verified that the monitor belongs to its account. */
 export async function findRelations(
   { pool }: Pick<Database, 'pool'>,
   { monitorNo, limit }: { monitorNo: number; limit: number },
@@ -96,19 +96,20 @@ export async function findRelations(
 }
 
 /**
- * Results of a parent's location this close to one another see the same, in milliseconds: checks of all its dependents.
+ * Time within which results of a parent's location are considered equal, in milliseconds: one check serves all
+ * dependents.
  */
 const RECHECKS_APART_MS = 5000;
 
-/** How far back a newest result is looked for, in milliseconds. */
+/** Maximum age of a newest result, in milliseconds. */
 const RECENT_MS = 3_600_000;
 
-/** SQL: the types whose checks talk to the target, so that another one brings something new. */
+/** SQL: the types whose checks contact the target, so that another one yields new information. */
 const RECHECKED_TYPES = [...AGENT_CHECKED_TYPES, 'dns'].map((type) => `'${type}'`).join(', ');
 
 /**
- * The monitors that these depend on, by the dependents' numbers, as they stand. Nothing is locked: an alert that waits
- * for what has changed by then looks again when it is claimed.
+ * Returns the parents of these monitors in their current state, by the dependents' numbers. Nothing is locked: a
+ * waiting alert reads them again when it is claimed.
  */
 export async function readParents(
   run: Run,
@@ -137,8 +138,8 @@ export async function readParents(
 }
 
 /**
- * Has the parents of these monitors checked again at once, those that are down already aside. A location that is locked
- * is being checked or evaluated just now, and is left out: the caller holds locks of other monitors.
+ * Has the parents of these monitors checked again at once, except those that are down already. Skips locked locations,
+ * which are just being checked or evaluated, because the caller holds locks of other monitors.
  */
 export async function recheckParents(
   run: Run,
@@ -149,7 +150,7 @@ export async function recheckParents(
   return await recheckSources(
     run,
     {
-      // Checks of parents that others depend on, too, are made for all of them.
+      // Checks of parents are made for all of their dependents.
       sources: `SELECT DISTINCT e.parent_no AS monitor_no, 0 AS after_ms
         FROM monitor_dependencies e JOIN monitors p ON p.no = e.parent_no
         WHERE e.monitor_no = ANY ($1::int[]) AND p.enabled AND p.state <> 'down'`,
@@ -160,12 +161,12 @@ export async function recheckParents(
 }
 
 /**
- * How far apart the checks of monitors behind one that has recovered begin, and within what time all, in milliseconds.
+ * Interval between the checks of monitors behind a recovered one, and the time within which all begin, in milliseconds.
  */
 const DEPENDENTS_APART_MS = 20;
 const DEPENDENTS_WITHIN_MS = 30_000;
 
-/** Has monitors whose alerts wait for results of their own checked again soon, some after the others. */
+/** Has monitors whose alerts wait for their own results checked again soon, one after the other. */
 export async function recheckDependents(
   run: Run,
   monitorIds: readonly string[],

@@ -32,11 +32,11 @@ import {
 } from './monitor-rows.ts';
 import type { MonitorKey } from './monitors.ts';
 
-/** What else belongs into the transaction of a change, at its end; by throwing it undoes the change. */
+/** Runs at the end of a change's transaction; by throwing it rolls back the change. */
 export type BeforeCommit = (run: Run) => Promise<void>;
 
 /**
- * The monitor to change, and when. With `defersRechecks`, the caller plans the rechecks after the commit; otherwise
+ * The monitor to change, and the time. With `defersRechecks`, the caller plans the rechecks after the commit; otherwise
  * they are planned with the change.
  */
 export type ChangeKey = MonitorKey & {
@@ -54,8 +54,8 @@ export type NewMonitor = ChangeKey & {
 };
 
 /**
- * What a change of a monitor sets; `parents` are left out where they stay. They change under the lock of
- * `lockDependencies` alone.
+ * The new values of a changed monitor; `parents` are absent if unchanged. They change only under the lock of
+ * `lockDependencies`.
  */
 export type MonitorChange = {
   settings: MonitorSettings;
@@ -64,17 +64,17 @@ export type MonitorChange = {
   parents?: readonly Parent[];
 };
 
-/** A stored monitor, and what the queue must learn of its schedule. */
+/** A stored monitor, and the changes of its schedule for the queue. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
 
-/** Why a monitor cannot be stored as a change has it. */
+/** The reason why a changed monitor cannot be stored. */
 export type MonitorRefusalReason =
   | { reason: 'plan_limit'; plan: Plan }
   | { reason: 'too_many_routes' }
   | { reason: 'agents_gone'; ids: readonly string[] }
   | { reason: 'parents'; problems: readonly Problem[] };
 
-/** Thrown where a monitor cannot be stored as a change has it: that undoes the change. */
+/** Thrown if a changed monitor cannot be stored, which rolls back the change. */
 export class MonitorRefusal extends Error {
   readonly why: MonitorRefusalReason;
 
@@ -84,14 +84,14 @@ export class MonitorRefusal extends Error {
   }
 }
 
-/** Whether this was thrown because a plan allows no more monitors. */
+/** Reports whether the error means that a plan allows no more monitors. */
 export function isPlanLimit(error: unknown): boolean {
   return error instanceof MonitorRefusal && error.why.reason === 'plan_limit';
 }
 
 /**
- * Stores a monitor with its sources in one transaction. Throws `MonitorRefusal`, also at the count of monitors of
- * `plan` (null = none), however many requests come at once.
+ * Stores a monitor with its sources in one transaction. Throws `MonitorRefusal`, also at the maximum number of monitors
+ * of `plan` (null = none), even with concurrent requests.
  */
 export async function createMonitor(
   database: Database,
@@ -102,7 +102,8 @@ export async function createMonitor(
     const transaction = transactionOn(database, client);
     if (parents.length > 0) await lockDependencies(run, tenantId);
     if (plan !== null) {
-      // Of simultaneous requests, each counts only after the one before has stored its monitor.
+      // The lock makes concurrent requests count one after the other, each after the previous one has stored its
+      // monitor.
       await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
       const count = await database.records.monitors.count({ where: { tenantId }, transaction });
       if (count >= PLAN_LIMITS[plan].monitors) throw new MonitorRefusal({ reason: 'plan_limit', plan });
@@ -139,14 +140,16 @@ export async function createMonitor(
   });
 }
 
-/** Throws where too many channels are notified of all monitors of a tenant for those that were just made (D-659). */
+/**
+ * Throws if new monitors of a tenant exceed the limit on pairs with channels that are notified of all monitors (D-659).
+ */
 export async function requireRoutes(run: Run, tenantId: string): Promise<void> {
   if (!(await haveManyChannels(run, tenantId))) return;
   const { count, most } = await countRoutes(run, tenantId);
   if (count > most) throw new MonitorRefusal({ reason: 'too_many_routes' });
 }
 
-/** Keeps agents that a change names from being deleted before it is stored; throws for those that are gone already. */
+/** Locks the agents that a change names against deletion; throws if some are gone already. */
 async function requireAgents(run: Run, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const found = await run<{ id: string }>(
@@ -158,7 +161,7 @@ async function requireAgents(run: Run, ids: readonly string[]): Promise<void> {
   if (gone.length > 0) throw new MonitorRefusal({ reason: 'agents_gone', ids: gone });
 }
 
-/** The same for the vendors that may have caused a failure: those that are gone are left out, like any unknown id. */
+/** Locks the vendors that may have caused a failure likewise; deleted ones are dropped, like any unknown id. */
 async function keepDependencies(run: Run, tenantId: string, checkSpec: CheckSpec): Promise<CheckSpec> {
   const { dependencies: named, ...others } = checkSpec;
   if (named === undefined || named.length === 0) return checkSpec;
@@ -171,10 +174,10 @@ async function keepDependencies(run: Run, tenantId: string, checkSpec: CheckSpec
   return { ...others, ...(dependencies.length > 0 && { dependencies }) };
 }
 
-/** Where a monitor is changed, and by whom; `defersRechecks` as in `ChangeKey`. */
+/** Dependencies of a monitor's change; `defersRechecks` as in `ChangeKey`. */
 type UpdateParts = { database: Database; run: Run; nowMs: number; defersRechecks?: boolean } & Authored;
 
-/** A monitor that is locked until the transaction ends: what it is, and the row to write its change to. */
+/** A monitor that is locked until the transaction ends, with the row to update. */
 export type LockedMonitor = WholeMonitor & { row: MonitorColumns };
 
 /** Locks a monitor for a change in the same transaction; null if the tenant has no such monitor. */
@@ -184,8 +187,8 @@ export async function lockMonitor(database: Database, run: Run, key: MonitorKey)
 }
 
 /**
- * Stores what a locked monitor becomes, in the transaction that locked it: settings, sources, slots and audit entry
- * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `MonitorRefusal`.
+ * Stores the change of a locked monitor, in the transaction that locked it: settings, sources, slots and audit entry
+ * (D-07). A change of the measured settings clears the sources' streaks (D-43). Throws `MonitorRefusal`.
  */
 export async function updateMonitor(
   { database, run, author, nowMs, defersRechecks }: UpdateParts,
@@ -228,10 +231,13 @@ export async function updateMonitor(
   return { monitor, schedule: { ...schedule, ...rechecks } };
 }
 
-/** The rechecks of monitors behind a changed one, where there are any. */
+/** Rechecks of the monitors behind a changed one, if any. */
 type Dependents = Pick<ScheduleChange, 'dependents'>;
 
-/** Has alerts that came in the messages of monitors wait for results of their own, and those be made soon (D-532). */
+/**
+ * Has alerts that were in the messages of monitors wait for results of their own monitors, which are checked soon
+ * (D-532).
+ */
 async function wakeDependents(
   run: Run,
   parents: Parameters<typeof awaitOwnResults>[1],
@@ -243,23 +249,23 @@ async function wakeDependents(
 }
 
 /**
- * Pauses a monitor: checking stops, the open incident is resolved; a paused one stays as it is. Null when there is no
- * such monitor.
+ * Pauses a monitor: stops its checks and resolves its open incident; does nothing if it is paused. Returns null if
+ * there is no such monitor.
  */
 export async function pauseMonitor(database: Database, key: ChangeKey): Promise<StoredMonitor | null> {
   return await setEnabled(database, key, false);
 }
 
 /**
- * Resumes a paused monitor: pending until the first check completes; any other stays as it is. Null when there is no
- * such monitor.
+ * Resumes a paused monitor, which is pending until the first check completes; does nothing if it is not paused. Returns
+ * null if there is no such monitor.
  */
 export async function resumeMonitor(database: Database, key: ChangeKey): Promise<StoredMonitor | null> {
   return await setEnabled(database, key, true);
 }
 
 /**
- * Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the
+ * Deletes a monitor and the dependencies on it; resolves its open incident, and keeps its history. Returns null if the
  * tenant has no such monitor.
  */
 export async function deleteMonitor(database: Database, key: ChangeKey): Promise<ScheduleChange | null> {
@@ -269,7 +275,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     if (locked === null) return null;
     const { row } = locked;
     const monitor = monitorOf(row);
-    // A monitor whose secrets cannot be opened any more can be deleted: its secrets are not read.
+    // The secrets are not read, so that a monitor whose secrets cannot be opened can be deleted.
     await auditMonitor(run, key.author, {
       monitor,
       before: { fields: monitorFields(monitor, locked, {}).fields },
@@ -289,7 +295,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     if (row.type === 'heartbeat')
       await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
     await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
-    // Changes that named it since are stored by now, and few.
+    // Changes that have named it since are committed by now, and few.
     if (row.type === 'vendor') await forgetVendor(run, key);
     await key.beforeCommit?.(run);
     return { ...schedule, ...rechecks };
@@ -297,8 +303,9 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
 }
 
 /**
- * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. First in a transaction
- * of its own: many dependents and their vendor in one would lock monitors in a different order than the evaluator.
+ * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. It runs in a separate
+ * transaction first: many dependents and their vendor in one would lock monitors in a different order than the
+ * evaluator.
  */
 async function forgetVendor(run: Run, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   await run(
@@ -323,7 +330,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
       await key.beforeCommit?.(run);
       return { monitor: before, schedule: noScheduleChange() };
     }
-    // Of several processes one clock may be behind: a state never begins before the one that it ends (D-43).
+    // The clock of one process may be behind: a state never begins before the previous one (D-43).
     const atMs = Math.max(key.nowMs, row.stateSince);
     const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: row.sequence + 1, from: row.state, atMs };
     await (enabled ? recordResume(run, paused) : recordPause(run, paused));
@@ -336,7 +343,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
     });
     const behind = { parentIds: row.state === 'down' ? [row.id] : [], wereDown: true };
     const rechecks = await wakeDependents(run, behind, atMs);
-    // What sources said before the pause says nothing about now.
+    // The sources' states from before the pause are outdated.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
     await auditMonitor(run, key.author, {
@@ -373,9 +380,9 @@ async function auditMonitor(
 type LockedRow = { row: MonitorColumns; agentIds: string[]; parents: Parent[] };
 
 /**
- * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for
- * each other. The monitor is read as it is after any wait. Its sources may have been replaced by whoever we waited for,
- * so a second statement reads them. Returns their agents, and the monitors that it depends on.
+ * Locks the sources and then the monitor, in one statement: this is the evaluator's order, so that the two never
+ * deadlock. The monitor is read after any wait. Its sources may have been replaced by the transaction that held the
+ * lock, so a second statement reads them. Returns their agents, and the monitors that it depends on.
  */
 async function lockRow(run: Run, key: MonitorKey): Promise<LockedRow | null> {
   const [row] = await run<MonitorColumns>(
@@ -429,7 +436,7 @@ async function scheduleChecks(
   { monitor, agentIds, isChanged, nowMs, defersRechecks = false }: ScheduledMonitor,
 ): Promise<ScheduleChange> {
   await updateHeartbeat(run, monitor, nowMs);
-  // A monitor that no agent checks has the service itself as its only source.
+  // A monitor that no agent checks has only the service itself as its source.
   const agents = isAgentChecked(monitor.type)
     ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [
         agentIds,
@@ -447,8 +454,8 @@ async function scheduleChecks(
 }
 
 /**
- * Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's schedule is its
- * deadline, which has more to it.
+ * Reports whether a monitor is checked by the same agents at the same interval as before. A heartbeat's schedule is its
+ * deadline, which depends on more.
  */
 function keepsSchedule(
   now: { monitor: Monitor; agentIds: readonly string[] },
@@ -470,11 +477,14 @@ const MEASURED = [
   'checkSpec',
 ] as const satisfies readonly (keyof MonitorSettings)[];
 
-/** A ping means what it meant when it came, whatever is edited afterwards. */
+/**
+ * Reports whether a change affects the measurement. It never does for heartbeats: later edits do not change the meaning
+ * of earlier pings.
+ */
 function measuresDifferently(current: Monitor, change: MonitorChange, secrets: MonitorSecrets): boolean {
   if (current.type === 'heartbeat') return false;
   const before = [...MEASURED.map((field) => current[field]), secrets];
   const after = [...MEASURED.map((field) => change.settings[field]), change.secrets];
-  // PostgreSQL stores the keys of a document in its own order.
+  // PostgreSQL stores the keys of a document in a different order.
   return !isDeepStrictEqual(before, after);
 }

@@ -17,8 +17,8 @@ type ValuesOf<Names extends readonly (keyof ListedMonitor)[]> = {
 };
 
 /**
- * All monitors of a tenant by creation, then id. For thousands at once: as arrays, which takes two thirds of the time
- * of objects.
+ * Lists all monitors of a tenant by creation, then id. For thousands at once: reads arrays, which take two thirds of
+ * the time of objects.
  */
 export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId: string): Promise<ListedMonitor[]> {
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
@@ -86,7 +86,7 @@ function monitorOf([
   };
 }
 
-/** The monitors of a tenant, or those of `ids` among them, as far as statistics and their checks need them. */
+/** Lists the monitors of a tenant, or those of `ids` among them, with the fields for statistics and their checks. */
 export async function listMeasuredMonitors(
   database: Pick<Database, 'pool'>,
   tenantId: string,
@@ -100,12 +100,12 @@ export async function listMeasuredMonitors(
   );
 }
 
-/** An interval is a day at most: what is older than its check may be is overdue, whenever it was. */
+/** Time for which last checks are read: an interval is at most a day, so an older check is overdue in any case. */
 const LAST_CHECK_MS = freshnessMs(DAY_MS / 1000);
 
 /**
- * When each of these monitors was last checked, or its heartbeat pinged. In Unix milliseconds by the monitors' numbers,
- * without those that were not within three days. One index lookup for each source and day.
+ * Returns when each of these monitors was last checked, or its heartbeat pinged, in Unix milliseconds by number.
+ * Monitors without one within three days are absent. One index lookup for each source and day.
  */
 export async function readLastChecks(
   database: Pick<Database, 'pool'>,
@@ -125,8 +125,8 @@ export async function readLastChecks(
 }
 
 /**
- * The last checks of an account's monitors in Unix milliseconds, and those that are overdue, both by id. What
- * `noChecksSinceMs` is says `summarizeOverdue`.
+ * Last checks of an account's monitors in Unix milliseconds, and the overdue monitors, both by id. `noChecksSinceMs` is
+ * that of `summarizeOverdue`.
  */
 export type AccountChecks = {
   lastChecks: ReadonlyMap<string, number>;
@@ -134,14 +134,20 @@ export type AccountChecks = {
   noChecksSinceMs: number | null;
 };
 
-/** The checks of an account are kept for this long a monitor, which is a fiftieth of a core, but for five seconds. */
+/**
+ * Time per monitor that an account's checks are cached, so that reading them takes a fiftieth of a core, and the
+ * minimum.
+ */
 const CHECKS_KEPT_MS_A_MONITOR = 3;
 const LEAST_KEPT_MS = 5000;
 
-/** The most accounts of which checks are kept. */
+/** Maximum number of accounts with cached checks. */
 const MAX_ACCOUNTS = 200;
 
-/** Reads the last checks of all monitors of an account with two statements, however many screens show them. */
+/**
+ * Makes the cache that reads the last checks of all monitors of an account with two statements, for any number of
+ * screens.
+ */
 export function keepAccountChecks({
   database,
   now,
@@ -171,7 +177,8 @@ export function keepAccountChecks({
 }
 
 /**
- * How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports, tests and drills are none.
+ * Counts the alerts that a tenant's channels were sent, or are to be sent, since a time; excludes reports, tests and
+ * drills.
  */
 export async function countAlerts(
   database: Pick<Database, 'pool'>,
@@ -193,12 +200,12 @@ export async function countAlerts(
 
 type HourRow = { monitor_no: number; at: number } & Pick<TallyRow, 'buckets' | 'counts'>;
 
-/** Median response times in milliseconds: of each hour, the oldest first, and of all together; null = none measured. */
+/** Median response times in milliseconds, of each hour, the oldest first, and of all together; null = none measured. */
 type Latencies = { hourly: (number | null)[]; median: number | null };
 
 /**
- * The median response times of the last `hours` whole hours, that of `nowMs` included, by the monitors' numbers; all
- * sources together. What is not rolled up yet is read from single results.
+ * Returns the median response times of the last `hours` whole hours, including that of `nowMs`, by the monitors'
+ * numbers; all sources together. Hours that are not rolled up yet are computed from single results.
  */
 export async function readHourlyLatencies(
   database: Pick<Database, 'pool'>,
@@ -252,8 +259,8 @@ function histogramsOf({ buckets, counts }: HourRow): Histogram[] {
 type MonitorLocation = Source & { id: string; region: string | null; lastSeenAt: number | null };
 
 /**
- * The locations of a monitor by id, with what decides whether they count. Nothing is locked: their status is reported,
- * not decided. `newestAtMs` is null where the newest result is too old to count.
+ * Lists the locations of a monitor by id, with the data that decides whether they count. Nothing is locked: their
+ * status is reported, not decided. `newestAtMs` is null if the newest result is too old to count.
  */
 export async function listMonitorLocations(
   { pool }: Pick<Database, 'pool'>,

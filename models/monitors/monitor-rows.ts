@@ -13,10 +13,10 @@ export type WholeMonitor = {
   parents: readonly Parent[];
 };
 
-/** What lists show of a monitor. */
+/** A monitor with the fields that lists show. */
 export type ListedMonitor = Pick<Monitor, (typeof LISTED)[number]>;
 
-/** What lists show, by its names. */
+/** Names of the fields that lists show. */
 export const LISTED = [
   'id',
   'name',
@@ -44,7 +44,7 @@ export const LISTED = [
   'updatedAt',
 ] as const satisfies readonly (keyof Monitor)[];
 
-/** What a row holds beside what lists show. */
+/** Fields of a row that lists do not show. */
 const UNLISTED = {
   no: true,
   tenantId: true,
@@ -62,17 +62,17 @@ export const COLUMNS = [
   ...(Object.keys(UNLISTED) as (keyof typeof UNLISTED)[]),
 ];
 
-/** Columns by the names of their fields. */
+/** Returns the columns of these fields, named by them. */
 export function selectList(names: readonly string[]): string {
   return names.map((name) => `${columnOf(name)} AS "${name}"`).join(', ');
 }
 
-/** The column of a field. */
+/** Returns the column of a field. */
 export function columnOf(name: string): string {
   return name === 'stateSinceMs' ? 'state_since' : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A monitor of its row. */
+/** Converts a row to a monitor. */
 export function monitorOf({
   sealedSecrets: _sealed,
   stateSince,
@@ -82,12 +82,12 @@ export function monitorOf({
   return { ...rest, stateSinceMs: stateSince };
 }
 
-/** Sealed as the row holds them; null for none. */
+/** Seals a monitor's secrets for its row; null if there are none. */
 export function sealSecrets(database: Database, id: string, secrets: MonitorSecrets): string | null {
   return Object.keys(secrets).length === 0 ? null : database.secrets.seal(JSON.stringify(secrets), secretsContext(id));
 }
 
-/** The secrets of a row in clear. */
+/** Decrypts the secrets of a row. */
 export function openSecrets(
   database: Database,
   { id, sealedSecrets }: Pick<MonitorColumns, 'id' | 'sealedSecrets'>,
@@ -95,14 +95,14 @@ export function openSecrets(
   return sealedSecrets === null ? {} : JSON.parse(database.secrets.open(sealedSecrets, secretsContext(id)));
 }
 
-/** The row and field that a monitor's sealed secrets are bound to. */
+/** Returns the context that a monitor's secrets are sealed with. */
 export function secretsContext(monitorId: string): string {
   return `monitor:${monitorId}:secrets`;
 }
 
 /**
- * The vendor monitors of those ids as they stand, by id; deleted ones are absent. Nothing is locked: their state is
- * reported, not decided.
+ * Returns the vendor monitors with those ids in their current state, by id; deleted ones are absent. Nothing is locked:
+ * their state is reported, not decided.
  */
 export async function findDependencies(run: Run, ids: readonly string[]): Promise<Map<string, Dependency>> {
   const rows = await run<Dependency>(

@@ -7,14 +7,14 @@ import { inTransaction, runOn } from '../sql.ts';
 import { PARENTS } from './dependencies.ts';
 import { LISTED, openSecrets, selectList, type ListedMonitor, type WholeMonitor } from './monitor-rows.ts';
 
-/** `agentNo` = only monitors that this agent is to watch. */
+/** `agentNo` selects monitors that this agent is to check. */
 export type MonitorFilter = {
   type?: MonitorType;
   status?: MonitorStatus;
   enabled?: boolean;
   q?: string;
   agentNo?: number;
-  /** Monitors that have all of these tags. */
+  /** Selects monitors that have all of these tags. */
   tags?: readonly string[];
 };
 
@@ -27,18 +27,20 @@ export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources
 /** The pool, or a client of it in a transaction. */
 type Queryable = { pool: Pick<Pool, 'query'> };
 
-/** Whose monitor, and which. */
+/** A monitor of a tenant. */
 export type MonitorKey = { tenantId: string; id: string };
 
-/** One monitor of a tenant; null when the tenant has no such monitor. */
+/** Finds a monitor of a tenant; null if there is none. */
 export async function findMonitor(database: Queryable, key: MonitorKey): Promise<FoundMonitor | null> {
   const [found] = await findMonitors(database, [key]);
   return found ?? null;
 }
 
-/** What `findMonitor` says of each of these, in their order, in one prepared statement: no read is as frequent. */
+/**
+ * Finds each of these monitors like `findMonitor`, in order, in one prepared statement: this is the most frequent read.
+ */
 export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKey[]): Promise<(FoundMonitor | null)[]> {
-  // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
+  // PostgreSQL reuses the plan for a single monitor, but makes a new one for each number of many.
   const isOne = keys.length === 1;
   const requested = isOne
     ? 'monitors m'
@@ -75,16 +77,13 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
   });
 }
 
-/**
- * One monitor of a tenant with its secrets in clear, for a preview of an edit; null when the tenant has no such
- * monitor.
- */
+/** Finds a monitor of a tenant with its secrets in clear, for a preview of an edit; null if there is none. */
 export async function findWholeMonitor(
   database: Database,
   key: { tenantId: string; id: string },
 ): Promise<WholeMonitor | null> {
   return await inTransaction(database, async (run, client) => {
-    // The secrets of another moment may be for another target.
+    // Without one snapshot, the secrets could belong to another target.
     await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const found = await findMonitor({ pool: client }, key);
     const [row] = await run<{ id: string; sealedSecrets: string | null }>(
@@ -97,13 +96,13 @@ export async function findWholeMonitor(
   });
 }
 
-/** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */
+/** A monitor with the fields for statistics; `createdAt` is in Unix seconds. */
 export type MeasuredMonitor = Pick<
   Monitor,
   'no' | 'id' | 'type' | 'slaTarget' | 'sla' | 'createdAt' | 'intervalSeconds'
 > & { sources: number };
 
-/** One monitor of a tenant, as far as statistics need it; null when the tenant has no such monitor. */
+/** Finds a monitor of a tenant, with the fields for statistics; null if there is none. */
 export async function findMeasuredMonitor(
   database: Pick<Database, 'pool'>,
   { tenantId, id }: { tenantId: string; id: string },
@@ -123,8 +122,8 @@ export async function findMeasuredMonitor(
 }
 
 /**
- * A tenant's monitors by creation, then id; `after` is the last one of the page before. Rows as they come, without what
- * lists do not show: ten thousand records of the mapper take five times as long.
+ * Lists a tenant's monitors by creation, then id; `after` is the last one of the previous page. Reads plain rows with
+ * only the listed fields: ten thousand records of the mapper take five times as long.
  */
 export async function listMonitors(
   database: Database,
@@ -162,7 +161,7 @@ export async function listMonitors(
   );
 }
 
-/** The vendor monitors among `ids` that belong to the tenant: what `dependencies` may name. */
+/** Returns those of `ids` that are vendor monitors of the tenant, which `dependencies` may name. */
 export async function listVendorMonitorIds(
   database: Database,
   tenantId: string,
@@ -175,7 +174,7 @@ export async function listVendorMonitorIds(
   return rows.map(({ id }) => id);
 }
 
-/** Those of `ids` that are monitors of the tenant. */
+/** Returns those of `ids` that are monitors of the tenant. */
 export async function listOwnMonitorIds(
   database: Database,
   tenantId: string,
@@ -188,7 +187,7 @@ export async function listOwnMonitorIds(
   return rows.map(({ id }) => id);
 }
 
-/** The names of those of `ids` that are monitors of the tenant. */
+/** Returns the names of those of `ids` that are monitors of the tenant. */
 export async function listMonitorNames(
   database: Pick<Database, 'pool'>,
   tenantId: string,
@@ -201,7 +200,7 @@ export async function listMonitorNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** The monitors of a tenant that have all of these tags, by id. */
+/** Returns the ids of a tenant's monitors that have all of these tags. */
 export async function listTaggedMonitorIds(
   database: Pick<Database, 'pool'>,
   tenantId: string,
@@ -218,7 +217,7 @@ function statesOf(status: MonitorStatus): MonitorState[] {
   return status === 'pending' ? ['pending', 'unknown'] : [status];
 }
 
-/** Those of `ids` that are monitors of the tenant, as lists show them, in no order. */
+/** Returns those of `ids` that are monitors of the tenant, for lists, in no order. */
 export async function listMonitorsById(
   database: Database,
   { tenantId, ids }: { tenantId: string; ids: readonly string[] },
