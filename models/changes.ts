@@ -5,60 +5,57 @@ import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
 /**
- * The kinds of rows whose changes are announced to an account. `maintenance`: windows, that they begin and end
- * included; `bulk`: the progress of a bulk change.
+ * Kinds of rows whose changes are announced to an account. `maintenance`: windows, including their beginning and end;
+ * `bulk`: the progress of a bulk change.
  */
 const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent', 'maintenance', 'bulk'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** What a notification is about; `session`: sessions of the user with this id ended. */
+/** Kinds of notifications; `session`: sessions of the user with this id ended. */
 const NOTIFIED = [...CHANGE_KINDS, 'session'] as const;
 
 /**
- * A row that was made, changed or deleted. The tables send it themselves (`tell_change` in the schema), but for the
- * progress of bulk changes and what happens to occurrences. A null tenant: everybody sees it.
+ * A row that was created, changed or deleted. The tables send it themselves (`tell_change` in the schema), except for
+ * the progress of bulk changes and events of occurrences. A null tenant = all tenants.
  */
 export type Change = { tenantId: string | null; kind: (typeof NOTIFIED)[number]; id: string };
 
 export type ChangeListener = {
-  /** From now on no change is missed; after an interruption some were. */
+  /** Called once no further change is missed; after an interruption some were missed. */
   onListening: () => void;
   onChange: (change: Change) => void;
-  /** No change is received until `onListening`; it is tried again without end. */
+  /** Called when the connection is lost. No change is received until `onListening`; reconnecting never stops. */
   onLost: (error: unknown) => void;
 };
 
-/**
- * An interrupted connection is made anew after this, then after twice as long each time up to the most, in
- * milliseconds.
- */
+/** First and maximum pause before reconnecting, in milliseconds; it doubles with each attempt. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5000;
 
 /**
- * The server is asked at this interval, in milliseconds, and given up when it does not answer in time. A connection
- * that only listens does not notice that it is cut off.
+ * Interval of querying the server, and its time limit for a response, in milliseconds. A connection that only listens
+ * does not notice a cut.
  */
 const ASK_EVERY_MS = 15_000;
 const ANSWER_MS = 5000;
 
-/** A goodbye that is not answered is waited for no longer, in milliseconds. */
+/** Time limit for closing a connection, in milliseconds. */
 const GOODBYE_MS = 1000;
 
 /**
- * Notifies of a change that the row itself does not show, of what hangs on it; received once the caller's transaction
- * is committed.
+ * Announces a change that the row itself does not show, but its related rows; received once the caller's transaction is
+ * committed.
  */
 export async function notifyChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
   await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);
 }
 
-/** Notifies that sessions of a user ended, so that their streams end as well. */
+/** Announces that sessions of a user ended, so that their streams end as well. */
 export async function notifySessionsEnded(run: Run, userId: string): Promise<void> {
   await notifyChange(run, { tenantId: null, kind: 'session', id: userId });
 }
 
-/** Listens to committed changes of all tenants on a connection of its own, until it is stopped. */
+/** Listens for committed changes of all tenants on a separate connection, until it is stopped. */
 export function listenToChanges(
   { Client }: Pick<Database, 'Client'>,
   listener: ChangeListener,
@@ -90,14 +87,14 @@ async function keepListening(Client: Database['Client'], listener: ChangeListene
   }
 }
 
-/** Resolves once it is to stop; rejects when the connection is lost. */
+/** Resolves once it is stopped; rejects if the connection is lost. */
 async function listenOnce(Client: Database['Client'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
   const client = new Client({ keepAlive: true, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS });
   const lost = new Promise<never>((_resolve, reject) => {
     client.once('end', () => reject(new Error('The connection that listens to changes was closed')));
     client.on('error', reject);
   });
-  // Those who await it get the error; at the moment there may be none.
+  // Without this handler, a rejection before it is awaited would be unhandled.
   lost.catch(() => undefined);
   client.on('notification', ({ payload = '' }) => {
     const change = readChange(payload);
@@ -124,12 +121,12 @@ async function pollServer(client: Connection, signal: AbortSignal): Promise<void
   }
 }
 
-/** Resolves after a while, or at once when it is to stop. */
+/** Resolves after the given time, or at once when aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/** Null where a newer release sent something that this one does not know. */
+/** Parses a notification; null if a newer release sent an unknown kind. */
 function readChange(payload: string): Change | null {
   const [tenantId = '', word = '', id = ''] = payload.split(' ');
   const kind = NOTIFIED.find((known) => known === word);

@@ -6,8 +6,8 @@ import { mapRecords, type Records } from './orm.ts';
 import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
- * One PostgreSQL: `records` on `orm` for what people edit and `pool` for plain SQL, on the same connections; `Client`
- * for a connection of one's own. The ORM is loaded by the first use of either.
+ * One PostgreSQL database: `records` on `orm` for the data that people edit and `pool` for plain SQL, on the same
+ * connections. `Client` opens a separate connection. The ORM is loaded when either is first used.
  */
 export type Database = {
   pool: Pool;
@@ -20,15 +20,16 @@ export type Database = {
 export type DatabaseOptions = {
   databaseUrl: string;
   secrets: SecretBox;
-  /** Connections at most, opened as they are needed; default 8. */
+  /** Maximum number of connections, opened on demand; default 8. */
   poolSize?: number;
   /**
-   * How long a caller waits for a connection before the request fails as "database away", in milliseconds; default 5 s.
+   * Time that a caller waits for a connection before the request fails as "database away", in milliseconds; default 5
+   * s.
    */
   acquireTimeoutMs?: number;
   /**
-   * How long a caller waits for the answer to one statement, in milliseconds; default 35 s, longer than PostgreSQL lets
-   * it run.
+   * Time that a caller waits for the result of one statement, in milliseconds; default 35 s, longer than PostgreSQL
+   * lets it run.
    */
   queryTimeoutMs?: number;
   /** Called with errors of idle connections, so that a restart of PostgreSQL never ends the process. */
@@ -37,22 +38,27 @@ export type DatabaseOptions = {
 
 const ACQUIRE_TIMEOUT_MS = 5000;
 
-/** A statement that takes longer than this is ended by PostgreSQL, in milliseconds. */
+/** Time after which PostgreSQL cancels a statement, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** A server that was cut off or frozen does not end it; its connection is then given up after this, in milliseconds. */
+/**
+ * Time after which a connection is given up, in milliseconds, if its server cannot cancel the statement because it is
+ * cut off or frozen.
+ */
 const QUERY_TIMEOUT_MS = 35_000;
 
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** Opens the pool; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
+/**
+ * Opens the pool; connects on first use. BIGINT columns contain times and counts below 2^53 and are parsed as numbers.
+ */
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize = 8, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
   types.setTypeParser(types.builtins.INT8, Number);
   const Client = clientClass(options.databaseUrl, {
     application_name: sessionNameOf(options.secrets),
     statement_timeout: STATEMENT_TIMEOUT_MS,
-    // The ORM writes strings into its statements by this rule, which a server may be set not to follow.
+    // The ORM quotes strings by this rule, which a server may be configured not to follow.
     standard_conforming_strings: 'on',
   });
   const pool = new Pool({
@@ -78,35 +84,33 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/**
- * Closes the pool after the queries under way; a server that does not even answer a goodbye is left after five seconds.
- */
+/** Closes the pool after its running queries; gives up after five seconds if the server does not respond. */
 export async function closeDatabase(database: Database): Promise<void> {
   await within(CLOSE_TIMEOUT_MS, database.pool.end(), null);
 }
 
-/** What sessions of ours are called at PostgreSQL, in front of the marks of their keys. */
+/** Prefix of session names at PostgreSQL, before the marks of their keys. */
 export const SESSION_NAME = 'spotcheck';
 
-/** What marks of keys are derived for. */
+/** Purpose that marks of keys are derived for. */
 export const SESSION_MARK = 'session-mark';
 
 const MARK_LENGTH = 6;
-/** PostgreSQL cuts names off after 63 bytes. */
+/** PostgreSQL truncates names to 63 bytes. */
 const MAX_MARKS = 7;
 
 /**
- * The name that a process gives its sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`. Behind the colon is a
- * mark for each of the first seven keys of its ring, in order. A mark is derived from the key and says nothing of it;
- * it lets a change of keys see what others run on.
+ * Returns the name of a process's sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`. After the colon is a mark
+ * for each of the first seven keys of its ring, in order. A mark is derived from the key and reveals nothing of it;
+ * with it a change of keys can check the keys of other processes.
  */
 function sessionNameOf(secrets: SecretBox): string {
   return `${SESSION_NAME}:${marksOf(secrets).join(',')}`;
 }
 
 /**
- * Compares the key ring of a session of that name with ours. It may lack the key that we seal with, or have it and seal
- * with another.
+ * Compares the key ring of a session with that name to this one. It may lack the key that this ring seals with, or have
+ * it and seal with another.
  */
 export function compareRing(sessionName: string, secrets: SecretBox): 'same' | 'lacks_key' | 'seals_with_other' {
   const [current] = marksOf(secrets);

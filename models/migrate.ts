@@ -10,13 +10,13 @@ import { sqlStateOf } from './sql.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations/', import.meta.url));
 
-/** SQLSTATE of a table that is not there. */
+/** SQLSTATE of a missing table. */
 const NO_TABLE = '42P01';
 
-/** A migration that this release brings. */
+/** A migration in this release. */
 export type MigrationFile = { name: string; sql: string; checksum: string };
 
-/** The migrations of this release in the order in which they are applied. */
+/** Lists the migrations of this release in the order in which they are applied. */
 export async function listMigrationFiles(): Promise<MigrationFile[]> {
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).toSorted();
   return await Promise.all(
@@ -27,15 +27,15 @@ export async function listMigrationFiles(): Promise<MigrationFile[]> {
   );
 }
 
-/** SHA-256 of a migration's text, in hex; how its lines end does not count, which a checkout may change. */
+/** Returns the SHA-256 of a migration's text, in hex; line endings are ignored, because a checkout may change them. */
 function checksumOf(sql: string): string {
   return createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
 }
 
 /**
- * Resolves when PostgreSQL answers and has all migrations of this release. Rejects with its reason where it does not
- * answer, and with the remedy where some are missing. A newer schema is as good: it serves the release before as well,
- * or old and new processes could not run side by side.
+ * Resolves if PostgreSQL responds and has all migrations of this release. Rejects with PostgreSQL's reason if it does
+ * not respond, and with the remedy if some are missing. A newer schema is accepted: it supports the previous release as
+ * well, so that old and new processes can run side by side.
  */
 export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>): Promise<void> {
   await refuseTransactionPooling(database.Client);
@@ -50,20 +50,20 @@ export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>)
   if (missing.length > 0) throw new Error(`The database lacks ${missing.join(', ')}: run the release's migrate first`);
 }
 
-/** Any number that nothing else in the database locks; migrations of several processes queue up behind it. */
+/** Arbitrary number that nothing else in the database locks; migrations of several processes wait for it. */
 const MIGRATION_LOCK = 7_305_220;
 
 /**
- * How long a statement waits for its lock, in milliseconds. Whatever is asked of the table meanwhile waits behind it,
- * so a migration that does not get its turn steps back, lets the others through, and comes again.
+ * Time that a statement waits for its lock, in milliseconds. All later queries of the table wait behind it, so a
+ * migration that does not get its lock steps back, lets the others through, and retries.
  */
 const LOCK_TIMEOUT_MS = 1000;
 const LOCK_PAUSE_MS = 1000;
 const LOCK_ATTEMPTS = 60;
 
 /**
- * The migrations that `0001-schema.sql` took the place of: a database at the last of them has that schema (D-398). The
- * ledger keeps their names, which processes of the release before look for.
+ * The migrations that `0001-schema.sql` replaced: a database at the last of them has that schema (D-398). The ledger
+ * keeps their names, which processes of the previous release look up.
  */
 const BEFORE_THE_SCHEMA = (
   'accounts monitors history alerts domains vendor-pages heartbeats deliveries-by-channel first-looks agents ' +
@@ -74,14 +74,14 @@ const BEFORE_THE_SCHEMA = (
   .split(' ')
   .map((name, index) => `${String(index + 1).padStart(4, '0')}-${name}.sql`);
 
-/** SQLSTATEs of a lock that was not to be had in time, and of one that was waited for in a circle. */
+/** SQLSTATEs of a lock timeout and of a deadlock. */
 const HELD_BY_OTHERS: ReadonlySet<string | null> = new Set(['55P03', '40P01']);
 
 /**
- * Brings the schema up to date: the SQL files of `migrations/` in order, each in a transaction of its own, under an
- * advisory lock. Forward only; running it again does nothing. `onProgress` receives one short line for each step, and
- * of migrations that only a newer release knows: the schema is left as it is then. Throws what PostgreSQL refused,
- * where the text of an applied migration is another one now, and where the schema is older than `0001-schema.sql`.
+ * Migrates the schema: runs the SQL files of `migrations/` in order, each in its own transaction, under an advisory
+ * lock. Forward only; running it again does nothing. `onProgress` receives one short line for each step, and for
+ * migrations that only a newer release has: the schema is left as it is then. Throws PostgreSQL's error, and if the
+ * text of an applied migration has changed, or the schema is older than `0001-schema.sql`.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {
   const Connection = clientClass(databaseUrl, { application_name: 'spotcheck migrate' });
@@ -98,7 +98,7 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
     const files = await listMigrationFiles();
     await adoptSchema(client, files);
     const applied = await compareApplied(client, files, onProgress);
-    // Most starts find nothing to do, and what would do it takes long to load.
+    // Most starts find nothing to do, and the migration package is slow to load.
     if (files.some(({ name }) => !applied.has(name))) await (await umzugOver(client, files, onProgress)).up();
   } finally {
     await client.end();
@@ -106,8 +106,8 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
 }
 
 /**
- * Enters `0001-schema.sql` in the ledger of a database that has all migrations from before it; throws where it has some
- * of them only. Any other database is left as it is.
+ * Records `0001-schema.sql` in the ledger of a database that has all previous migrations; throws if it has only some of
+ * them. Any other database is left as it is.
  */
 async function adoptSchema(client: Client, [schema]: readonly MigrationFile[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
@@ -128,8 +128,8 @@ async function adoptSchema(client: Client, [schema]: readonly MigrationFile[]): 
 }
 
 /**
- * What is applied must be what is in the files, or two databases of one release differ. Migrations of the time before
- * checksums get theirs. Returns the names of those that are applied.
+ * Compares the applied migrations with the files: otherwise two databases of one release could differ. Migrations from
+ * before checksums get theirs. Returns the names of the applied ones.
  */
 async function compareApplied(
   client: Client,
@@ -174,7 +174,7 @@ async function umzugOver(
   });
 }
 
-/** Retries while another session holds what it must lock; throws PostgreSQL's refusal in the end. */
+/** Applies a migration, and retries while another session holds a lock; finally throws PostgreSQL's error. */
 async function applyInTurn(client: Client, file: MigrationFile): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -196,7 +196,7 @@ async function applyInTransaction(client: Client, { name, sql, checksum }: Migra
     await client.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)', [name, checksum]);
     await client.query('COMMIT');
   } catch (error) {
-    // Where the connection is gone, why it went is what is to be known.
+    // If the connection is lost, the original error is the one to report.
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
   }

@@ -20,20 +20,20 @@ import type { WebhookFormat } from '../core/alerts/webhook.ts';
 import type { Monitor } from '../core/monitors/monitor.ts';
 import { lendClient, takeBackClient } from './sql.ts';
 
-/** A connection as the ORM gives it back: it marks those that it knows to be broken. */
+/** A connection that the ORM returns: it marks broken ones. */
 type ReturnedClient = PoolClient & { _invalid?: boolean };
 
 const require = createRequire(import.meta.url);
 
 /**
- * The package of the ORM, loaded by the first call. It takes 0.1 s and 250 files, and most processes of workers edit
+ * Returns the ORM package, loaded by the first call. It takes 0.1 s and 250 files, and most worker processes edit
  * nothing.
  */
 export function sequelize(): typeof Package {
   return require('sequelize') as typeof Package;
 }
 
-/** The tables that the ORM maps; the migrations make them. */
+/** The tables that the ORM maps; the migrations create them. */
 export type Records = {
   tenants: ModelStatic<TenantRecord>;
   apiTokens: ModelStatic<ApiTokenRecord>;
@@ -55,14 +55,14 @@ export function mapRecords(pool: Pool): { orm: Sequelize; records: Records } {
   return { orm, records };
 }
 
-/** It runs its statements on connections of the pool, and so has none of its own. */
+/** Makes an ORM that runs its statements on connections of the pool, without connections of its own. */
 function ormOn(pool: Pool): Sequelize {
   const orm = new (sequelize().Sequelize)({
     dialect: 'postgres',
     logging: false,
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
-  // The two ways in which each of its statements gets a connection and returns it; its own pool stays empty.
+  // The ORM gets and returns connections only by these two methods, so its own pool stays empty.
   Object.assign(orm.connectionManager, {
     getConnection: () => lendClient(pool),
     releaseConnection: (client: ReturnedClient) => takeBackClient(client, client._invalid !== true),
@@ -71,14 +71,14 @@ function ormOn(pool: Pool): Sequelize {
 }
 
 /**
- * The transaction that a client is in, as calls of the ORM's records take it: they then run on that client. It begins
- * and ends with `inTransaction`.
+ * Returns the transaction of a client in the form that calls of the ORM's records accept: they then run on that client.
+ * `inTransaction` begins and ends it.
  */
 export function transactionOn({ orm }: { orm: Sequelize }, client: PoolClient): Transaction {
   return Object.assign(new (sequelize().Transaction)(orm, {}), { connection: client });
 }
 
-/** The condition of a page that begins after an entry, in a list by creation, then id; none for the first page. */
+/** Returns the condition for a page after an entry, in a list by creation, then id; none for the first page. */
 export function behind(after: { createdAt: number; id: string } | undefined): WhereOptions[] {
   if (after === undefined) return [];
   const { Op } = sequelize();
@@ -137,7 +137,7 @@ function defineApiTokenRecord(orm: Sequelize): ModelStatic<ApiTokenRecord> {
 
 export type AgentKind = 'tenant' | 'first_party' | 'service';
 
-/** A row of `agents`: a program that measures. */
+/** A row of `agents`: a program that runs checks. */
 export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCreationAttributes<AgentRecord>> {
   no: CreationOptional<number>;
   id: string;
@@ -151,7 +151,7 @@ export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCr
   arch: CreationOptional<string | null>;
   tokenFingerprint: CreationOptional<Buffer | null>;
   revokedAt: CreationOptional<number | null>;
-  /** X25519, base64; pinned at the first check-in that shows one. */
+  /** X25519, base64; pinned at the first check-in that sends one. */
   publicKey: CreationOptional<string | null>;
   /** Unix milliseconds. */
   offlineAt: CreationOptional<number | null>;
@@ -254,7 +254,7 @@ export type MonitorColumns = Omit<Monitor, 'stateSinceMs'> & {
   awaitsSources: boolean;
 };
 
-/** A row of `monitors`; what the database fills in by itself need not be given. */
+/** A row of `monitors`; columns that the database fills in are optional. */
 type MonitorRecord = Model<
   MonitorColumns,
   Optional<MonitorColumns, 'no' | 'checksVersion' | 'enabled' | 'state' | 'sequence' | 'awaitsSources'>

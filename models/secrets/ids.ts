@@ -3,7 +3,7 @@ import { monotonicFactory } from 'ulid';
 import { traceOf, type TraceIds, type TracedCheck } from '../../core/checks/trace-context.ts';
 import { fingerprintOf } from './secret-box.ts';
 
-/** The prefixes of ids that customers and operators meet. */
+/** Prefixes of ids that customers and operators see. */
 export type IdPrefix =
   | 'ten'
   | 'usr'
@@ -26,8 +26,8 @@ export type IdPrefix =
   | 'idn';
 
 /**
- * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so
- * that lists by creation and id come in the order in which things were made.
+ * Makes ids: a prefix and a ULID in lower case. They sort by time of creation, strictly within one process, so that
+ * lists by creation and id are in order of creation.
  */
 export function createIdSource(): (prefix: IdPrefix) => string {
   const next = monotonicFactory(createRandomSource());
@@ -35,12 +35,12 @@ export function createIdSource(): (prefix: IdPrefix) => string {
 }
 
 /**
- * How much randomness is fetched at a time, in bytes. An id takes 16, and fetching each for itself was a tenth of what
- * a small request costs.
+ * Size of a random pool, in bytes. An id takes 16, and fetching them separately took a tenth of the cost of a small
+ * request.
  */
 const POOL_BYTES = 4096;
 
-/** Numbers from 0 up to 1 in steps of a 256th, of which an id's characters take a 32nd each. */
+/** Makes a source of numbers from 0 up to 1 in steps of 1/256; each character of an id uses 1/32. */
 function createRandomSource(): () => number {
   const pool = new Uint8Array(POOL_BYTES);
   let at = pool.length;
@@ -55,7 +55,7 @@ function createRandomSource(): () => number {
   };
 }
 
-/** The ids of the trace of one check, which follow from the check (D-607). */
+/** Returns the trace ids of a check, which are derived from it (D-607). */
 export function traceIdsOf(check: TracedCheck): TraceIds {
   return traceOf(check, (text) => fingerprintOf(text).toString('hex'));
 }

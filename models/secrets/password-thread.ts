@@ -1,7 +1,7 @@
 import { argon2Sync, type Argon2Parameters } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 
-// The thread of models/secrets/password.ts: answers each set of parameters with its tag, or with the error that it was.
+// This is the thread of models/secrets/password.ts: it responds to parameters with their tag, or with the error.
 parentPort?.on('message', (parameters: Argon2Parameters) => {
   parentPort?.postMessage(answerTo(parameters), []);
 });

@@ -5,13 +5,13 @@ import { Worker } from 'node:worker_threads';
 /** OWASP's second choice for argon2id: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 
-/** How many passwords wait for their turn, which is a second or two: one is hashed at a time. */
+/** Maximum number of waiting passwords, which take a second or two: one is hashed at a time. */
 const MAX_WAITING = 64;
 
-/** An idle thread ends after this, in milliseconds. */
+/** Time after which an idle thread ends, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** Nothing is hashed for this caller: too many wait already. */
+/** Thrown if too many passwords are waiting to be hashed. */
 export class PasswordsBusy extends Error {
   constructor() {
     super('Too many passwords are being hashed');
@@ -24,7 +24,7 @@ const waiting: (() => void)[] = [];
 let thread: Worker | null = null;
 let idling: NodeJS.Timeout | undefined;
 
-/** Hashes one password after the other, of all callers; throws `PasswordsBusy` where too many wait. */
+/** Hashes passwords one after the other, for all callers; throws `PasswordsBusy` if too many wait. */
 async function hash(parameters: Argon2Parameters): Promise<Buffer> {
   if (isHashing && waiting.length >= MAX_WAITING) throw new PasswordsBusy();
   if (isHashing) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -39,8 +39,8 @@ async function hash(parameters: Argon2Parameters): Promise<Buffer> {
 }
 
 /**
- * Has the thread hash, which does nothing else. In Node's own pool each of its 64 threads would keep the memory of the
- * last hash that it made: more than a gigabyte, under guessing.
+ * Hashes in a dedicated thread. In Node's own pool each of its 64 threads would keep the memory of its last hash: more
+ * than a gigabyte during password guessing.
  */
 async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
   clearTimeout(idling);
@@ -54,7 +54,7 @@ async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
   return Buffer.from(answer);
 }
 
-/** Rejects where the thread ends before it answers: the callers behind this one get a new thread. */
+/** Returns the thread's answer. Rejects if the thread ends before: the next callers get a new one. */
 async function answerOf(hasher: Worker): Promise<Uint8Array | Error> {
   const settled = new AbortController();
   const { signal } = settled;
@@ -74,7 +74,7 @@ function startThread(): Worker {
   return started.once('error', () => endThread(started)).once('exit', () => endThread(started));
 }
 
-/** Forgets the thread first: one that is ending answers no more. */
+/** Ends a thread. It is removed first, because an ending thread no longer responds. */
 function endThread(ended: Worker): void {
   if (thread === ended) thread = null;
   void ended.terminate();
@@ -97,12 +97,12 @@ function formOf(nonce: Buffer, tag: Buffer): string {
   ].join('$');
 }
 
-/** A hash that no password has: its salt and tag are zeros. People who have no password have it. */
+/** A hash that no password has, because its salt and tag are zeros; for people without a password. */
 export const NO_PASSWORD_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLength));
 
 /**
- * True when the password is the one that was hashed; false also for a hash in an unknown form. Null stands for the hash
- * of an unknown user: the same work is done for it, so that its duration does not show who is one.
+ * Reports whether a password matches a hash; false also for a hash in an unknown format. Null is for unknown users:
+ * verifying takes as long, so that the duration does not reveal who is a user.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? NO_PASSWORD_HASH).split('$');

@@ -9,7 +9,7 @@ import { secretsContext } from '../monitors/monitor-rows.ts';
 import { runOn } from '../sql.ts';
 import { keyIdOf } from './secret-box.ts';
 
-/** Everything that is encrypted at rest (D-17), by kind. */
+/** Kinds of values that are encrypted at rest (D-17). */
 export const SEALED_KINDS = [
   'monitor_secrets',
   'webhook_url',
@@ -24,7 +24,7 @@ export const SEALED_KINDS = [
 
 export type SealedKind = (typeof SEALED_KINDS)[number];
 
-/** Where the values of a kind lie, in which rows, in which order others lock these, and what a value is bound to. */
+/** Location of a kind's values: the column and rows, the order in which others lock these, and the sealing context. */
 type SealedColumn = {
   table: 'monitors' | 'channels' | 'users' | 'bulk_changes' | 'ping_keys';
   column: string;
@@ -90,13 +90,13 @@ const SEALED_COLUMNS = {
   ping_key: { table: 'ping_keys', column: 'sealed_key', only: 'true', order: 'id', contextOf: pingKeyContext },
 } as const satisfies Record<SealedKind, SealedColumn>;
 
-/** The most rows of one statement, whose locks others may wait for: some 10 ms. */
+/** Maximum number of rows in one statement, whose locks others may wait for: some 10 ms. */
 const BATCH = 200;
 
 /**
- * The outcome of a batch. `read`: values that were read; `resealed`: those changed. `lost`: values that another process
- * changed meanwhile, left as they are. `unopened`: values that no key of the ring decrypts, by the id of the row and of
- * the key. `last`: the id to continue after, null = there are no more.
+ * The outcome of a batch. `read`: number of values that were read; `resealed`: those changed. `lost`: values that
+ * another process changed meanwhile, left as they are. `unopened`: values that no key of the ring decrypts, by the id
+ * of the row and of the key. `last`: the id to continue after, null = there are no more.
  */
 export type ResealedBatch = {
   read: number;
@@ -107,8 +107,8 @@ export type ResealedBatch = {
 };
 
 /**
- * Seals the next values of a kind with the ring's first key, those in rows behind `after` (null = from the beginning).
- * What is sealed with it already, or opens with no key, stays as it is. A row that was changed since it was read is
+ * Seals the next values of a kind with the ring's first key, in rows after `after` (null = from the beginning). Values
+ * that are sealed with it already, or that no key opens, stay as they are. A row that was changed since it was read is
  * left alone: the later write wins.
  */
 export async function resealBatch(
@@ -140,7 +140,7 @@ export async function resealBatch(
   };
 }
 
-/** One entry for each account, however many of its secrets there are. */
+/** Replaces sealed values; writes one audit entry per account for any number of its secrets. */
 async function replace(
   { pool }: Database,
   kind: SealedKind,
@@ -204,7 +204,7 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
   };
 }
 
-/** Drops previous signing secrets whose day is over: they no longer sign. */
+/** Deletes previous signing secrets after their day: they no longer sign. */
 export async function forgetPreviousSecrets(database: Database, nowMs: number): Promise<void> {
   await runOn(database.pool)(
     'UPDATE channels SET sealed_previous_secret = NULL, previous_secret_until = NULL WHERE previous_secret_until <= $1',
@@ -213,8 +213,8 @@ export async function forgetPreviousSecrets(database: Database, nowMs: number): 
 }
 
 /**
- * Counts sessions of other processes whose rings lack the key that we seal with, or have it and seal with another one.
- * A process that was idle for half a minute may have no session: zero is no proof that there is none.
+ * Counts sessions of other processes whose rings lack the key that this one seals with, or have it and seal with
+ * another. A process that was idle for half a minute may have no session: zero is no proof that there is none.
  */
 export async function countForeignSessions(database: Database): Promise<{ lackKey: number; sealWithOther: number }> {
   const rows = await runOn(database.pool)<{ name: string }>(

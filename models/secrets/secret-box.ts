@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes, hash } from 'node:crypto';
 
-/** One key of the ring: an id that is written into what it seals, and 32 bytes. */
+/** A key of the ring: an id that is written into the values it seals, and 32 bytes. */
 export type SecretKey = { id: string; key: Buffer };
 
 /**
- * Seals and opens values at rest. `context` names the row and field: a sealed value moved to another row does not open.
- * `derive` makes the secrets of a purpose, in base64url, the same in every process: one of each key, the present key's
- * first, so that those of before a change of keys are known for as long as theirs are. `keyIds` are in the ring's
- * order: the first one seals.
+ * Seals and opens values at rest. `context` identifies the row and field: a sealed value moved to another row does not
+ * open. `derive` returns the secrets for a purpose, in base64url, the same in every process: one for each key, the
+ * current key's first, so that those from before a change of keys work for as long as their keys. `keyIds` are in the
+ * ring's order: the first one seals.
  */
 export type SecretBox = {
   keyIds: readonly [string, ...string[]];
@@ -22,14 +22,14 @@ const TAG_BYTES = 16;
 const DERIVED_BYTES = 32;
 
 /**
- * A box over a key ring (D-17): the first key seals, all of them open. Sealed form: `v1.<key id>.<base64url of nonce,
- * tag, ciphertext>`. Opening throws when the key is not in the ring, or the value or its context was tampered with.
- * Throws on an empty ring.
+ * Makes a box over a key ring (D-17): the first key seals, all of them open. Sealed format: `v1.<key id>.<base64url of
+ * nonce, tag, ciphertext>`. Opening throws if the key is not in the ring, or the value or its context was tampered
+ * with. Throws on an empty ring.
  */
 export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
   const [current] = ring;
   if (current === undefined) throw new Error('The key ring needs at least one key');
-  // As key objects: Node takes some 16 us longer over each use of a key that comes as a buffer.
+  // Keys are converted to key objects: Node takes some 16 us longer for each use of a buffer.
   const keys = new Map(ring.map(({ id, key }) => [id, createSecretKey(key)]));
   const currentKey = createSecretKey(current.key);
   return {
@@ -63,15 +63,15 @@ export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
 }
 
 /**
- * The id of the key that a value says it is sealed with; empty where it is no sealed value. Whether it is true only
- * opening tells.
+ * Returns the id of the key that a value claims to be sealed with; empty if it is not a sealed value. Only opening
+ * verifies it.
  */
 export function keyIdOf(sealed: string): string {
   return sealed.split('.')[1] ?? '';
 }
 
 /**
- * What is stored of a token, a code or another secret text that we made: its SHA-256. The text is random, so that no
+ * Returns the SHA-256 that is stored for a token, a code or another generated secret. The secret is random, so that no
  * salt is needed, and a stolen table opens nothing.
  */
 export function fingerprintOf(secret: string): Buffer {
