@@ -6,8 +6,8 @@ import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
 /**
- * A monitor as far as its metrics are made of it, by its creation; `checksVersion` grows with each change of what is
- * measured. Times in Unix seconds.
+ * A monitor with the fields for its metrics; `checksVersion` increases with each change of the measured settings. Times
+ * in Unix seconds.
  */
 export type ExportedRow = {
   no: number;
@@ -28,8 +28,8 @@ export type ExportedRow = {
 };
 
 /**
- * The monitors of a tenant, drafts left out, with their sources; a heartbeat has no target and no checks. One
- * statement, however many they are.
+ * Lists the monitors of a tenant by creation, except drafts, with their sources; a heartbeat has no target and no
+ * checks. One statement for any number of monitors.
  */
 export async function listExportedRows(database: Pick<Database, 'pool'>, tenantId: string): Promise<ExportedRow[]> {
   return await runOn(database.pool)<ExportedRow>(
@@ -53,10 +53,10 @@ export async function listExportedRows(database: Pick<Database, 'pool'>, tenantI
   );
 }
 
-/** A monitor's source whose results are read, and since when: after `sinceMs`, in Unix milliseconds. */
+/** A monitor's source whose results after `sinceMs`, in Unix milliseconds, are read. */
 export type ReadSource = { monitorNo: number; agentNo: number; sinceMs: number };
 
-/** What is read of it; `timings` are those of the newest result that has some. */
+/** The newest check of a source; `timings` are those of the newest result that has any. */
 export type ReadCheck = Pick<ReadSource, 'monitorNo' | 'agentNo'> & {
   dueAtMs: number;
   verdict: 'up' | 'degraded' | 'down';
@@ -67,10 +67,10 @@ export type ReadCheck = Pick<ReadSource, 'monitorNo' | 'agentNo'> & {
 
 type CheckRow = Omit<ReadCheck, 'verdict' | 'timings'> & { verdict: number; timings: string | null };
 
-/** Successes store their timings every ten minutes: those of the last two times are looked for. */
+/** Time in which timings are searched: successes store them every ten minutes, so the last two are included. */
 const TIMINGS_MS = 20 * MINUTE_MS;
 
-/** Results are packed an hour after their hour, so that none is younger. */
+/** Minimum age of packed results: they are packed an hour after their hour. */
 const PACKED_MS = HOUR_MS;
 
 const VERDICTS = new Map<number, ReadCheck['verdict']>([
@@ -80,8 +80,8 @@ const VERDICTS = new Map<number, ReadCheck['verdict']>([
 ]);
 
 /**
- * The newest result that votes of each of these sources, if there is one since then; the others are left out. An index
- * lookup for each source and table. Results that may be packed by now are read only where `sinceMs` is that old.
+ * Returns the newest result with a vote for each of these sources since its `sinceMs`; sources without one are absent.
+ * One index lookup for each source and table. Results that may be packed by now are read only if `sinceMs` is that old.
  */
 export async function readNewestChecks(
   database: Pick<Database, 'pool'>,
@@ -94,7 +94,7 @@ export async function readNewestChecks(
   return older.length === 0 ? found : [...found, ...(await readPacked(database, older, nowMs))];
 }
 
-/** The key of a source of a monitor. */
+/** Returns the key of a monitor's source. */
 export function keyOf({ monitorNo, agentNo }: Pick<ReadSource, 'monitorNo' | 'agentNo'>): string {
   return `${monitorNo} ${agentNo}`;
 }
@@ -105,7 +105,7 @@ async function readSingle(
   nowMs: number,
 ): Promise<ReadCheck[]> {
   if (sources.length === 0) return [];
-  // The oldest moment as a parameter of its own: by it partitions are left out before the statement runs.
+  // The oldest time is a separate parameter, so that partitions are excluded before the statement runs.
   const oldestMs = sources.reduce((oldest, { sinceMs }) => Math.min(oldest, sinceMs), nowMs);
   const rows = await runOn(database.pool)<CheckRow>(
     `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo", n.due_at AS "dueAtMs", n.verdict,
@@ -170,7 +170,7 @@ function checkOf({ verdict: code, timings, ...row }: CheckRow): ReadCheck[] {
   return verdict === undefined ? [] : [{ ...row, verdict, timings: timings === null ? null : readTimings(timings) }];
 }
 
-/** When the certificates that a tenant's sources were shown last expire, in Unix seconds, by `keyOf`. */
+/** Returns when the certificates that a tenant's sources last saw expire, in Unix seconds, by `keyOf`. */
 export async function readCertificateExpiries(
   database: Pick<Database, 'pool'>,
   tenantId: string,

@@ -3,19 +3,19 @@ import { TIMING_NAMES } from '../../core/incidents/evidence.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { sqlStateOf, type Run } from '../sql.ts';
 
-/** A monitor at one of its sources: what a roll-up is of. */
+/** A monitor and one of its sources, which a roll-up covers. */
 export type SourceKey = { monitorNo: number; agentNo: number };
 
-/** A source whose hour or day could not be rolled up, and why. */
+/** A source whose hour or day could not be rolled up, and the error. */
 export type FailedSource = SourceKey & { error: unknown };
 
-/** An hour of a source that could not be rolled up; `attempts` failed so far. */
+/** An hour of a source that could not be rolled up; `attempts` is the number of failures so far. */
 export type SetAsideHour = FailedSource & { atMs: number; attempts: number };
 
-/** The hour or day to roll up, of every monitor and source, or of these only. */
+/** The hour or day to roll up, for all monitors and sources, or only these. */
 type RollupScope = { atMs: number; only?: readonly SourceKey[] };
 
-/** Makes the roll-ups of an hour but for the sources of which that fails. */
+/** Makes the roll-ups of an hour, except for the sources that fail. */
 export async function rollHourWithoutFaulty(
   run: Run,
   { atMs, only }: RollupScope,
@@ -26,7 +26,7 @@ export async function rollHourWithoutFaulty(
   });
 }
 
-/** Makes the roll-ups of a day but for the sources of which that fails. */
+/** Makes the roll-ups of a day, except for the sources that fail. */
 export async function rollDayWithoutFaulty(
   run: Run,
   { atMs, only }: RollupScope,
@@ -37,12 +37,12 @@ export async function rollDayWithoutFaulty(
   });
 }
 
-/** One failure of each source. */
+/** Removes all but one failure of each source. */
 export function uniqueSources<Key extends SourceKey>(keys: readonly Key[]): Key[] {
   return [...new Map(keys.map((key) => [`${key.monitorNo}/${key.agentNo}`, key])).values()];
 }
 
-/** The columns that cannot be broken. */
+/** Lists the sources of an hour, reading only columns that cannot be corrupt. */
 async function listSourcesOfHour(run: Run, atMs: number): Promise<SourceKey[]> {
   return await run<SourceKey>(
     `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM results_due($1, $2)
@@ -60,20 +60,20 @@ async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
 }
 
 /**
- * Classes of SQLSTATE that blame what is stored, and not PostgreSQL's state: data, constraints, limits of values,
+ * SQLSTATE classes that blame the stored data rather than PostgreSQL's state: data, constraints, limits of values,
  * triggers, damaged pages.
  */
 const OF_THE_DATA = new Set(['21', '22', '23', '54', 'P0', 'XX']);
 
-/** A missing partition has the state of a constraint, and is missing for all sources. */
+/** Excluded: a missing partition has the state of a constraint, but concerns all sources. */
 const OF_ALL = new Set(['23514']);
 
-/** As many sources of one hour fail by themselves at the most: beyond it something else is wrong. */
+/** Maximum number of sources of one hour that fail individually: beyond it something else is wrong. */
 const MAX_FAILED = 5000;
 
 /**
- * Makes roll-ups of all sources but those of which that fails because of what is stored, and returns these. All at once
- * first; then halves, down to the single sources that fail. Any other failure is thrown. Runs in the caller's
+ * Makes roll-ups of all sources except those that fail because of their stored data, and returns these. Tries all at
+ * once first, then halves, down to the single sources that fail. Throws any other error. Runs in the caller's
  * transaction.
  */
 async function makeWithoutFaulty(
@@ -123,11 +123,11 @@ function halves(keys: readonly SourceKey[]): SourceKey[][] {
   return [keys.slice(0, middle), keys.slice(middle)].filter((half) => half.length > 0);
 }
 
-/** The first retry comes after this, the next ones after twice as long each, up to the longest, in milliseconds. */
+/** Delay of the first retry, doubled for each next one, and the maximum, in milliseconds. */
 const FIRST_RETRY_MS = 60_000;
 const LONGEST_RETRY_MS = 6 * HOUR_MS;
 
-/** Sets hours of sources aside until their next try, in the transaction that makes the hours of the others. */
+/** Sets hours of sources aside until their next retry, in the transaction that makes the hours of the others. */
 export async function setAside(run: Run, hours: readonly SetAsideHour[], nowMs: number): Promise<void> {
   if (hours.length === 0) return;
   await run(
@@ -147,23 +147,20 @@ export async function setAside(run: Run, hours: readonly SetAsideHour[], nowMs: 
   );
 }
 
-/** How many hours of sources are set aside. */
+/** Counts the hours of sources that are set aside. */
 export async function countSetAside(run: Run): Promise<number> {
   const [row] = await run<{ count: number }>('SELECT count(*) AS count FROM set_aside_hours');
   return row?.count ?? 0;
 }
 
 /**
- * Whether a row is of one of the sources that are made alone, by `keyColumns`. The first half narrows each partition by
- * its index.
+ * SQL: whether a row belongs to one of the given sources, bound by `keyColumns`. The first condition uses each
+ * partition's index.
  */
 const IS_AMONG_KEYS =
   'monitor_no = ANY ($3::int[]) AND (monitor_no, agent_no) IN (SELECT * FROM unnest($3::int[], $4::int[]))';
 
-/**
- * Makes the roll-ups of an hour of all its results, whole, in place of those that were there; returns how many
- * were written.
- */
+/** Makes the roll-ups of an hour from all its results, in place of the previous ones; returns the number written. */
 export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const { up, degraded, down, none } = VERDICT_CODES;
   const checks = `observed_results($1, $2) ${only === undefined ? '' : `WHERE ${IS_AMONG_KEYS}`}`;
@@ -171,7 +168,7 @@ export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<n
     table: 'hourly_rollups',
     from: 'checks',
     bind: [atMs, atMs + HOUR_MS, ...keyColumns(only)],
-    // Each check is read once: whether it has a latency is part of what it is grouped by.
+    // Each check is read once: whether it has a latency is part of the grouping.
     grouped: `SELECT monitor_no, agent_no, CASE WHEN is_timed(verdict) THEN latency_bucket(latency_ms) END AS bucket,
                      count(*) FILTER (WHERE verdict = ${up}) AS up,
                        count(*) FILTER (WHERE verdict = ${degraded}) AS degraded,
@@ -183,16 +180,14 @@ export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<n
   });
 }
 
-/**
- * Makes the roll-ups of a day of those of its hours, in place of those that were there; returns how many were written.
- */
+/** Makes the roll-ups of a day from those of its hours, in place of the previous ones; returns the number written. */
 export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const where = `h.at >= $1::bigint AND h.at < $2::bigint ${only === undefined ? '' : `AND ${IS_AMONG_KEYS}`}`;
   return await store(run, {
     table: 'daily_rollups',
     from: 'rollups',
     bind: [atMs, atMs + DAY_MS, ...keyColumns(only)],
-    // A row for the verdicts of an hour, which has no bucket, beside one for each of its buckets.
+    // Each hour has a row for its verdicts, without a bucket, and one for each of its buckets.
     grouped: `SELECT monitor_no, agent_no, bucket, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down,
         sum(none) AS none, sum(n) AS n FROM (
                 SELECT h.monitor_no, h.agent_no, NULL::smallint AS bucket, h.up, h.degraded, h.down, h.none, 0 AS n
@@ -214,10 +209,10 @@ type Parts = {
 };
 
 /**
- * Writes roll-ups in place of those that were there, in one statement, and returns how many.
- * 1. `checks`: of each source the verdicts, and its histogram as two arrays, of rows that are grouped by bucket.
- * 2. `timed`: of each source the sums of its timings.
- * 3. `stored`: both together as rows.
+ * Writes roll-ups in place of the previous ones, in one statement, and returns their number.
+ * 1. `checks`: the verdicts of each source, and its histogram as two arrays, from rows that are grouped by bucket.
+ * 2. `timed`: the sums of each source's timings.
+ * 3. `stored`: writes both together as rows.
  */
 async function store(run: Run, { table, from, bind, grouped, timings }: Parts): Promise<number> {
   const [row] = await run<{ rows: number }>(
@@ -248,9 +243,8 @@ function keyColumns(only: RollupScope['only']): unknown[] {
 }
 
 /**
- * SQL of what roll-ups keep of the timings of a row of `observed_results`. For each timing, in the order of
- * `TIMING_NAMES`, there are two elements: its milliseconds and whether it happened. Null where its timings were not
- * kept.
+ * Returns SQL for the timings of a row of `observed_results` in the form of roll-ups. Each timing, in the order of
+ * `TIMING_NAMES`, has two elements: its milliseconds and whether it happened. Null if its timings were not stored.
  */
 export function timingsOfCheck(): string {
   const elements = TIMING_NAMES.map(
@@ -260,14 +254,14 @@ export function timingsOfCheck(): string {
 }
 
 /**
- * A sum of milliseconds takes a second element, behind all others, for what is beyond this. An `integer` holds less
- * than a day of an abusive source can add up to.
+ * Value from which a sum of milliseconds needs a second element, after all others. An `integer` cannot store a day's
+ * sum of an abusive source.
  */
 export const WIDE = 2 ** 31;
 
 /**
- * SQL of the milliseconds of a timing, by its index, summed up over rows that have elements as `phases`. Only elements
- * of roll-ups can be wide ones.
+ * Returns SQL for the milliseconds of a timing, by its index, summed over rows with elements in `phases`. Only elements
+ * of roll-ups can be wide.
  */
 function sumOfMs(index: number, from: 'checks' | 'rollups'): string {
   const low = `sum(phases[${2 * index + 1}])`;
@@ -277,8 +271,8 @@ function sumOfMs(index: number, from: 'checks' | 'rollups'): string {
 }
 
 /**
- * SQL of the elements summed up over rows that have them as `phases`, as `bigint`, two for each timing; null where no
- * row has any.
+ * Returns SQL for the elements summed over rows with them in `phases`, as `bigint`, two for each timing; null if no row
+ * has any.
  */
 export function summedTimings(): string {
   const elements = TIMING_NAMES.flatMap((_, index) => [sumOfMs(index, 'rollups'), `sum(phases[${2 * index + 2}])`]);
@@ -286,8 +280,8 @@ export function summedTimings(): string {
 }
 
 /**
- * SQL of the same as a roll-up stores it: as `integer`, a third element for each timing behind the others where a sum
- * needs it.
+ * Returns SQL for the same as roll-ups store it: as `integer`. If a sum needs it, each timing has a third element after
+ * the others.
  */
 function storedTimings(from: 'checks' | 'rollups'): string {
   const sums = TIMING_NAMES.map((_, index) => sumOfMs(index, from));

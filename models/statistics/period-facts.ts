@@ -24,7 +24,10 @@ import { runOn, type Run } from '../sql.ts';
 import { listOverloadGaps, listServiceGaps } from './service-gaps.ts';
 import { sumTallies, type Tally } from './statistics.ts';
 
-/** Monitors whose facts are held at a time, and the most changes of all of them and of one: of more the newest. */
+/**
+ * Number of monitors whose facts are in memory at a time, and maximum number of changes of all of them and of one, the
+ * newest.
+ */
 const REPORTED_AT_ONCE = 200;
 const REPORTED_CHANGES = 500_000;
 const REPORTED_OF_ONE = 300_000;
@@ -40,8 +43,8 @@ type ReportedMonitor = {
 };
 
 /**
- * Works out a tenant's report of a period that has ended. It has the monitors that exist now and were created before
- * its end, by their creation; null where there are none. Reads only: of 1,000 monitors and a month about three seconds.
+ * Composes a tenant's report of a period that has ended. It has the monitors that exist now and were created before its
+ * end, by creation; null if there are none. Only reads: 1,000 monitors and a month take about three seconds.
  */
 export async function composeReport(
   database: Database,
@@ -69,7 +72,7 @@ export async function composeReport(
       });
 }
 
-/** Cuts monitors into stretches whose changes in a window are held at a time. */
+/** Splits monitors into chunks whose changes in a window fit into memory. */
 async function cutByChanges(
   database: Database,
   monitors: readonly ReportedMonitor[],
@@ -116,8 +119,8 @@ async function reportChunk(database: Database, { monitors, nowMs, ...period }: C
 }
 
 /**
- * Whole days are read from their roll-ups; the period is their sum, so that nothing is read twice. A statement for all
- * days at once costs PostgreSQL half as much again.
+ * Reads whole days from their roll-ups; the period is their sum, so that nothing is read twice. One statement for all
+ * days would cost PostgreSQL half as much again.
  */
 async function readDays(
   database: Database,
@@ -130,7 +133,7 @@ async function readDays(
   return days;
 }
 
-/** Checks that came to no verdict measured nothing. */
+/** Returns the figures of a day; checks without a verdict measured nothing. */
 function dayOf(tally: Tally | undefined): MonitorFacts['days'][number] {
   if (tally === undefined) return { checks: 0, latency: NO_LATENCIES };
   return { checks: tally.up + tally.degraded + tally.down, latency: tally.latency };
@@ -149,8 +152,9 @@ async function listMonitors(
 }
 
 /**
- * SQL: the incidents of the monitors `$1` that touch the window `[$2, $3)` of Unix seconds. Touching it is having a
- * second of it, or having begun there and been over within that second. What ended later was going on (D-231).
+ * SQL: the incidents of the monitors `$1` that overlap the window `[$2, $3)` of Unix seconds. An incident overlaps if
+ * it includes a second of the window, or began in it and ended within the same second. One that ended later counts as
+ * open (D-231).
  */
 const TOUCHING = `SELECT i.*, s.start_second, CASE WHEN s.end_second <= $3::bigint THEN s.end_second END AS end_second
   FROM incidents i, LATERAL (
@@ -159,8 +163,8 @@ const TOUCHING = `SELECT i.*, s.start_second, CASE WHEN s.end_second <= $3::bigi
     AND (i.resolved_at IS NULL OR s.end_second > $2::bigint OR s.start_second >= $2::bigint)`;
 
 /**
- * Counts the incidents of each monitor that has any. They are counted in the database: an account whose monitors change
- * at every check has millions.
+ * Counts the incidents of each monitor that has any, in the database: an account whose monitors change at every check
+ * has millions.
  */
 async function countIncidents(
   run: Run,
@@ -179,7 +183,7 @@ async function countIncidents(
   return new Map(rows.map(({ id, ...figures }) => [id, figures]));
 }
 
-/** The longest that a report lists, of all of these monitors together. */
+/** Lists the longest incidents for a report, of all of these monitors together. */
 async function listLongestIncidents(
   run: Run,
   monitors: readonly ReportedMonitor[],
@@ -199,27 +203,27 @@ function edgesOf({ startSeconds, endSeconds }: ReportWindow): { fromMs: number; 
   return { fromMs: startSeconds * 1000, toMs: endSeconds * 1000 };
 }
 
-/** The most monitors of one SLA over tags. */
+/** Maximum number of monitors in one SLA over tags. */
 export const MAX_TAGGED = 1000;
 
-/** The most changes of state and stretches of maintenance of all of them in a window. */
+/** Maximum number of state changes and maintenance times of all of them in a window. */
 const MAX_CHANGES = 1_000_000;
 
-/** Monitors that are counted at a time, and the most changes of one of them. */
+/** Number of monitors measured at a time, and the maximum number of changes of one of them. */
 const TAGGED_AT_ONCE = 50;
 const MAX_OF_ONE = 10_000;
 
 type TaggedMonitor = { no: number; id: string; name: string; createdAt: number };
 
-/** How long a monitor had each state in the service hours. */
+/** A monitor's time in each state in the service hours. */
 type MeasuredService = { id: string; name: string; seconds: StateSeconds };
 
-/** What comes of it: too many monitors, too many changes of them, or what each of them was. */
+/** Result of the measurement: too many monitors, too many changes of them, or the times of each. */
 type TagSla = 'monitors' | 'changes' | readonly MeasuredService[];
 
 /**
- * How long the monitors that have all of these tags now had each state in service hours, by their creation. The window
- * is `[fromMs, toMs)` in Unix milliseconds. Reads only: of 1,000 monitors and a year about two seconds.
+ * Measures the times in each state in service hours of the monitors that currently have all of these tags, by creation.
+ * The window is `[fromMs, toMs)` in Unix milliseconds. Only reads: 1,000 monitors and a year take about two seconds.
  */
 export async function measureTags(
   database: Pick<Database, 'pool'>,
@@ -244,7 +248,7 @@ export async function measureTags(
     const lengths = [...histories.values()].map(({ length }) => length);
     for (const { excluded } of maintenance.values()) left -= excluded.length;
     left -= lengths.reduce((sum, length) => sum + length, 0);
-    // A history that is as long as it may be can lack its beginning.
+    // A history of maximum length may lack its beginning.
     if (left < 0 || lengths.some((length) => length >= MAX_OF_ONE)) return 'changes';
     for (const { no, id, name, createdAt } of chunk)
       measured.push({

@@ -4,7 +4,7 @@ import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** A report as it is stored (D-62), without what only its single read shows. Times are Unix seconds. */
+/** A stored report (D-62), without its details. Times are Unix seconds. */
 export type Report = {
   id: string;
   period: ReportPeriod;
@@ -14,19 +14,19 @@ export type Report = {
   content: ReportContent;
 };
 
-/** The same in full; `details` is null of a report that was made without. */
+/** A report with its details; null if it was made without. */
 export type FullReport = Report & { details: ReportDetails | null };
 
 /** The columns of a `Report`. */
 const COLUMNS = `id, period, period_start AS "periodStart", period_end AS "periodEnd", created_at AS "createdAt",
   content`;
 
-/** The most that is read at a time, in bytes as PostgreSQL compresses them. */
+/** Maximum size of the reports read at once, in bytes as compressed by PostgreSQL. */
 const PAGE_BYTES = 1024 * 1024;
 
 /**
- * A tenant's reports, newest first; `before` is the last one of the page before. At most a megabyte as they are stored,
- * at least one: `isCut` where that leaves some out within `limit`.
+ * Lists a tenant's reports, newest first; `before` is the last one of the previous page. Returns at most a megabyte in
+ * stored form, but at least one report: `isCut` if that leaves some out within `limit`.
  */
 export async function listReports(
   database: Database,
@@ -56,7 +56,7 @@ export async function listReports(
   return { reports, isCut: page.length < found.length };
 }
 
-/** One report of a tenant in full; null when it has none of that id. */
+/** Finds a report of a tenant with its details; null if there is none. */
 export async function findReport(
   database: Database,
   key: { tenantId: string; id: string },
@@ -69,8 +69,8 @@ export async function findReport(
 }
 
 /**
- * The tenants that miss the report of one of these periods, the newest of their kinds. As reports are made in order, no
- * other tenant misses any. A tenant misses none of a period that ended before it came, or before its first monitor did.
+ * Lists the tenants that lack the report of one of these periods, the newest of their kinds. As reports are made in
+ * order, no other tenant lacks any. Periods that ended before the tenant or its first monitor was created do not count.
  */
 export async function listTenantsWithout(
   database: Database,
@@ -84,7 +84,7 @@ export async function listTenantsWithout(
   );
 }
 
-/** Those of these periods whose report a tenant has not got, in the order given. */
+/** Returns those of these periods whose report a tenant lacks, in the given order. */
 export async function listMissingReports(
   database: Database,
   tenant: { id: string; createdAt: number },
@@ -98,8 +98,8 @@ export async function listMissingReports(
 }
 
 /**
- * Writes a report; false, without writing it, where the tenant has one of that period. Until the caller's transaction
- * ends no other process can write it.
+ * Writes a report; false, without writing it, if the tenant has one of that period. Until the caller's transaction ends
+ * no other process can write it.
  */
 export async function insertReport(
   run: Run,
@@ -148,7 +148,7 @@ type ReportZone = { tenantId: string; timezone: string; sinceSeconds: number };
 /** A week or month of a tenant in a zone. */
 export type ZonePeriod = { tenantId: string; window: ReportWindow & { timezone: string } };
 
-/** The zones of all email channels that want reports and are enabled and connected. */
+/** Lists the zones of all email channels with reports that are enabled and connected. */
 export async function listReportZones(database: Database): Promise<ReportZone[]> {
   return await runOn(database.pool)<ReportZone>(
     `SELECT tenant_id AS "tenantId", report_timezone AS timezone, min(created_at) AS "sinceSeconds" FROM channels
@@ -157,7 +157,7 @@ export async function listReportZones(database: Database): Promise<ReportZone[]>
   );
 }
 
-/** Those of some periods that are not reported yet, in their order. */
+/** Returns those of the periods that have no report yet, in order. */
 export async function filterUnreported(database: Database, periods: readonly ZonePeriod[]): Promise<ZonePeriod[]> {
   if (periods.length === 0) return [];
   const rows = await runOn(database.pool)<{ ordinal: number }>(
@@ -178,7 +178,7 @@ export async function filterUnreported(database: Database, periods: readonly Zon
 }
 
 /**
- * Writes the report of a period; false, without writing it, where there is one. Until the caller's transaction ends no
+ * Writes the report of a period; false, without writing it, if there is one. Until the caller's transaction ends no
  * other process can write it.
  */
 export async function insertZoneReport(
@@ -202,7 +202,7 @@ export async function insertZoneReport(
   return rows.length > 0;
 }
 
-/** What the report of a period says; null where there is none. */
+/** Finds the content of a period's report; null if there is none. */
 export async function findZoneReport(
   database: Database,
   { tenantId, timezone, period, startSeconds }: { tenantId: string } & Omit<ZonePeriod['window'], 'endSeconds'>,
@@ -215,7 +215,7 @@ export async function findZoneReport(
   return row?.content ?? null;
 }
 
-/** The email channels of a tenant that are sent the reports of a zone. Run as `listReportChannels`. */
+/** Lists the email channels of a tenant that receive the reports of a zone. Run it like `listReportChannels`. */
 export async function listZoneReportChannels(
   run: Run,
   { tenantId, timezone }: { tenantId: string; timezone: string },
@@ -230,7 +230,7 @@ export async function listZoneReportChannels(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes reports that are older than the deliveries which show them; returns how many. */
+/** Deletes reports that are older than the deliveries which show them; returns their number. */
 export async function deleteOldZoneReports(database: Database, beforeMs: number): Promise<number> {
   const rows = await runOn(database.pool)('DELETE FROM zone_reports WHERE created_at < $1 RETURNING tenant_id', [
     Math.floor(beforeMs / 1000),

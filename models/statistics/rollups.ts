@@ -12,53 +12,52 @@ import {
   type SourceKey,
 } from './make-rollups.ts';
 
-/** Name of the mark up to which checks are rolled up, in hours and days. */
+/** Name of the mark up to which checks are rolled up, by hours and days. */
 const MARK = 'rollups';
 
-/** Name of the mark that is there while runs fail as a whole, and says since when. */
+/** Name of the mark that exists while whole runs fail, and gives the time since when. */
 const FAILING_MARK = 'rollups_failing';
 
-/** An hour is rolled up this long after its end, in milliseconds. */
+/** Time after its end at which an hour is rolled up, in milliseconds. */
 export const SETTLED_AFTER_MS = 90_000;
 
-/**
- * Longer than any transaction of ours takes: then an hour does not wait for those that are still open, in milliseconds.
- */
+/** Longer than any transaction takes, in milliseconds: after it an hour no longer waits for open ones. */
 const PATIENCE_MS = 600_000;
 
 /**
- * How long the hour of a large installation may take, in milliseconds, and room to sort and hash it: for these
- * transactions only.
+ * Time limit for the hour of a large installation, in milliseconds, and memory to sort and hash it: only for these
+ * transactions.
  */
 const MAX_STATEMENT_MS = 600_000;
 const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL work_mem = '64MB'"];
 
 /**
- * The outcome of a request for the next hour. `rolled`: it was rolled up, but for the sources that were set aside.
- * `early`: it is not over yet, or open transactions may hold results of it. `busy`: another process is at it.
+ * The outcome of a request for the next hour. `rolled`: it was rolled up, except for the sources that were set aside.
+ * `early`: it is not over yet, or open transactions may contain results of it. `busy`: another process is working on
+ * it.
  */
 type NextHour =
   | { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] }
   | { outcome: 'early' | 'busy' };
 
 /**
- * Until when all hours are rolled up, and all days that ended by then, in Unix milliseconds: a whole hour; 0 before the
- * first one.
+ * Returns the time until which all hours, and all days that ended by then, are rolled up. It is a whole hour in Unix
+ * milliseconds, 0 before the first one.
  */
 export async function rolledUntilMs(run: Run): Promise<number> {
   const [row] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [MARK]);
   return row?.at ?? 0;
 }
 
-/** What the database's clock says, in Unix milliseconds: by it a result is late or not. */
+/** Returns the time of the database's clock, in Unix milliseconds, which determines whether a result is late. */
 export async function databaseNowMs(run: Run): Promise<number> {
   const [row] = await run<{ at: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at');
   return row?.at ?? 0;
 }
 
 /**
- * When the oldest hour was over, or will be, that is not rolled up, in Unix milliseconds. Before the first run that is
- * the hour of the oldest result; null where there is none.
+ * Returns the end of the oldest hour that is not rolled up, in Unix milliseconds; it may be in the future. Before the
+ * first run that is the hour of the oldest result; null if there is none.
  */
 export async function unrolledSinceMs(run: Run): Promise<number | null> {
   const untilMs = await rolledUntilMs(run);
@@ -82,13 +81,13 @@ export async function recordRollupRun(run: Run, { failed, nowMs }: { failed: boo
   else await run('DELETE FROM service_marks WHERE name = $1', [FAILING_MARK]);
 }
 
-/** Since when every run has failed, in Unix milliseconds; null if the last one succeeded. */
+/** Returns since when every run has failed, in Unix milliseconds; null if the last one succeeded. */
 export async function rollupsFailingSinceMs(run: Run): Promise<number | null> {
   const [row] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [FAILING_MARK]);
   return row?.at ?? null;
 }
 
-/** Says from which hour on there is something to roll up, where that was never said. */
+/** Records the first hour to roll up, unless it was recorded before. */
 export async function beginRollups(run: Run, fromMs: number): Promise<void> {
   const hourMs = Math.floor(fromMs / HOUR_MS) * HOUR_MS;
   await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
@@ -98,9 +97,9 @@ export async function beginRollups(run: Run, fromMs: number): Promise<void> {
 }
 
 /**
- * Rolls up the oldest hour that is not, and its day with the last of its hours. One transaction with the mark: whatever
- * breaks it off leaves nothing, and the hour is made the next time. Of two processes that do so at once one finds the
- * other busy.
+ * Rolls up the oldest hour that is not rolled up, and its day with the last of its hours. One transaction with the
+ * mark: after any interruption nothing remains, and the hour is made the next time. One of two concurrent processes
+ * finds the other busy.
  */
 export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<NextHour> {
   return await inTransaction(database, async (_, client) => {
@@ -121,9 +120,9 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
 }
 
 /**
- * Takes the right to make roll-ups for the caller's transaction, and returns until when they are made, in Unix
- * milliseconds. Null where another process has it, or no beginning was ever recorded. Throws where the newest results
- * are lost: they would be missing for good.
+ * Locks the making of roll-ups for the caller's transaction, and returns the time until which they are made, in Unix
+ * milliseconds. Null if another process holds the lock, or no beginning was ever recorded. Throws if the newest results
+ * are lost: they would be missing forever.
  */
 async function lockMark(run: Run): Promise<number | null> {
   await requireRecentResults(run);
@@ -134,7 +133,8 @@ async function lockMark(run: Run): Promise<number | null> {
 }
 
 /**
- * Whether a transaction of ours is open that began before this moment, in Unix milliseconds by the database's clock.
+ * Reports whether a transaction of the service is open that began before this time, in Unix milliseconds by the
+ * database's clock.
  */
 export async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
   const rows = await run(
@@ -147,14 +147,14 @@ export async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> 
   return rows.length > 0;
 }
 
-/** Hours of sources that are made again in one transaction: while it lasts, who inserts one of them waits. */
+/** Number of hours of sources remade in one transaction: while it runs, inserts of them wait. */
 const CHUNK = 500;
 
 /**
- * Inserts the hours of these results that may be rolled up without them, inside the transaction that stores them.
- * Whether an hour is over is read from the caller's clock, at `nowMs`; whether this transaction began late enough, of
- * the database's, by which the roll-up goes as well: one that began earlier is waited for. A row that is there already
- * is locked, so that it is not taken away before these results are visible.
+ * Records the hours of these results that may be rolled up without them, inside the transaction that stores them. The
+ * caller's clock, `nowMs`, determines whether an hour is over. The database's clock, which the roll-up uses as well,
+ * determines whether this transaction began late enough: the roll-up waits for one that began earlier. An existing row
+ * is locked, so that it is not taken before these results are visible.
  */
 export async function insertLateHours(
   run: Run,
@@ -178,18 +178,18 @@ export async function insertLateHours(
   );
 }
 
-/** What came of making hours again: how many were taken, and those that could not be made. */
+/** Result of remaking hours: the number taken, and those that failed. */
 type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 
 /**
- * Makes hours again that results came late for or that were set aside until now, and the days that they belong to. A
- * few at a time; none where there are none, or another process is at it. What is taken leaves its list in the same
- * transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that fail
- * are set aside for longer each time.
+ * Remakes hours with late results or that were set aside until now, and the days that they belong to. Takes a few at a
+ * time; none if there are none, or another process is working on it. Hours leave their list in the same transaction,
+ * and those inserted meanwhile stay. Hours that are not rolled up yet wait for that; those that fail are set aside for
+ * longer each time.
  */
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inTransaction(database, async (run) => {
-    // A day is made of all its hours: two who make hours of one day at once would each miss the other's.
+    // A day is made of all its hours: two concurrent processes that make hours of one day would miss each other's.
     const untilMs = await lockMark(run);
     if (untilMs === null) return { taken: 0, setAside: [] };
     const taken = await takeHours(run, untilMs, nowMs);
@@ -220,11 +220,12 @@ export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: n
 type TakenHour = SourceKey & { atMs: number; attempts: number };
 
 /**
- * Takes hours off their lists. An hour that was set aside waits for its time also where results came late for it.
- * 1. `taken`: the next late hours that are rolled up and not set aside, locked; what is being inserted is skipped.
- * 2. `late`: they leave their list.
+ * Takes hours off their lists. An hour that was set aside waits for its time even if results were late for it.
+ * 1. `taken`: the next late hours that are rolled up and not set aside, locked; skips those being inserted.
+ * 2. `late`: removes them from their list.
  * 3. `due`: the next hours that were set aside until now.
- * 4. `retried`: these, and those of `taken` that were set aside before, leave the other list with their attempts.
+ * 4. `retried`: removes these, and those of `taken` that were set aside before, from the other list with their
+ *    attempts.
  */
 async function takeHours(run: Run, untilMs: number, nowMs: number): Promise<TakenHour[]> {
   return await run<TakenHour>(

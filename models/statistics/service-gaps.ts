@@ -16,8 +16,8 @@ import { MARKS } from '../system/service-marks.ts';
 export type { GapKind, ServiceGap };
 
 /**
- * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged. Kinds overlap, and a gap may begin
- * before the window and end after it. One that lasts ends at `nowMs`.
+ * Lists the gaps that overlap the window [fromMs, toMs), oldest first, in full and not merged. Kinds overlap, and a gap
+ * may begin before the window and end after it. One in progress ends at `nowMs`.
  */
 export async function listServiceGaps(
   run: Run,
@@ -35,12 +35,12 @@ export async function listServiceGaps(
   return rows.map((row) => ({ kind: row.kind, startMs: row.started_at, endMs: row.ended_at }));
 }
 
-/** A gap as it is stored; `endMs` is null while it lasts. */
+/** A stored gap; `endMs` is null while it is in progress. */
 export type StoredGap = { no: number; kind: GapKind; startMs: number; endMs: number | null };
 
 /**
- * The gaps that touch the window [fromMs, toMs), newest first, those of overload among them; `before` is the last one
- * of the page before.
+ * Lists the gaps that overlap the window [fromMs, toMs), newest first, including those of overload; `before` is the
+ * last one of the previous page.
  */
 export async function pageServiceGaps(
   run: Run,
@@ -58,7 +58,7 @@ export async function pageServiceGaps(
   );
 }
 
-/** When the newest gap of each kind that there was ended, in Unix milliseconds; `nowMs` for one that lasts. */
+/** Returns when the newest gap of each kind ended, in Unix milliseconds; `nowMs` for one in progress. */
 export async function lastServiceGaps(run: Run, nowMs: number): Promise<{ kind: GapKind; endMs: number }[]> {
   return await run<{ kind: GapKind; endMs: number }>(
     `SELECT kind, max(coalesce(ended_at, $1)) AS "endMs"
@@ -69,8 +69,8 @@ export async function lastServiceGaps(run: Run, nowMs: number): Promise<{ kind: 
 }
 
 /**
- * A shared agent whose last check-in was this much before the newest one, in seconds, is gone, and no agent
- * runs its checks.
+ * Age of a shared agent's last check-in, relative to the newest one, from which it counts as gone, in seconds. Its
+ * checks are not run.
  */
 const GONE_AFTER_SECONDS = 60;
 
@@ -83,8 +83,8 @@ type WatchRow = Pick<WatchedService, 'checkedAtMs' | 'evaluatedAtMs'> & {
 };
 
 /**
- * Reads when the service was last active, and records that and the gaps that follow, in one transaction. Of two that do
- * so at once the second sees what the first one recorded. The caller says what it found in the queue.
+ * Reads when the service was last active, and records that and the resulting gaps, in one transaction. Of two
+ * concurrent calls the second sees the first one's record. The caller passes the state of the queue.
  */
 export async function watchService(
   database: Database,
@@ -161,7 +161,7 @@ function isSameDue(a: Due | null, b: Due | null): boolean {
 }
 
 /**
- * A monitor that became unknown through our own overload: what it was before, and the transition that says so. Unix
+ * A monitor that became unknown because of the service's overload: its previous state, and the transition. Unix
  * milliseconds.
  */
 export type UncheckedMonitor = {
@@ -185,7 +185,7 @@ export async function beginUnchecked(run: Run, monitors: readonly UncheckedMonit
   );
 }
 
-/** Ends the times in which monitors were not checked, in the transaction of the transitions that do. */
+/** Ends the times in which monitors were not checked, in the transaction of the transitions that end them. */
 export async function endUnchecked(run: Run, monitors: readonly { monitorNo: number; atMs: number }[]): Promise<void> {
   if (monitors.length === 0) return;
   await run(
@@ -197,8 +197,8 @@ export async function endUnchecked(run: Run, monitors: readonly { monitorNo: num
 }
 
 /**
- * What monitors were before they became unknown through our overload, by their numbers; those that are unknown for
- * another reason are absent. The caller holds their locks.
+ * Returns the states of monitors before they became unknown because of the service's overload, by number; those that
+ * are unknown for another reason are absent. The caller holds their locks.
  */
 export async function findUncheckedFrom(
   run: Run,
@@ -218,8 +218,8 @@ export async function findUncheckedFrom(
 type OverloadStep = { begun: number | null; ended: ServiceGap | null };
 
 /**
- * Opens a service gap where a monitor is not checked in time, and ends it where none is any more. Times of monitors
- * that were paused, deleted or decided by a release before this one end here.
+ * Opens a service gap if a monitor is not checked in time, and ends it once none is. Also ends the times of monitors
+ * that were paused, deleted or decided by a previous release.
  */
 export async function watchOverload(run: Run, nowMs: number): Promise<OverloadStep> {
   await run(
@@ -244,12 +244,12 @@ export async function watchOverload(run: Run, nowMs: number): Promise<OverloadSt
   return { begun: begun?.startMs ?? null, ended: ended === undefined ? null : { kind: 'overload', ...ended } };
 }
 
-/** The stretches that one answer or report lists at the most, longest first where there are more. */
+/** Maximum number of times in one response or report; the longest count. */
 const MAX_LISTED = 500;
 
 /**
- * The times in `[fromMs, toMs)` in which monitors of an account, or one of them, were not checked in time. As service
- * gaps, in order, each stretch once whatever the number of monitors. One that lasts ends at `nowMs`.
+ * Lists the times in `[fromMs, toMs)` in which monitors of an account, or one of them, were not checked in time. They
+ * are service gaps, in order, merged over all monitors. One in progress ends at `nowMs`.
  */
 export async function listOverloadGaps(
   run: Run,

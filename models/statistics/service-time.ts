@@ -7,15 +7,15 @@ import { pullBackTimes } from '../system/future-times.ts';
 import { MARKS } from '../system/service-marks.ts';
 
 /**
- * The names of the marks of the service's time. `time` is a moment by PostgreSQL's clock (`at`) and the same in the
- * service's time (`resumed_at`). `time agreed` is when a process last found that the two agree with its own. `time set`
- * is when the service's time was last set, in that time itself, and what it was just before.
+ * Names of the marks of the service's time. `time` is a time by PostgreSQL's clock (`at`) and the same in the service's
+ * time (`resumed_at`). `time agreed` is when a process last found that both agree with its own. `time set` is when the
+ * service's time was last set, in that time itself, and its previous value.
  */
 const TIME = { corrected: 'time', agreed: 'time agreed', set: 'time set' } as const;
 
 const DATABASE_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::double precision';
 
-/** How long after a change old times may still be written, in milliseconds. */
+/** Time after a change in which old times may still be written, in milliseconds. */
 const AFTERMATH_MS = 60_000;
 
 /** Reads PostgreSQL's clock and the marks of the service's time, with one statement. */
@@ -43,10 +43,7 @@ export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeRe
   };
 }
 
-/**
- * Records that this process agrees with the reading. Not forced to disk: a row lost in a crash is only older than the
- * truth.
- */
+/** Records that this process agrees with the reading. Not flushed to disk: a row lost in a crash is only outdated. */
 export async function recordAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeReading): Promise<void> {
   await database.pool.query({
     name: 'record-agreed-time',
@@ -58,8 +55,8 @@ export async function recordAgreement(database: Pick<Database, 'pool'>, { databa
 }
 
 /**
- * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did. The moment is recorded as
- * a gap of the clock. False where another process was quicker, or the clock was set once more.
+ * Corrects the service's time for a step of PostgreSQL's clock, so that it continues evenly. The time is recorded as a
+ * gap of the clock. False if another process was faster, or the clock was set again.
  */
 export async function correctTime(
   database: Pick<Database, 'pool'>,
@@ -85,13 +82,13 @@ export async function correctTime(
   });
 }
 
-/** By how much the service's time was set, in milliseconds. */
+/** Change of the service's time, in milliseconds. */
 export type TimeSetting = { byMs: number };
 
 /**
- * Sets the service's time to PostgreSQL's clock, in one transaction with what follows for the times that are stored.
- * Set forward, what was left out is a gap of the clock; set back, nothing that is stored may lie ahead. Null where
- * another process was quicker.
+ * Sets the service's time to PostgreSQL's clock, in one transaction with the consequences for stored times. If set
+ * forward, the skipped time is a gap of the clock; if set back, no stored time may be in the future. Null if another
+ * process was faster.
  */
 export async function settleTime(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
   return await inTransaction(database, async (run, client) => {
@@ -105,8 +102,8 @@ export async function settleTime(database: Pick<Database, 'pool'>, reading: Time
 }
 
 /**
- * As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been
- * further.
+ * Does the same as `settleTime` if the clock was set back while no process of the service ran: `agreedAtMs` shows that
+ * its time was ahead.
  */
 export async function settleAfterRest(
   database: Pick<Database, 'pool'>,
@@ -131,11 +128,11 @@ async function setTime(
   await recordSetting(run, { nowMs, wasMs });
   if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
   await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
-  // The gap is recorded: the next self-watch begins here, and silence counts from here.
+  // After the gap is recorded, the next self-watch begins here, and silence counts from here.
   await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [MARKS.sweep, nowMs]);
 }
 
-/** Records that the service's time was set, here or in one process alone. */
+/** Records that the service's time was set, here or only in one process. */
 export async function recordSetting(run: Run, { nowMs, wasMs }: { nowMs: number; wasMs: number }): Promise<void> {
   await run(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE
@@ -144,7 +141,9 @@ export async function recordSetting(run: Run, { nowMs, wasMs }: { nowMs: number;
   );
 }
 
-/** Whether the service's time was set back so lately that what still held the old one may have written since. */
+/**
+ * Reports whether the service's time was set back so recently that processes with the old time may have written since.
+ */
 export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
   const rows = await run(
     'SELECT 1 FROM service_marks WHERE name = $1 AND resumed_at > at AND at BETWEEN $2::bigint - $3::bigint AND ' +
@@ -155,14 +154,14 @@ export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
 }
 
 /**
- * The shortest suspect jump of the time, in milliseconds. A change of the clock, or a standstill of the service, may be
- * a mistake that is soon corrected.
+ * Minimum suspicious jump of the time, in milliseconds. A clock change, or a standstill of the service, may be a
+ * mistake that is soon corrected.
  */
 const SUSPECT_JUMP_MS = HOUR_MS;
 
 /**
- * True while the service's time is not sure enough for what cannot be taken back. PostgreSQL's clock was set and has
- * not settled yet, or within the last `jumpWindowMs` the time jumped ahead by more than an hour.
+ * Reports whether the service's time is too uncertain for irreversible actions. PostgreSQL's clock was set and has not
+ * settled yet, or within the last `jumpWindowMs` the time jumped ahead by more than an hour.
  */
 export async function isTimeUncertain(
   database: Pick<Database, 'pool'>,
@@ -178,8 +177,8 @@ export async function isTimeUncertain(
 }
 
 /**
- * A clock that was set for one process, whose time went on as it did: the moment alone, once for all processes of a
- * host.
+ * Records that the clock of one process was set, without effect on its time: only the time itself, once for all
+ * processes of a host.
  */
 export async function recordClockStep(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   await inTransaction(database, async (run) => {

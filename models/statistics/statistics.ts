@@ -9,9 +9,9 @@ import { WIDE, summedTimings, timingsOfCheck } from './make-rollups.ts';
 import { rolledUntilMs } from './rollups.ts';
 
 /**
- * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks
- * that were up or degraded; `timings` are the means of those of them whose timings were stored, in milliseconds,
- * without timings that none of them had, `timingChecks` of how many each is.
+ * Totals of checks in a time range. `none` are those without a verdict. `latency` covers the checks that were up or
+ * degraded. `timings` are the means of those of them with stored timings, in milliseconds, without timings that none of
+ * them had; `timingChecks` is the number of checks in each.
  */
 export type Tally = {
   up: number;
@@ -23,7 +23,7 @@ export type Tally = {
   timingChecks: PerTiming;
 };
 
-/** A number for each timing that there is one of. */
+/** A number for each timing that has one. */
 type PerTiming = Partial<Record<keyof Timings, number>>;
 
 /**
@@ -32,13 +32,13 @@ type PerTiming = Partial<Record<keyof Timings, number>>;
 export type SeriesPoint = { atMs: number; agentNo: number; tally: Tally };
 
 /**
- * Steps that a series can have, in milliseconds; those below an hour are made of single results, and are there for as
- * long as these.
+ * Possible steps of a series, in milliseconds; those below an hour are computed from single results, and available for
+ * as long as these.
  */
 export const SERIES_STEPS_MS = [60_000, 300_000, HOUR_MS, DAY_MS] as const;
 export type SeriesStepMs = (typeof SERIES_STEPS_MS)[number];
 
-/** A tally as the database gives it; `phases` are arrays as roll-ups have them. */
+/** A tally as the database returns it; `phases` are arrays in the form of roll-ups. */
 export type TallyRow = {
   up: number;
   degraded: number;
@@ -49,15 +49,15 @@ export type TallyRow = {
   phases: number[] | null;
 };
 
-/** A tally of no checks. */
+/** Returns a tally of no checks. */
 export function noTally(): Tally {
   return { up: 0, degraded: 0, down: 0, none: 0, latency: NO_LATENCIES, timings: {}, timingChecks: {} };
 }
 
 /**
- * What came of the checks of these monitors, all sources together, in `[fromMs, toMs)`; every monitor that is asked for
- * has an entry. Whole days and hours that are rolled up are read as such, the rest from single results as far as those
- * are still there.
+ * Returns the totals of checks of these monitors, all sources together, in `[fromMs, toMs)`; every requested monitor
+ * has an entry. Days and hours that are rolled up are read from roll-ups, the rest from single results as far as those
+ * still exist.
  */
 export async function sumTallies(
   database: Pick<Database, 'pool'>,
@@ -76,8 +76,8 @@ export async function sumTallies(
 }
 
 /**
- * One statement that sums, over all spans and by the keys, what was counted and the latencies by bucket. Keys are given
- * with what they are made of. Null where there is nothing to read.
+ * Returns one statement that sums the counts and the latencies by bucket, over all spans and by the keys. Keys are
+ * given with their SQL expressions. Null if there is nothing to read.
  */
 export function tallySql(
   spans: Spans,
@@ -103,7 +103,7 @@ export function tallySql(
   return { sql, bind };
 }
 
-/** What the two sums take of a part of the window, after their keys. */
+/** Inputs of the two sums for a part of the window, after their keys. */
 type Source = { tallies: string; latencies: string };
 
 function sourcesOf({ raw, hours, days }: Spans, parameter: (value: unknown) => string): Source[] {
@@ -138,7 +138,7 @@ function rawSource({ from, to }: { from: string; to: string }): Source {
   };
 }
 
-/** The means of several tallies' timings together. */
+/** Returns the mean timings of several tallies together. */
 export function meanTimings(tallies: readonly Tally[]): PerTiming {
   const means = TIMING_NAMES.flatMap((name) => {
     const checks = tallies.reduce((sum, { timingChecks }) => sum + (timingChecks[name] ?? 0), 0);
@@ -151,7 +151,7 @@ export function meanTimings(tallies: readonly Tally[]): PerTiming {
   return Object.fromEntries(means);
 }
 
-/** A row as a tally: timings as means. */
+/** Converts a row to a tally: timings become means. */
 function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
   const measured = TIMING_NAMES.flatMap((name, index) => {
     const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
@@ -169,20 +169,16 @@ function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow
   };
 }
 
-/**
- * The results of a monitor's checks in all, and by step and source in order of both. Steps without checks are left out.
- */
+/** Totals of a monitor's checks, and by step and source in this order. Steps without checks are absent. */
 type MonitorStatistics = { total: Tally; points: SeriesPoint[] };
 
-/**
- * What was counted of one source from some moment on: an hour or a day that is rolled up, or a step of single results.
- */
+/** Counts of one source from a time on: a rolled-up hour or day, or a step of single results. */
 type CountedRow = TallyRow & { at: number; agent_no: number };
 
 /**
- * Reads what `sumTallies` says of one monitor in `[fromMs, toMs)`, and its series by the step, at once. Roll-ups are
- * added up here, where histograms cost a tenth of what taking them apart costs the database. A step that the window
- * cuts holds what lies in the window. `rolledMs` is what `rolledUntilMs` says.
+ * Reads the totals of `sumTallies` for one monitor in `[fromMs, toMs)`, and its series by step, at once. Roll-ups are
+ * added up here, where histograms cost a tenth of unpacking them in the database. A step that the window cuts contains
+ * only the part in the window. `rolledMs` is the result of `rolledUntilMs`.
  */
 export async function readStatistics(
   database: Pick<Database, 'pool'>,
@@ -222,7 +218,7 @@ async function readRolled(run: Run, monitorNo: number, { hours, days }: Spans): 
        FROM ${table} WHERE monitor_no = $1 AND at >= $${bind.push(span.fromMs)} AND at < $${bind.push(span.toMs)}`,
   );
   if (parts.length === 0) return [];
-  // As one document they are read in half the time that the driver takes for rows.
+  // The driver reads one document in half the time that it takes for rows.
   const [read] = await run<{ rows: CountedRow[] | null }>(
     `SELECT json_agg(r) AS rows FROM (${parts.join(' UNION ALL ')}) r`,
     bind,
@@ -266,7 +262,7 @@ function latencyOf({ buckets, counts }: TallyRow): Histogram {
   return buckets === null || counts === null ? NO_LATENCIES : { buckets, counts };
 }
 
-/** Timings are sums and how many they are of, element by element. */
+/** Adds timings element by element: they are sums and counts. */
 function addElements(rows: readonly CountedRow[]): number[] | null {
   const sums: number[] = [];
   for (const { phases } of rows) {
