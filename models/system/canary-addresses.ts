@@ -8,12 +8,12 @@ import type { IdPrefix } from '../secrets/ids.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { runOn } from '../sql.ts';
 
-/** Who set an address: a variable of the service, a command with this URL, or another installation, by its base. */
+/** Origin of an address: an environment variable, a command with this URL, or another installation, by its base URL. */
 type AddressOrigin = 'environment' | 'command' | 'peer';
 
 /**
- * An address that is pinged. `name` tells it from the others of its origin and has no secret; `host` is that of its
- * URL. A peer has the monitor here that watches it in turn. Unix milliseconds; null = never.
+ * An address that is pinged. `name` distinguishes it from others of its origin and contains no secret; `host` is that
+ * of its URL. A peer has the local monitor that watches it in turn. Unix milliseconds; null = never.
  */
 export type CanaryAddress = {
   channelId: string;
@@ -26,7 +26,7 @@ export type CanaryAddress = {
   error: string | null;
 };
 
-/** How origin, monitor and name are written as the name of the channel. */
+/** Format of a channel's name: origin, monitor and name. */
 const NAME = /^(environment|command|peer) (?:(mon_\w+) )?(.*)$/s;
 
 /** An address to store; a peer's has the monitor that watches the peer. */
@@ -34,14 +34,16 @@ type NewAddress = { origin: AddressOrigin; name: string; monitorId?: string; url
 
 type Time = { newId: (prefix: IdPrefix) => string; nowMs: number };
 
-/** The name of an address that has no base of a peer: the host, and what tells it from others there. */
+/**
+ * Returns the name of an address that is not a peer's: the host, and a hash that distinguishes it from others there.
+ */
 export function nameAddress(url: string): string {
   return `${new URL(url).host}#${createHash('sha256').update(url).digest('hex').slice(0, 8)}`;
 }
 
 /**
- * The addresses, those of peers by their base, in the order in which they came. The newest ping is the one that was
- * written last: after a clock was set back, older ones have later times.
+ * Lists the addresses, those of peers by their base URL, in the order in which they were added. The newest ping is the
+ * one that was written last: after a clock was set back, older ones have later times.
  */
 export async function listCanaryAddresses(database: Pick<Database, 'pool'>): Promise<CanaryAddress[]> {
   const rows = await runOn(database.pool)<Omit<CanaryAddress, 'origin' | 'monitorId'>>(
@@ -62,7 +64,7 @@ export async function listCanaryAddresses(database: Pick<Database, 'pool'>): Pro
 }
 
 /**
- * Stores an address under a name, in place of the one that the origin has under it; false where there are
+ * Stores an address under a name, in place of the origin's previous one of that name; false if there are
  * `MAX_ADDRESSES` others.
  */
 export async function storeCanaryAddress(
@@ -71,7 +73,7 @@ export async function storeCanaryAddress(
   { newId, nowMs }: Time,
 ): Promise<boolean> {
   const now = Math.floor(nowMs / 1000);
-  // Nobody sees its name, which must not be one that a customer takes.
+  // The tenant's name is never shown, and must not be one that a customer wants.
   await runOn(database.pool)(
     `INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, 'pro', $3) ON CONFLICT (id) DO NOTHING`,
     [CANARY.tenantId, `${CANARY.tenantId} ${randomBytes(16).toString('hex')}`, now],
@@ -99,7 +101,7 @@ export async function storeCanaryAddress(
   return true;
 }
 
-/** The URL of an address; null where it is gone or no key of the ring opens it. */
+/** Opens the URL of an address; null if it was deleted or no key of the ring opens it. */
 export async function openCanaryAddress(database: Database, channelId: string): Promise<string | null> {
   const sealed = await findWebhook(database, { tenantId: CANARY.tenantId, id: channelId }, 0);
   try {
@@ -109,12 +111,12 @@ export async function openCanaryAddress(database: Database, channelId: string): 
   }
 }
 
-/** Takes an address away; false where it is gone. */
+/** Deletes an address; false if it is already gone. */
 export async function deleteCanaryAddress(database: Database, channelId: string): Promise<boolean> {
   return await deleteChannel(database, { tenantId: CANARY.tenantId, id: channelId, author: null });
 }
 
-/** Makes the addresses of a variable those that it has now; false where there were too many. */
+/** Replaces the addresses of the environment variable with its current ones; false if there were too many. */
 export async function replaceEnvironmentAddresses(
   database: Database,
   urls: readonly string[],
@@ -133,7 +135,7 @@ export async function replaceEnvironmentAddresses(
 /** A heartbeat that watches another installation. */
 type PeerHeartbeat = { tenantId: string; id: string; token: string; enabled: boolean };
 
-/** The heartbeat of that id; null where it is gone. */
+/** Finds the heartbeat with this id; null if it was deleted. */
 export async function findPeerHeartbeat(database: Pick<Database, 'pool'>, id: string): Promise<PeerHeartbeat | null> {
   const [found] = await runOn(database.pool)<PeerHeartbeat>(
     `SELECT tenant_id AS "tenantId", id, check_spec -> 'heartbeat' ->> 'token' AS token, enabled FROM monitors
@@ -143,7 +145,7 @@ export async function findPeerHeartbeat(database: Pick<Database, 'pool'>, id: st
   return found ?? null;
 }
 
-/** Whether a token is that of a heartbeat. */
+/** Reports whether a token belongs to a heartbeat. */
 export async function isTokenOf(database: Pick<Database, 'pool'>, id: string, token: string): Promise<boolean> {
   const rows = await runOn(database.pool)(
     `SELECT FROM heartbeats h JOIN monitors m ON m.no = h.monitor_no WHERE m.id = $1 AND h.token_fingerprint = $2`,
@@ -152,7 +154,7 @@ export async function isTokenOf(database: Pick<Database, 'pool'>, id: string, to
   return rows.length > 0;
 }
 
-/** Whether any channel is notified of a monitor. */
+/** Reports whether any channel is notified of a monitor. */
 export async function isNotifiedOf(database: Pick<Database, 'pool'>, id: string): Promise<boolean> {
   return (await listRoutes(runOn(database.pool), [id])).length > 0;
 }

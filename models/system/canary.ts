@@ -10,10 +10,10 @@ import { inTransaction, runOn } from '../sql.ts';
 
 const KEY = { tenantId: CANARY.tenantId, id: CANARY.monitorId, author: null } as const;
 
-/** Of the mark that `maintain` makes. */
+/** Name of the mark that `maintain` writes. */
 const MARK = 'canary';
 
-/** The canary as its target and its keeper need it. Unix milliseconds; null = it was never marked. */
+/** State of the canary for its target and its keeper. Unix milliseconds; null = it was never marked. */
 export type CanaryState = {
   state: MonitorState;
   stateSinceMs: number;
@@ -21,7 +21,7 @@ export type CanaryState = {
   reason: string | null;
 };
 
-/** The canary; null where no address was ever set. */
+/** Finds the canary; null if no address was ever set. */
 export async function findCanary(database: Pick<Database, 'pool'>): Promise<CanaryState | null> {
   const [found] = await runOn(database.pool)<CanaryState>(
     {
@@ -36,7 +36,7 @@ export async function findCanary(database: Pick<Database, 'pool'>): Promise<Cana
   return found ?? null;
 }
 
-/** Whether there is nothing to keep: no address, and no canary that is checked. That is the usual case. */
+/** Reports whether there is nothing to do: no address, and no canary that is checked. That is the usual case. */
 export async function isCanaryAtRest(database: Pick<Database, 'pool'>): Promise<boolean> {
   const [found] = await runOn(database.pool)<{ isAtRest: boolean }>(
     {
@@ -49,11 +49,11 @@ export async function isCanaryAtRest(database: Pick<Database, 'pool'>): Promise<
   return found?.isAtRest === true;
 }
 
-/** Older results of the canary say nothing of its locations now, in milliseconds. */
+/** Maximum age of the canary's results that show whether its locations work, in milliseconds. */
 const RECENT_MS = 10 * MINUTE_MS;
 
 /**
- * Whether every location of the canary took part in its newest round of checks. The quorum decides without a location
+ * Reports whether every location of the canary took part in its newest round of checks. The quorum ignores a location
  * that is gone (D-41), whose absence would then not be reported (D-645).
  */
 export async function isCanaryCheckedEverywhere(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
@@ -67,7 +67,7 @@ export async function isCanaryCheckedEverywhere(database: Pick<Database, 'pool'>
   return found?.isEverywhere ?? true;
 }
 
-/** Lets the canary change once more. */
+/** Records that the canary is to change once more. */
 export async function markCanary(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
   await runOn(database.pool)(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2)
@@ -77,8 +77,8 @@ export async function markCanary(database: Pick<Database, 'pool'>, nowMs: number
 }
 
 /**
- * Makes the canary, or makes it what it is to be. It is checked at every running shared region, and at those that it
- * was checked at before, until they are retired. Returns what the queue must learn.
+ * Creates the canary, or updates it. It is checked at every running shared region, and at those where it was checked
+ * before, until they are retired. Returns the changes for the queue.
  */
 export async function arrangeCanary(
   database: Database,
@@ -114,14 +114,14 @@ export async function arrangeCanary(
   return made?.schedule ?? noScheduleChange();
 }
 
-/** Stops the canary where it runs. Returns what the queue must learn. */
+/** Pauses the canary if it is running. Returns the changes for the queue. */
 export async function pauseCanary(database: Database, nowMs: number): Promise<ScheduleChange> {
   return (await pauseMonitor(database, { ...KEY, nowMs }))?.schedule ?? noScheduleChange();
 }
 
 /**
- * Deletes what the canary left behind before a moment (Unix milliseconds). The newest transition stays, and of each
- * address the newest ping that arrived.
+ * Deletes the canary's history before a time (Unix milliseconds), except the newest transition, and the newest
+ * delivered ping of each address.
  */
 export async function deleteOldCanaryHistory(database: Pick<Database, 'pool'>, beforeMs: number): Promise<void> {
   const run = runOn(database.pool);

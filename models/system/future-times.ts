@@ -6,24 +6,22 @@ import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } 
 import { KEPT_MS } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** The time that it is now, and by how much it was set back, in whole milliseconds. */
+/** The current time, and how far it was set back, in whole milliseconds. */
 export type SetBack = { nowMs: number; backMs: number };
 
-/** A recheck that is planned lies no further ahead, in milliseconds: its interval's tick is nearer. */
+/** Maximum time ahead of a planned recheck, in milliseconds: its interval's next tick is sooner. */
 const FURTHEST_RECHECK_MS = 60_000;
 
-/**
- * Room for what was received of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later.
- */
+/** Room for undecided observations of a heartbeat, in milliseconds: later ones have later times. */
 const RECEIVED_ROOM_MS = 100;
 
-/** The longest statement, in milliseconds: a long stretch has many rows, and no request waits for them. */
+/** Time limit of a statement, in milliseconds: a long time range has many rows, and no request waits for them. */
 const MAX_STATEMENT_MS = 300_000;
 
 /**
- * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in. What was measured
- * is taken away, for those moments come again; what was decided, and marks, become now; what is planned comes nearer by
- * as much. With `backMs` 0 it is for what was written since by who still held the old time, and leaves what is planned.
+ * Moves all times after one that was set back, in the transaction of `client`. Measurements are deleted, because their
+ * times come again; decisions and marks are set to now; plans are moved by the same amount. With `backMs` 0 it corrects
+ * times that processes with the old time have written since, and leaves plans as they are.
  */
 export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, backMs }: SetBack): Promise<void> {
   const run = runOn(client, MAX_STATEMENT_MS);
@@ -55,7 +53,7 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
   );
 }
 
-/** What was measured comes again at the same times, and finds its times free. */
+/** Deletes measurements, so that new ones can be stored with the same times. */
 function forgetMeasured(nowMs: number): string[] {
   return [
     `DELETE FROM check_results WHERE due_at > ${nowMs}`,
@@ -71,7 +69,7 @@ function forgetMeasured(nowMs: number): string[] {
   ];
 }
 
-/** What was packed of the hour that it is now becomes rows of their own: that hour is packed when it is over. */
+/** Unpacks the results of the current hour into single rows: that hour is packed when it is over. */
 function unpackFrom(nowMs: number): string[] {
   const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
   return [
@@ -82,19 +80,19 @@ function unpackFrom(nowMs: number): string[] {
   ];
 }
 
-/** What was decided stays, in its order. */
+/** Keeps decisions, in their order. */
 function pullDecided(nowMs: number): string[] {
   return [
     `UPDATE transitions SET ${pulled(['at', 'detected_at'], nowMs)} WHERE detected_at > ${nowMs}`,
     `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
      WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
     `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
-    // Accounts and statistics begin with these.
+    // Accounts and statistics begin at these times.
     ...['monitors', 'channels', 'tenants'].map(
       (table) => `UPDATE ${table} SET created_at = ${toUnixSeconds(nowMs)} WHERE created_at > ${toUnixSeconds(nowMs)}`,
     ),
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
-    // Still to be decided, and so newer than the newest that was.
+    // These are undecided, and so newer than the newest decided one.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position
      FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS position
        FROM heartbeat_observations WHERE at > ${nowMs}) k
@@ -103,7 +101,7 @@ function pullDecided(nowMs: number): string[] {
      WHERE greatest(started_at, ended_at) > ${nowMs}`,
     `UPDATE overload_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
      WHERE greatest(started_at, ended_at) > ${nowMs}`,
-    // What was said too early is said again when it is time.
+    // Advisories that were sent too early are sent again when due.
     `DELETE FROM advisories WHERE said_at > ${nowMs}`,
     `DELETE FROM service_gaps WHERE started_at > ${nowMs} AND ended_at IS NOT NULL`,
     `UPDATE service_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
@@ -111,7 +109,7 @@ function pullDecided(nowMs: number): string[] {
   ];
 }
 
-/** What the next thing is measured from: the newest of its kind, deadlines, the end of what is rolled up. */
+/** Moves the reference times: the newest of their kinds, deadlines, the end of the roll-ups. */
 function pullMarks(nowMs: number): string[] {
   const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
   const dueMs = `${nowMs} + 1000::bigint * (interval_seconds + grace_seconds)`;
@@ -128,14 +126,14 @@ function pullMarks(nowMs: number): string[] {
     `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)},
      offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}
      WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
-    // A deadline lies no further ahead than a ping that comes now would move it.
+    // A deadline must not be later than a ping now would set it.
     `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + RECEIVED_ROOM_MS)},
      run_started_at = ${notAfter('run_started_at', nowMs)},
      due_at = CASE WHEN cron IS NULL THEN ${notAfter('due_at', dueMs)} ELSE due_at END,
                            overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
      WHERE heard_at > ${nowMs + RECEIVED_ROOM_MS} OR run_started_at > ${nowMs}
        OR (cron IS NULL AND due_at > ${dueMs}) OR overrun_at > ${overrunMs}`,
-    // What waits for a result that is newer than this.
+    // These alerts wait for a result newer than this time.
     `UPDATE parent_holds SET since = ${nowMs} WHERE since > ${nowMs}`,
     `UPDATE certificates SET observed_at = ${nowMs} WHERE observed_at > ${nowMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
@@ -144,7 +142,7 @@ function pullMarks(nowMs: number): string[] {
   ];
 }
 
-/** What was over, and is to come again, matters to alerts again (`current_occurrences`). */
+/** Makes past maintenance that comes again relevant to alerts again (`current_occurrences`). */
 function pullMaintenance(nowMs: number): string[] {
   return [
     `UPDATE maintenance_occurrences SET covered_at = ${nowMs} WHERE covered_at > ${nowMs}`,
@@ -160,7 +158,7 @@ function pullMaintenance(nowMs: number): string[] {
   ];
 }
 
-/** A deadline of a schedule, too, lies no further ahead than a ping that comes now would move it. */
+/** Moves the deadlines of schedules as well: none may be later than a ping now would set it. */
 async function pullSchedules(run: Run, nowMs: number): Promise<void> {
   for (let afterNo = 0; ;) {
     const rows = await run<ScheduledRow>(
@@ -174,7 +172,7 @@ async function pullSchedules(run: Run, nowMs: number): Promise<void> {
   }
 }
 
-/** What waits for its moment keeps its distance from now. */
+/** Keeps the distance of planned times from now. */
 function shiftPlanned(nowMs: number, backMs: number): string[] {
   const shift = (table: string, columns: readonly string[]) =>
     `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
@@ -200,9 +198,7 @@ function pulled(columns: readonly string[], nowMs: number): string {
   return columns.map((column) => `${column} = ${notAfter(column, nowMs)}`).join(', ');
 }
 
-/**
- * A column as it is, or where it lies after that moment, the moment; `least` would take the moment for null as well.
- */
+/** Returns SQL for the earlier of a column and a time, null if the column is; `least` would return the time then. */
 function notAfter(column: string, moment: number | string): string {
   return `CASE WHEN ${column} > ${moment} THEN ${moment} ELSE ${column} END`;
 }

@@ -4,7 +4,7 @@ import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { rolledUntilMs, rollupsFailingSinceMs } from '../statistics/rollups.ts';
 
 /**
- * Tables in partitions of their time column (Unix milliseconds): single things by UTC day, roll-ups by calendar month.
+ * Tables partitioned by their time column (Unix milliseconds): single events by UTC day, roll-ups by calendar month.
  */
 const PARTITIONED = {
   check_results: 'day',
@@ -18,25 +18,25 @@ type Table = keyof typeof PARTITIONED;
 
 const TABLES = Object.keys(PARTITIONED) as Table[];
 
-/** Days for which partitions exist ahead of today. */
+/** Number of days ahead for which partitions exist. */
 const DAYS_AHEAD = 3;
 
 /** SQLSTATE of a row for which no partition exists. */
 export const NO_PARTITION = '23514';
 
 /**
- * Single things wait this long past their time for roll-ups that fail altogether, in milliseconds: then the disk counts
- * for more.
+ * Time that single events are kept beyond their limit while all roll-ups fail, in milliseconds: after it disk space is
+ * more important.
  */
 const PATIENCE_MS = 7 * DAY_MS;
 
-/** How long each table keeps what it holds, in days. */
+/** Retention of each table, in days. */
 export type KeptDays = Readonly<Record<Table, number>>;
 
 type Partition = { name: string; fromMs: number; toMs: number };
 
 /**
- * Makes the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their
+ * Creates the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their
  * months. Existing ones stay.
  */
 export async function createPartitions(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
@@ -47,7 +47,7 @@ export async function createPartitions(database: Pick<Database, 'pool'>, nowMs: 
   );
 }
 
-/** Makes the partitions that roll-ups of the month of `atMs` go to, however long ago it was. */
+/** Creates the partitions for roll-ups of the month of `atMs`, however long ago it was. */
 export async function createRollupPartitions(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   await create(
     database,
@@ -56,8 +56,8 @@ export async function createRollupPartitions(database: Pick<Database, 'pool'>, a
 }
 
 /**
- * Creates partitions in a transaction for each table. One for all would hold the lock of one while it waits for
- * another, and queries take them in any order.
+ * Creates partitions in a separate transaction for each table. A common one would hold the lock of one table while it
+ * waits for another, and queries lock them in any order.
  */
 async function create(
   database: Pick<Database, 'pool'>,
@@ -65,7 +65,7 @@ async function create(
 ): Promise<void> {
   for (const [table, partitions] of Map.groupBy(wanted, (one) => one.table)) {
     await inTransaction(database, async (run) => {
-      // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
+      // Without this lock, one of two processes that create a table concurrently fails, even with IF NOT EXISTS.
       await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
       for (const { partition } of partitions) {
         await run(
@@ -78,9 +78,8 @@ async function create(
 }
 
 /**
- * Drops the partitions whose newest row is older than its table keeps rows, and returns their names. Single things stay
- * until they are rolled up, for days on which nothing was done as well; where each run of the roll-ups has failed for a
- * week they do not.
+ * Drops the partitions whose newest row is older than their table's retention, and returns their names. Single events
+ * stay until they are rolled up, even on days without runs, unless all runs of the roll-ups have failed for a week.
  */
 export async function dropOldPartitions(
   database: Pick<Database, 'pool'>,
@@ -103,12 +102,12 @@ export async function dropOldPartitions(
   return dropped;
 }
 
-/** SQLSTATE of a lock that was not to be had in time. */
+/** SQLSTATE of a lock timeout. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Brings the indexes by time of the partitions around `atMs` up to date, so that an hour is found without reading the
- * whole day. Left for the next time where something else holds a partition for long: it costs time, nothing else.
+ * Updates the time indexes of the partitions around `atMs`, so that an hour is found without reading the whole day.
+ * Postponed if a partition is locked for long: that only costs time.
  */
 export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   try {
@@ -126,10 +125,7 @@ export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: numb
   }
 }
 
-/**
- * The first moment of the oldest UTC day of which there are results or pings, in Unix milliseconds; null where there
- * are none.
- */
+/** Returns the start of the oldest UTC day with results or pings, in Unix milliseconds; null if there are none. */
 export async function findOldestDay(run: Run): Promise<number | null> {
   const days: number[] = [];
   for (const table of TABLES.filter((name) => PARTITIONED[name] === 'day')) {
@@ -143,7 +139,7 @@ export async function findOldestDay(run: Run): Promise<number | null> {
   return days.length === 0 ? null : Math.min(...days);
 }
 
-/** A table's partitions, oldest first. */
+/** Lists a table's partitions, oldest first. */
 async function listPartitions(run: Run, table: Table): Promise<Partition[]> {
   const rows = await run<{ name: string }>(
     `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass
@@ -160,7 +156,7 @@ function partitionOf(table: Table, atMs: number): Partition {
   const [fromMs, toMs] = isDay
     ? [Date.UTC(year, month, day), Date.UTC(year, month, day + 1)]
     : [Date.UTC(year, month), Date.UTC(year, month + 1)];
-  // check_results_20261121, hourly_rollups_202611: names sort as their times do.
+  // The names sort in order of time: check_results_20261121, hourly_rollups_202611.
   return {
     name: `${table}_${new Date(fromMs)
       .toISOString()

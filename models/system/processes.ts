@@ -5,12 +5,12 @@ import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
 /**
- * How late a process was since its last update, in seconds; null = there was nothing to measure. `lateness`: starts of
- * checks after their due times. `evaluationLag`: evaluation after a batch of results was complete.
+ * Delays of a process since its last update, in seconds; null = nothing was measured. `lateness`: starts of checks
+ * after their due times. `evaluationLag`: evaluation after a batch of results was complete.
  */
 export type ProcessFigures = { lateness: Spread | null; evaluationLag: Spread | null };
 
-/** A process at work. Times are Unix seconds. */
+/** A running process. Times are Unix seconds. */
 export type ProcessRecord = {
   id: string;
   kind: string;
@@ -23,20 +23,22 @@ export type ProcessRecord = {
 };
 
 export type ProcessRecordOptions = {
-  /** What it is: `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
+  /** `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
   kind: string;
   version: string;
   /** Null for processes that neither check nor evaluate. */
   readFigures: (() => Promise<ProcessFigures>) | null;
-  /** Called when a note could not be written; the next one is. */
+  /** Called if the row could not be updated; the next update is tried. */
   onFailure: (error: unknown) => void;
 };
 
-/** A process updates its row so often, in milliseconds; one that has not for three times as long is gone. */
+/**
+ * Interval at which a process updates its row, in milliseconds, and the time without an update after which it is gone.
+ */
 const RECORD_EVERY_MS = 10_000;
 const GONE_SECONDS = 30;
 
-/** Keeps the row of a process up to date, from now until it stops. */
+/** Keeps the row of a process up to date, from now until it is stopped. */
 export function recordProcess(
   database: Pick<Database, 'pool'>,
   { kind, version, readFigures, onFailure }: ProcessRecordOptions,
@@ -69,7 +71,7 @@ export function recordProcess(
   };
 }
 
-/** The processes at work, by kind, the oldest first. */
+/** Lists the running processes, by kind, the oldest first. */
 export async function listProcesses(database: Pick<Database, 'pool'>, nowMs: number): Promise<ProcessRecord[]> {
   return await runOn(database.pool)<ProcessRecord>(
     `SELECT id, kind, version, host, pid, figures, started_at AS "startedAt", seen_at AS "lastSeenAt" FROM processes

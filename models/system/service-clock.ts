@@ -19,68 +19,76 @@ import {
   type TimeSetting,
 } from '../statistics/service-time.ts';
 
-/** Which clock was set: that of the machine (or process), or PostgreSQL's; or the service's time itself, after that. */
+/**
+ * The clock that was set: that of the machine (or process), or PostgreSQL's; or the service's time itself, as a result.
+ */
 export const CLOCKS = ['machine', 'database', 'service'] as const;
 export type ClockName = (typeof CLOCKS)[number];
 
 export type ClockEvents = {
-  /** Called for a clock that was set, by how many milliseconds; ahead is more than 0. */
+  /** Called for a clock that was set, with the change in milliseconds; positive is ahead. */
   onStep: (clock: ClockName, byMs: number) => void;
-  /** Called where PostgreSQL could not be queried; the next reading makes up for it. */
+  /** Called if PostgreSQL could not be queried; the next reading makes up for it. */
   onFailure: (error: unknown) => void;
 };
 
-/** How often the process's own clock is compared with the monotonic one, in milliseconds. */
+/** Interval of comparing the process's own clock with the monotonic one, in milliseconds. */
 const WATCH_EVERY_MS = 1000;
 
-/** A reading that took longer says little, in milliseconds, and is repeated with the next comparison. */
+/** Duration above which a reading is too uncertain, in milliseconds; it is repeated with the next comparison. */
 const SLOW_READING_MS = 1000;
 
-/** A process starts by the first reading that took no longer than this, in milliseconds, or by the best of a few. */
+/**
+ * Maximum duration of the reading that a process starts with, in milliseconds; otherwise it takes the best of a few.
+ */
 const GOOD_READING_MS = 20;
 const MAX_FIRST_READINGS = 5;
 
-/** What a process wrote ahead of the service's time by less than this, in milliseconds, is soon the past. */
+/**
+ * Lead over the service's time below which a process's written times need no correction, in milliseconds: they are soon
+ * past.
+ */
 const MENDED_STEP_MS = 10_000;
 
-/** Drift is corrected by at most this much per reading, in milliseconds, so that time goes on evenly. */
+/** Maximum correction of drift per reading, in milliseconds, so that time continues evenly. */
 const MAX_DRIFT_MS = 20;
 
 const systemNow = Date.now.bind(Date);
 
-/** What the service's time is ahead of the monotonic clock, in milliseconds. */
+/** Lead of the service's time over the monotonic clock, in milliseconds. */
 let aheadMs = systemNow() - performance.now();
 
-/** False from when PostgreSQL's clock was set until the service's time is. */
+/** False after PostgreSQL's clock was set until the service's time is set. */
 let isSettled = true;
 
 /**
- * Makes `Date.now` of this process return the service's time, by a monotonic clock; until PostgreSQL was asked it is
- * the machine's. BullMQ and other packages ask nothing else for the time, so that a clock object that is handed on
- * would not reach them. Entry files call it, before all else.
+ * Makes `Date.now` of this process return the service's time, by a monotonic clock; until PostgreSQL is queried it is
+ * the machine's. A clock object would not reach BullMQ and other packages, which use only `Date.now`. Entry files call
+ * it before everything else.
  */
 export function installServiceClock(): void {
   Date.now = () => Math.floor(performance.now() + aheadMs);
 }
 
-/** False for the minute after PostgreSQL's clock was set, in which the service's time goes on as it did. */
+/** Returns false for the minute after PostgreSQL's clock was set, in which the service's time continues unchanged. */
 export function isTimeSettled(): boolean {
   return isSettled;
 }
 
 /**
- * What the machine's clock is ahead of the service's time, in milliseconds: OpenSSL judges certificates by that clock.
+ * Returns the lead of the machine's clock over the service's time, in milliseconds: OpenSSL checks certificates by that
+ * clock.
  */
 export function machineAheadMs(): number {
   return systemNow() - performance.now() - aheadMs;
 }
 
-/** What follows a reading: `settles` is for the processes that also mend what a setting leaves behind. */
+/** Options of the clock; `settles` is for the processes that also repair the effects of setting the time. */
 export type ServiceClockOptions = ClockEvents & { settles: boolean };
 
 /**
- * Learns the service's time from PostgreSQL, and keeps it until it is stopped: the process's clock is watched each
- * second, PostgreSQL's asked every two.
+ * Reads the service's time from PostgreSQL, and maintains it until stopped: checks the process's clock each second,
+ * PostgreSQL's every two.
  */
 export async function runServiceClock(
   database: Pick<Database, 'pool'>,
@@ -125,8 +133,8 @@ function machineAheadOfTimer(): number {
 }
 
 /**
- * The first reading: this process has no time of its own yet, and drift is corrected slowly. Where the marks are of a
- * later time, the clock was set back while no process ran.
+ * Takes the first reading in full: this process has no time of its own yet, and drift is corrected slowly. If the marks
+ * are of a later time, the clock was set back while no process ran.
  */
 async function begin(database: Pick<Database, 'pool'>, options: ServiceClockOptions): Promise<TimeReading> {
   const { reading, atMs } = await readFirst(database);
@@ -140,7 +148,7 @@ async function begin(database: Pick<Database, 'pool'>, options: ServiceClockOpti
   return { ...reading, correctionMs: 0 };
 }
 
-/** Null where the reading said nothing. */
+/** Compares the time once; null if the reading was too uncertain. */
 async function compareOnce(
   database: Pick<Database, 'pool'>,
   known: TimeReading,
@@ -157,13 +165,14 @@ async function compareOnce(
     return { ...reading, correctionMs };
   }
   if (verdict === 'follow') {
-    // What this process wrote meanwhile lies ahead, so that newer results would seem older: `reconcile` takes it away.
+    // Times that this process wrote meanwhile are in the future, so that newer results would seem older: `reconcile`
+    // deletes them.
     if (offMs < -MENDED_STEP_MS) {
       const wasMs = Math.round(held.serviceMs);
       await recordSetting(runOn(database.pool), { nowMs: Math.round(wasMs + offMs), wasMs });
     }
     aheadMs += offMs;
-    // A setting by others was reported by them; our own measure of time stood still or jumped only here.
+    // The process that set the time has reported it; otherwise only this process's clock stopped or jumped.
     if (reading.correctionMs === known.correctionMs) options.onStep('machine', Math.round(-offMs));
     return reading;
   }
@@ -177,7 +186,7 @@ async function compareOnce(
   return { ...reading, correctionMs: 0 };
 }
 
-/** The most certain of a few readings: a process that starts stands still at times, and the answer waits meanwhile. */
+/** Returns the most precise of a few readings: a starting process is blocked at times while the result waits. */
 async function readFirst(database: Pick<Database, 'pool'>): Promise<TimedReading> {
   let best = await readTimed(database);
   for (let more = 1; more < MAX_FIRST_READINGS && best.uncertainMs > GOOD_READING_MS / 2; more += 1) {
@@ -189,7 +198,7 @@ async function readFirst(database: Pick<Database, 'pool'>): Promise<TimedReading
 
 type TimedReading = { reading: TimeReading; atMs: number; uncertainMs: number };
 
-/** A reading, and the moment of this process's own at which PostgreSQL made it, give or take `uncertainMs`. */
+/** Takes a reading, with the time of this process at which PostgreSQL made it, plus or minus `uncertainMs`. */
 async function readTimed(database: Pick<Database, 'pool'>): Promise<TimedReading> {
   const startedAt = performance.now();
   const reading = await readTime(database);

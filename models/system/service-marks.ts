@@ -5,24 +5,21 @@ import { within } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
 
-/**
- * The service's own activities whose newest moment is stored: polls of ourselves, checks, batches of results, and what
- * is due.
- */
+/** The service's own activities whose newest time is stored: self-watch, checks, batches of results, and due checks. */
 export const MARKS = { sweep: 'sweep', checks: 'checks', evaluation: 'evaluation', due: 'due' } as const;
 
-/** What a process records of itself. */
+/** Activities that processes record. */
 export type Activity = 'checks' | 'evaluation';
 
-/** When we last polled ourselves, in Unix milliseconds; null = never. */
+/** Returns the time of the last self-watch, in Unix milliseconds; null = never. */
 export async function findLastSweep(run: Run): Promise<number | null> {
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [MARKS.sweep]);
   return mark?.at ?? null;
 }
 
 /**
- * Records that something of the kind was done (Unix milliseconds); never moves back. Not forced to disk: a mark that a
- * crash of PostgreSQL loses is older than the truth by what its clients did not see either.
+ * Records an activity (Unix milliseconds); never moves back. Not flushed to disk: a mark lost in a crash of PostgreSQL
+ * is outdated only by activity whose effects were lost too.
  */
 export async function upsertActivity(database: Database, name: Activity, nowMs: number): Promise<void> {
   await database.pool.query({
@@ -37,8 +34,8 @@ export async function upsertActivity(database: Database, name: Activity, nowMs: 
 const FIRST_START = 'first start';
 
 /**
- * Whether the first start of the installation is over, for good, whatever becomes of what it made. If not, records that
- * it has begun. An installation with a tenant had its first start before that was recorded.
+ * Reports whether the first start of the installation is over, permanently, regardless of its data. If not, records
+ * that it has begun. An installation with a tenant had its first start before that was recorded.
  */
 export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const { rows } = await database.pool.query<{ is_over: boolean }>(
@@ -51,24 +48,23 @@ export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: 
   return rows[0]?.is_over === true;
 }
 
-/** Records that all that the first start makes is there, and was printed. */
+/** Records that everything that the first start creates exists, and was printed. */
 export async function recordFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
   await database.pool.query('UPDATE service_marks SET at = $2 WHERE name = $1', [FIRST_START, nowMs]);
 }
 
-/** How long a proof holds, in milliseconds; the next one begins no sooner. */
+/** Validity of a proof, in milliseconds; the next one begins no sooner. */
 const HOLDS_MS = 1000;
 
-/** PostgreSQL has so long to store it, in milliseconds. */
+/** Time limit for PostgreSQL to store it, in milliseconds. */
 const PATIENCE_MS = 1000;
 
 /**
- * Stores a mark, and beside it what needs new room on the disk; rejects where either cannot be done. A row that is
- * changed takes the room of its older versions: that alone goes on working on a full disk. The room is that of a
- * temporary file, which leaves nothing to be cleaned up.
+ * Stores a mark and uses additional disk space; rejects if either fails. A changed row reuses the space of its older
+ * versions, and would succeed on a full disk. A temporary file needs new space and leaves nothing to clean up.
  */
 export async function storeProof({ pool }: Pick<Database, 'pool'>): Promise<void> {
-  // One message without values is one transaction, and its settings are that transaction's.
+  // One message without values is one transaction, so the setting applies only to it.
   await pool.query(
     `SET LOCAL work_mem = '64kB';
      SELECT count(*) FROM generate_series(1, 10000);
@@ -78,8 +74,8 @@ export async function storeProof({ pool }: Pick<Database, 'pool'>): Promise<void
 }
 
 /**
- * Makes the check whether PostgreSQL stores what it is given, within a second. It stores one mark a second at the most:
- * callers in between get the last result if it was good, and otherwise wait for the next one.
+ * Makes the check whether PostgreSQL accepts writes, within a second. It stores at most one mark a second: callers in
+ * between get the last result if it was good, and otherwise wait for the next one.
  */
 export function createWriteProof(database: Pick<Database, 'pool'>): () => Promise<boolean> {
   let beganAtMs = Number.NEGATIVE_INFINITY;
