@@ -2,23 +2,23 @@ import type { Pool, PoolClient } from 'pg';
 import { within } from '../core/time.ts';
 
 /**
- * A statement that each connection keeps under its name, so that PostgreSQL parses it once. Most take longer to plan
- * than to run, and where no values need a plan of their own it plans once as well. A name belongs to one text. Not for
- * statements over partitions: a plan for any values reads all of them.
+ * A prepared statement that each connection keeps under its name, so that PostgreSQL parses it once. Most take longer
+ * to plan than to run, and a plan that suits all values is also made only once. Each name has exactly one text. Not for
+ * statements over partitions: a generic plan reads all of them.
  */
 type Prepared = { name: string; text: string };
 
-/** Runs one statement with `$1` parameters in the caller's transaction, or in none, and returns its rows. */
+/** Runs one statement with `$1` parameters, within the caller's transaction if there is one, and returns its rows. */
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
 
-/** Writes constants as the list that `IN` takes: `('a', 'b')`. */
+/** Quotes constants as a list for `IN`: `('a', 'b')`. */
 export function quoteList(constants: readonly string[]): string {
   return `(${constants.map((constant) => `'${constant}'`).join(', ')})`;
 }
 
 /**
- * Statements on a client of the pool, or on the pool itself, each on its own. Each is waited for as long as the pool
- * says, or `waitMs`. None goes through the ORM, which would cost as much as the statement.
+ * Returns a function that runs statements on a client of the pool, or separately on the pool itself. Each has the
+ * pool's time limit, or `waitMs`. They bypass the ORM, which would cost as much as the statement.
  */
 export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   return async <Row extends object>(statement: string | Prepared, bind: readonly unknown[] = []) => {
@@ -32,12 +32,12 @@ export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   };
 }
 
-/** How long a failed transaction's end is waited for: a statement that hangs would hold it up. */
+/** Time limit for rolling back a failed transaction, in milliseconds: a hanging statement would delay it. */
 const ROLLBACK_MS = 1000;
 
 /**
- * Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. Records
- * of the ORM join it by `transactionOn`.
+ * Runs a transaction on a client of the pool, and repeats it if PostgreSQL chose it as the victim of a deadlock. The
+ * ORM's records join it by `transactionOn`.
  */
 export async function inTransaction<Result>(
   database: { pool: Pool },
@@ -61,17 +61,18 @@ export async function inTransaction<Result>(
   });
 }
 
-/** SQLSTATE classes of what is wrong with a statement and its values; others are of the connection or its session. */
+/** SQLSTATE classes of errors in a statement or its values; others concern the connection or its session. */
 const OF_STATEMENTS = /^(?:22|23|40|55|P0)/;
 
-/** Whether an error says nothing against the connection: it is our own, or one of a statement. */
+/** Reports whether an error leaves the connection usable: it is not PostgreSQL's, or concerns a statement. */
 function isOfStatement(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === null || OF_STATEMENTS.test(code);
 }
 
 /**
- * Ends what a transaction began. False where that could not be had in time: only the connection's own end ends it then.
+ * Rolls back a transaction. False if that did not succeed in time: only closing the connection ends the transaction
+ * then.
  */
 async function rollBack(client: PoolClient): Promise<boolean> {
   const isRolledBack = client.query('ROLLBACK').then(
@@ -82,8 +83,8 @@ async function rollBack(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Lends a connection of the pool. After a failure it is closed, which ends its transaction and its locks whatever state
- * it was in.
+ * Lends a connection of the pool. After a failure the connection is closed, which ends its transaction and its locks in
+ * any state.
  */
 export async function withClient<Result>(
   { pool }: { pool: Pool },
@@ -101,8 +102,8 @@ export async function withClient<Result>(
 }
 
 /**
- * Does the work while holding a lock of that name over all processes; null, without doing it, when another process
- * holds it. The lock ends with the work, however that ends, and with its connection, so that a killed holder leaves
+ * Runs the work while holding a lock of that name across all processes; returns null, without running it, if another
+ * process holds it. The lock ends with the work in any case, and with its connection, so that a killed holder leaves
  * nothing behind.
  */
 export async function withAdvisoryLock<Result>(
@@ -118,7 +119,7 @@ export async function withAdvisoryLock<Result>(
     if (rows[0]?.locked !== true) return null;
     const unlock = () => client.query('SELECT pg_advisory_unlock(hashtextextended($1, 0))', [name]);
     const result = await work().catch(async (error: unknown) => {
-      // Where the connection is gone the lock is as well.
+      // If the connection is lost, so is the lock.
       await unlock().catch(() => undefined);
       throw error;
     });
@@ -128,8 +129,8 @@ export async function withAdvisoryLock<Result>(
 }
 
 /**
- * Takes a connection out of the pool. While it is lent the pool does not see its errors, and one that breaks between
- * two statements would end the process.
+ * Takes a connection out of the pool, with an error handler. The pool ignores the errors of a lent connection, and one
+ * that breaks between two statements would crash the process.
  */
 export async function lendClient(pool: Pool): Promise<PoolClient> {
   const client = await pool.connect();
@@ -145,7 +146,7 @@ export function takeBackClient(client: PoolClient, isSound: boolean): void {
 
 const ignoreError = (): void => undefined;
 
-/** SQLSTATEs after which the same transaction may simply run again: deadlock, serialization failure. */
+/** SQLSTATEs after which the same transaction can simply be repeated: deadlock, serialization failure. */
 const REPEATABLE = new Set(['40P01', '40001']);
 const MAX_ATTEMPTS = 3;
 
@@ -160,8 +161,8 @@ async function repeatedly<Result>(transaction: () => Promise<Result>): Promise<R
 }
 
 /**
- * PostgreSQL's SQLSTATE (or the system's code) of an error thrown by pg or wrapped by Sequelize; null for any other
- * error.
+ * Returns PostgreSQL's SQLSTATE (or the system's code) of an error thrown by pg or wrapped by Sequelize; null for any
+ * other error.
  */
 export function sqlStateOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null) return null;
@@ -170,8 +171,8 @@ export function sqlStateOf(error: unknown): string | null {
 }
 
 /**
- * Codes of the system and of PostgreSQL that say "not now". Those of PostgreSQL: 57P = it is being stopped or started;
- * 25006 = it is a standby, which takes no writes.
+ * Codes of the system and of PostgreSQL for temporary failures. Those of PostgreSQL: 57P = it is being stopped or
+ * started; 25006 = it is a standby, which accepts no writes.
  */
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
@@ -188,13 +189,13 @@ const AWAY_CODES = new Set([
 ]);
 
 /**
- * Classes of SQLSTATE that say so as a whole: 08 is the connection, 53 resources, 58 the system below. Resources are
- * disk, memory and connections; the system fails where a disk does, or where files are gone.
+ * SQLSTATE classes of temporary failures: 08 is the connection, 53 resources (disk, memory and connections), 58 the
+ * system (a failing disk, or missing files).
  */
 const AWAY_CLASSES = new Set(['08', '53', '58']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;
 
-/** The messages of pg, which have no code, when a connection is lost or none can be had. */
+/** Messages of pg, which have no code, for a connection that was lost or could not be opened. */
 const AWAY_MESSAGES = new RegExp(
   [
     '^Connection terminated',
@@ -205,8 +206,8 @@ const AWAY_MESSAGES = new RegExp(
 );
 
 /**
- * True for an error that means PostgreSQL cannot be reached or cannot store at the moment, and not that a statement is
- * wrong.
+ * Reports whether an error means that PostgreSQL is unreachable or cannot store at the moment, rather than that a
+ * statement is wrong.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -217,25 +218,25 @@ export function isDatabaseAway(error: unknown): boolean {
   return AWAY_MESSAGES.test(error.message);
 }
 
-/** A call whose statement is shared with the calls that come meanwhile; rejects with the statement's failure. */
+/** A call that shares its statement with concurrent calls; rejects with the statement's error. */
 export type Batched<Item, Result> = (item: Item) => Promise<Result>;
 
 /** A call that waits for its batch, which settles it. */
 export type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result> };
 
-/** More than a statement takes at a time. */
+/** Maximum number of items that one statement handles. */
 const MAX_ITEMS = 200;
 
 /**
- * Calls wait no longer than this for a statement that is under way, in milliseconds. It may wait for a lock that is
- * none of theirs.
+ * Time that calls wait for a running statement, in milliseconds. It may be waiting for a lock that does not concern
+ * them.
  */
 const PATIENCE_MS = 100;
 
 /**
- * Makes one call of many: what is asked for while a statement is under way goes out together after it. Nothing waits on
- * purpose: a call that comes alone goes out at once, and the busier the process, the less each one costs. `run` answers
- * its items in order.
+ * Combines calls: those made while a statement is running share the next one. No call is delayed on purpose: a single
+ * call runs at once, and the busier the process, the less each one costs. `run` returns the results of its items in
+ * order.
  */
 export function createBatched<Item, Result>(run: (items: Item[]) => Promise<readonly Result[]>): Batched<Item, Result> {
   const waiting: Waiting<Item, Result>[] = [];
@@ -256,7 +257,7 @@ export function createBatched<Item, Result>(run: (items: Item[]) => Promise<read
   };
 }
 
-/** Runs a batch, which answers its items in order, and settles each of its calls. Never rejects. */
+/** Runs a batch, whose results are in the order of its items, and settles each of its calls. Never rejects. */
 export async function settleBatch<Item, Result>(
   batch: readonly Waiting<Item, Result>[],
   run: (items: Item[]) => Promise<readonly Result[]>,

@@ -36,7 +36,7 @@ export function signInHandler(
     const user = await findUserByEmail(database, email);
     if (openId?.settings.isOnly === true && (user?.passwordSignInUntil ?? 0) * 1000 <= now())
       throw passwordsOff(openId.settings.name);
-    // Unknown addresses are counted like known ones, or the count would tell them apart.
+    // Unknown addresses are counted like known ones, or the count would distinguish them.
     const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });
     if (!(await attempt.verify(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null)
       throw wrong();

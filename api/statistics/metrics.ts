@@ -121,7 +121,7 @@ class AccountSnapshot {
   async renew(): Promise<void> {
     const { database, now } = this.#source;
     const nowMs = now();
-    // The clock was set back, so stored times may lie in the future.
+    // The clock was set back, so stored times may be in the future.
     if (nowMs < this.madeAtMs) {
       this.#checks.clear();
       this.#measureAtMs = 0;

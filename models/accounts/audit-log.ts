@@ -22,7 +22,7 @@ export type Authored = { author: Author | null };
 
 /**
  * A recorded action and its object. `changes` is absent if there is nothing to compare; empty = nothing was changed.
- * `actor` is set if the author does not know it.
+ * `actor` is for authors without one.
  */
 type Recorded = { tenantId: string; object: AuditObject; changes?: FieldChanges; actor?: AuditActor };
 

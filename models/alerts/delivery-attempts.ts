@@ -118,7 +118,7 @@ const waitsForEarlier = (d: string, now: string) => `(EXISTS (
 
 /**
  * SQL: whether the receiver of a delivery `d` to a preset of a channel `c` still has its monitor as unknown. The newest
- * of the earlier alerts that it may have tells, outside of incidents: later ones were held or superseded.
+ * of the earlier alerts that it may have determines that, outside of incidents: later ones were held or superseded.
  */
 const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.up')
   AND d.message #>> '{detail,incident_id}' IS NOT NULL AND coalesce((
