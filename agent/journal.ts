@@ -14,7 +14,7 @@ export type Entry = {
 /** One file of the journal; it is removed when none of its results waits any more. */
 type Segment = { path: string; file: FileHandle | null; lines: number; waiting: number; openedAtMs: number };
 
-export type JournalOptions = {
+type JournalOptions = {
   folder: string;
   now: () => number;
   /**

@@ -5,7 +5,7 @@ import { createWakeUp, type Wake } from './clock.ts';
 import type { Entry, Journal } from './journal.ts';
 import { backoffMs, type IngestOutcome } from './service-client.ts';
 
-export type OutboxOptions = {
+type OutboxOptions = {
   journal: Journal;
   /** Results of an earlier run, oldest first. */
   waiting: readonly Entry[];

@@ -28,7 +28,7 @@ async function lockFolder(folder: string): Promise<() => Promise<void>> {
   return await lockExclusively(join(folder, 'lock.json'), refusal);
 }
 
-export type AgentOptions = {
+type AgentOptions = {
   serviceUrl: string;
   agentToken: string;
   /** The agent's own; it exists. */
@@ -41,7 +41,7 @@ export type AgentOptions = {
 };
 
 /** A running agent. */
-export type RunningAgent = {
+type RunningAgent = {
   /** Resolves when the service refuses the token before it has ever accepted it. */
   refused: Promise<void>;
   /** Ends everything in order, within bounded time. */

@@ -21,7 +21,7 @@ import { addressOf, contextOf } from './request-context.ts';
 import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
 
 /** An independent installation behind the router; `url` is the origin of its API. */
-export type Cell = Readonly<{ name: string; url: string }>;
+type Cell = Readonly<{ name: string; url: string }>;
 
 /** Limits of the router. */
 export type CellRouterLimits = {
@@ -55,7 +55,7 @@ export type CellRouterOptions = {
 };
 
 /** A listening router. After `stop` it keeps serving for `graceMs`, while `/readyz` reports that it is stopping. */
-export type RunningCellRouter = { port: number; stop: (graceMs: number) => Promise<void> };
+type RunningCellRouter = { port: number; stop: (graceMs: number) => Promise<void> };
 
 const LIMITS: CellRouterLimits = {
   connections: 10_000,

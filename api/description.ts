@@ -47,7 +47,7 @@ export type Operation = {
 type PathItem = { servers?: { url: string }[]; parameters?: Parameter[] } & Partial<Record<Method, Operation>>;
 
 export const METHODS = ['get', 'post', 'patch', 'delete'] as const;
-export type Method = (typeof METHODS)[number];
+type Method = (typeof METHODS)[number];
 
 type Components = { schemas: Record<string, Schema>; parameters: Record<string, Parameter> } & Record<
   string,

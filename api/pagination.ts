@@ -7,7 +7,7 @@ import { isId } from './request-context.ts';
  * The entry that a page starts after. `at` is the time that the list is ordered by, in the list's own unit; the id
  * breaks ties.
  */
-export type Position = { at: number; id: string };
+type Position = { at: number; id: string };
 
 /** Returns the position of an entry in a list ordered by creation. */
 export function byCreation({ createdAt, id }: { createdAt: number; id: string }): Position {
@@ -15,7 +15,7 @@ export function byCreation({ createdAt, id }: { createdAt: number; id: string })
 }
 
 /** Page of a list that a caller requested (D-05). `limit` null = the whole list. */
-export type PageRequest = { limit: number | null; after: Position | null };
+type PageRequest = { limit: number | null; after: Position | null };
 
 /** A request with its unmodified URL. */
 export type WrittenRequest = Pick<Request, 'originalUrl'>;

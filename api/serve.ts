@@ -35,7 +35,7 @@ import { consolePages, readConsole } from './system/console-pages.ts';
 import { QUEUE_BOARD_PATH, loadQueueBoard, queueBoardLogin } from './system/queue-board-login.ts';
 import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
 
-export type ServeOptions = {
+type ServeOptions = {
   port: number;
   /** Null = all addresses of this machine. */
   host: string | null;

@@ -12,10 +12,10 @@ import {
 } from './description.ts';
 
 /** An error of the validator: a JSON pointer into the request, the keyword that failed, and the validator's message. */
-export type Complaint = { path: string; message: string; keyword: string };
+type Complaint = { path: string; message: string; keyword: string };
 
 /** The part of a request that the errors are about, and the fields of its resource that requests cannot set. */
-export type Complained = {
+type Complained = {
   description: Description;
   schema: Schema | undefined;
   value: unknown;

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { Refusal } from './output.ts';
 
 /** A call of a service at any address; `token` is an API token, absent if none is needed. */
-export type ServiceCall = { method: string; url: string; token?: string; body?: object };
+type ServiceCall = { method: string; url: string; token?: string; body?: object };
 
 /** Timeout of a response, in milliseconds. */
 const DEADLINE_MS = 30_000;

@@ -244,7 +244,7 @@ const VARIABLES = z.object({
 });
 
 /** Variables that only some processes require. */
-export type Required = 'DATABASE_URL' | 'AGENT_REGION' | 'CELLS';
+type Required = 'DATABASE_URL' | 'AGENT_REGION' | 'CELLS';
 
 const REQUIRED_FOR = {
   DATABASE_URL: 'a PostgreSQL server; only npm start runs on the embedded one',

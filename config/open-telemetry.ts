@@ -3,7 +3,7 @@ import { flag, listOf, oneLine, urlOf, wholeNumber } from './formats.ts';
 import { secret, variable } from './variables.ts';
 
 /** Destination of one signal, with the headers of each request, which may be credentials. */
-export type OtlpEndpoint = Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;
+type OtlpEndpoint = Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;
 
 /** Export of OpenTelemetry data from the processes of this installation; a signal is null if it is not sent. */
 export type OpenTelemetry = Readonly<{
@@ -21,7 +21,7 @@ export type OpenTelemetry = Readonly<{
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 
 /** Encoding of messages; gRPC is not supported. */
-export type OtlpProtocol = (typeof PROTOCOLS)[number];
+type OtlpProtocol = (typeof PROTOCOLS)[number];
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,5 +1,5 @@
 /** Value of a cell; null is an empty cell. */
-export type CsvCell = string | number | boolean | null;
+type CsvCell = string | number | boolean | null;
 
 /** Columns of a table in order: each one's header, and its cell in a row. */
 export type CsvColumns<Row> = readonly (readonly [string, (row: Row) => CsvCell])[];

@@ -2,7 +2,7 @@
 export type SteadyRate = { burst: number; everyMs: number };
 
 /** Result of spending: the mark to keep, and how long the last unit has to wait, in milliseconds (0 = not at all). */
-export type Spent = { usedUpMs: number; waitMs: number };
+type Spent = { usedUpMs: number; waitMs: number };
 
 /**
  * Spends units of a steady rate. One number per counted key is kept: until when (Unix milliseconds) past spending uses

@@ -20,7 +20,7 @@ const NOTIFIED = [...CHANGE_KINDS, 'session'] as const;
  */
 export type Change = { tenantId: string | null; kind: (typeof NOTIFIED)[number]; id: string };
 
-export type ChangeListener = {
+type ChangeListener = {
   /** Called once no further change is missed; after an interruption some were missed. */
   onListening: () => void;
   onChange: (change: Change) => void;

@@ -16,7 +16,7 @@ const NICKNAMES: ReadonlyMap<string, string> = new Map([
  * A cron expression of five fields, or a nickname such as `@daily`, with its times of day in order, in milliseconds. Or
  * a message about its error, which begins with `cron`. The caller limits the length of the text.
  */
-export type ReadCron = { ok: true; fields: string[]; times: number[] } | { ok: false; message: string };
+type ReadCron = { ok: true; fields: string[]; times: number[] } | { ok: false; message: string };
 
 /** Reads a cron expression. */
 export function readCron(text: string): ReadCron {

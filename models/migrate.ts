@@ -14,7 +14,7 @@ const FOLDER = fileURLToPath(new URL('migrations/', import.meta.url));
 const NO_TABLE = '42P01';
 
 /** A migration in this release. */
-export type MigrationFile = { name: string; sql: string; checksum: string };
+type MigrationFile = { name: string; sql: string; checksum: string };
 
 /** Lists the migrations of this release in the order in which they are applied. */
 export async function listMigrationFiles(): Promise<MigrationFile[]> {

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 export type AnswerHead = { version: string; status: number; headers: IncomingHttpHeaders };
 
 /** Callbacks of a parser, called in this order; informational responses precede the final one. */
-export type AnswerHandlers = {
+type AnswerHandlers = {
   onInformational: () => void;
   onHead: (head: AnswerHead) => void;
   /** Receives bytes of the body, which share the memory of the bytes passed to `take` and change with them. */
@@ -16,7 +16,7 @@ export type AnswerHandlers = {
 };
 
 /** Error for a response that is not valid HTTP, with a code of Node's own parser. */
-export class InvalidAnswer extends Error {
+class InvalidAnswer extends Error {
   readonly code: 'HPE_INVALID_RESPONSE' | 'HPE_HEADER_OVERFLOW';
 
   constructor(code: InvalidAnswer['code'] = 'HPE_INVALID_RESPONSE') {

@@ -1,10 +1,10 @@
 import { createHttpClient } from './http-client.ts';
 
 /** A request in the form of libraries that use `fetch`; refusing redirects is up to them. */
-export type FetchRequest = { method?: string; headers?: Readonly<Record<string, string>> | Headers; body?: unknown };
+type FetchRequest = { method?: string; headers?: Readonly<Record<string, string>> | Headers; body?: unknown };
 
 /** Sends a request; resolves with the response or rejects with the reason, as libraries expect of `fetch`. */
-export type BoundedFetch = (url: string, request: FetchRequest) => Promise<Response>;
+type BoundedFetch = (url: string, request: FetchRequest) => Promise<Response>;
 
 /** Error for a peer that did not respond in time or completely, or responded with an error. */
 export class PeerAway extends Error {
@@ -15,7 +15,7 @@ export class PeerAway extends Error {
 }
 
 /** Limits of a `fetch`: bytes of the response, duration of an exchange, and simultaneous exchanges. */
-export type FetchBounds = { bytes: number; deadlineMs: number; atOnce: number };
+type FetchBounds = { bytes: number; deadlineMs: number; atOnce: number };
 
 /** Statuses whose responses have no body, not even an empty one. */
 const WITHOUT_BODY = new Set([204, 205, 304]);

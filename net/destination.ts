@@ -20,7 +20,7 @@ export type Destination = {
 };
 
 /** Returns the destination of an http or https URL; null if the guard refuses its address. */
-export type FindDestination = (url: URL) => Destination | null;
+type FindDestination = (url: URL) => Destination | null;
 
 /** Creates the function that turns URLs into destinations, subject to the guard (D-30). */
 export function createDestinations(guard: Guard): FindDestination {

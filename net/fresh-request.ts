@@ -24,7 +24,7 @@ export type ComingAnswer = Pick<EventEmitter, 'on' | 'off'> & {
 };
 
 /** A request to send; header values are bytes in Latin-1. */
-export type SentRequest = {
+type SentRequest = {
   url: URL;
   method: string;
   headers: Readonly<Record<string, string>>;

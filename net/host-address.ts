@@ -10,7 +10,7 @@ import { startDeadline } from './timeline.ts';
  * Addresses of a host, one to eight, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for an
  * address, which needs no lookup.
  */
-export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };
+type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };
 
 /**
  * How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own 250 ms takes

@@ -80,7 +80,7 @@ export function readRetryAfter({ headers }: Pick<HttpAnswer, 'headers'>, nowMs: 
 }
 
 /** A response whose head arrived but whose body was not read to its end; `body` is its start. */
-export type BegunAnswer = { status: number; body: Buffer };
+type BegunAnswer = { status: number; body: Buffer };
 
 type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
 
@@ -122,7 +122,7 @@ const GLIMPSE_MS = 300;
 /**
  * `purpose` names work that serves no single account; its bodies share one part of memory, whatever caused the request.
  */
-export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
+type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
 
 /** Owner of bodies without a purpose and outside the work of an account. */
 const NO_ACCOUNT = 'nobody';

@@ -10,7 +10,7 @@ export type ResponseBody = { bytes: Buffer; truncated: boolean };
  * How reading a body ended: completely, with a lost connection, with bytes that do not match its Content-Encoding, or
  * without memory.
  */
-export type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
+type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
 
 /** The content codings to offer, as an Accept-Encoding value; those whose decoders hold much memory are left out. */
 export const OFFERED_ENCODINGS = 'gzip, deflate';
@@ -66,7 +66,7 @@ function windowOf(firstByte: number): number {
  * A body being read: the part received so far, and how it ends. `giveUp` frees its memory, `abandon` ends it at once.
  * `waits` reports whether it waits for its decoder's memory, `waitedMs` for how long it has. `ended` never rejects.
  */
-export type ComingBody = {
+type ComingBody = {
   ended: Promise<BodyOutcome>;
   soFar: () => Buffer;
   waits: () => boolean;

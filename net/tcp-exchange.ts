@@ -5,7 +5,7 @@ import { ADDRESS_ATTEMPT_MS, createGuardedLookup, type HostPort } from './host-a
 import { startDeadline, Timeline, type Timings } from './timeline.ts';
 
 /** One connection: opened, perhaps used to send and receive, and closed. */
-export type TcpRequest = HostPort & {
+type TcpRequest = HostPort & {
   /** Sent after connecting; empty to send nothing. */
   payload: Uint8Array;
   /**
@@ -18,13 +18,12 @@ export type TcpRequest = HostPort & {
 };
 
 /** Why a connection ended: it had served its purpose, the peer closed or reset it, or the deadline passed. */
-export type TcpEnd = 'enough' | 'closed' | 'deadline';
+type TcpEnd = 'enough' | 'closed' | 'deadline';
 
 /** Result of a connection. `latencyMs` runs from the start to the connection or, if data arrived, to its last piece. */
-export type TcpExchange = (
-  | { outcome: 'connected'; end: TcpEnd; latencyMs: number }
-  | ({ outcome: 'failed' } & Failure)
-) & { timings: Timings };
+type TcpExchange = ({ outcome: 'connected'; end: TcpEnd; latencyMs: number } | ({ outcome: 'failed' } & Failure)) & {
+  timings: Timings;
+};
 
 /**
  * Makes one connection. Failures of the other side are values; it rejects only if this machine lacks resources

@@ -6,7 +6,7 @@ import { resolveHost, type HostPort } from './host-address.ts';
 import { startDeadline } from './timeline.ts';
 
 /** One datagram, which may be empty, and the wait for its reply. */
-export type UdpRequest = HostPort & {
+type UdpRequest = HostPort & {
   payload: Uint8Array;
   /** Timeout of lookup and reply together, in milliseconds. */
   deadlineMs: number;
@@ -15,10 +15,10 @@ export type UdpRequest = HostPort & {
 };
 
 /** The first datagram received, and the milliseconds until then. */
-export type UdpReply = { outcome: 'replied'; reply: Buffer; roundTripMs: number };
+type UdpReply = { outcome: 'replied'; reply: Buffer; roundTripMs: number };
 
 /** No reply arrived; `isRefused` if the host reported that no service listens on the port. */
-export type UdpSilence = { outcome: 'silent'; isRefused: boolean };
+type UdpSilence = { outcome: 'silent'; isRefused: boolean };
 
 /** Result of a datagram; `dnsMs` is null if nothing was looked up. */
 export type UdpExchange = (UdpReply | UdpSilence | ({ outcome: 'failed' } & Failure)) & { dnsMs: number | null };
@@ -27,7 +27,7 @@ export type UdpExchange = (UdpReply | UdpSilence | ({ outcome: 'failed' } & Fail
  * Sends one datagram. Failures of the other side are values; it rejects only if this machine lacks resources
  * (descriptors, ports).
  */
-export type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
+type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
 
 /**
  * Creates the client for datagrams; without `allowPrivateNetwork` it reaches public addresses only (D-30). Of a name

@@ -33,7 +33,7 @@ const RENDERING_MS = 2000;
 
 const DELIVERY_ID = 'dlv_sample';
 
-export type PreviewedChannel = SampledChannel &
+type PreviewedChannel = SampledChannel &
   Pick<Channel, 'tenantId' | 'urlHost' | 'headerNames' | 'address' | 'reportTimezone'>;
 
 /** One request as it would be sent, its secrets masked. `isCut`: the body is longer than the shown part. */
@@ -45,7 +45,7 @@ export type PreviewedRequest = {
   isCut: boolean;
 };
 
-export type PreviewedEmail = { to: string; subject: string; text: string; html: string; attachment: string | null };
+type PreviewedEmail = { to: string; subject: string; text: string; html: string; attachment: string | null };
 
 /**
  * A message as a channel would send it now; `problem` is why it differs from its owner's template, null if it does not.

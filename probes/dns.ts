@@ -25,7 +25,7 @@ import {
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
 
 /** A dns probe with the resolvers that it keeps open. */
-export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservation>; close: () => Promise<void> };
+type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservation>; close: () => Promise<void> };
 
 /**
  * Opens the dns probe, which measures and does not judge (D-26). It queries the system's resolvers, or the server that

@@ -5,7 +5,7 @@ import { talksToTarget, type MonitorType } from '../core/monitors/monitor.ts';
 import type { HostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 
-export type SelfCheckOptions = {
+type SelfCheckOptions = {
   /** Well-known hosts, at least one; the address guard does not apply, because the operator chose them. */
   hosts: readonly HostPort[];
   /** Unix milliseconds. */

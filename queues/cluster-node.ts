@@ -7,7 +7,7 @@ import { SharedCalls } from '../core/shared-calls.ts';
 export type Endpoint = { host: string; port: number };
 
 /** Credentials and TLS for a Cluster's nodes, the same for all of them. */
-export type ClusterAccess = { username?: string; password?: string; isSecure: boolean };
+type ClusterAccess = { username?: string; password?: string; isSecure: boolean };
 
 const SLOTS = 16_384;
 

@@ -5,7 +5,7 @@ import { DAY_SECONDS, within } from '../core/time.ts';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
 import { COMMAND_TIMEOUT_MS, SupervisedWorker, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 
-export type QueueBackendOptions = {
+type QueueBackendOptions = {
   /** PostgreSQL database that holds the queues if there is no Redis. */
   databaseUrl: string;
   /**
@@ -22,13 +22,13 @@ export type QueueBackendOptions = {
 };
 
 /** Processes one job; its result is stored with the job for the board. */
-export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
+type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
 /**
  * Options of a worker; the others are the same for all workers. A live worker renews its lock at half its time, so
  * `lockDurationMs` does not limit a job: it is how soon the job of a killed worker is free for another.
  */
-export type JobWorkerOptions<Data> = {
+type JobWorkerOptions<Data> = {
   concurrency: number;
   lockDurationMs: number;
   keepCompleted?: number;
@@ -36,7 +36,7 @@ export type JobWorkerOptions<Data> = {
 };
 
 /** A running worker; `close` takes no new job and lets the current ones finish. */
-export type JobWorker = { close(): Promise<void> };
+type JobWorker = { close(): Promise<void> };
 
 /** Interface of both backends, which behave alike; only this file depends on where queues live. */
 export type QueueBackend = {

@@ -24,7 +24,7 @@ export function checkQueueName(region: string): string {
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
 
 /** Rechecks of an agent, which do not wait for its ticks: the worker reads which monitors have one due. */
-export type RecheckJob = { agentNo: number; looks: true };
+type RecheckJob = { agentNo: number; looks: true };
 
 /**
  * One probe of a draft, for a request that waits for its outcome until `untilMs` (Unix milliseconds). It is not stored,

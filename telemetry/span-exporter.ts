@@ -5,7 +5,7 @@ import type { OtlpSender } from './sender.ts';
 /** Outcome of sending failed checks to the collector. */
 export type SpanOutcome = 'sent' | 'refused' | 'dropped';
 
-export type SpanExporterParts = {
+type SpanExporterParts = {
   sender: Pick<OtlpSender, 'send'>;
   origin: Origin;
   count: (outcome: SpanOutcome, checks: number) => void;

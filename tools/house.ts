@@ -34,6 +34,7 @@ const texts = new Map(
   ),
 );
 const production = files.filter(({ path }) => PRODUCTION.test(path));
+const namesIn = new Map(files.map(({ path, code }) => [path, new Set(code.match(/[\w$]+/g))] as const));
 
 const counts: Count[] = [
   { what: 'files of production code', count: production.length, aim: 620 },
@@ -43,6 +44,7 @@ const counts: Count[] = [
     ...listed(production.filter(isCloset).map(({ path }) => path)),
     aim: 0,
   },
+  { what: 'exports that no other file names', ...listed(production.flatMap(ownExports)), aim: 0 },
   { what: 'casts of request bodies', ...listed(production.flatMap(bodyCasts)), aim: 0 },
   {
     what: `docstrings whose first sentence has more than ${SENTENCE_WORDS} words`,
@@ -87,6 +89,13 @@ function wideLines({ path }: SourceFile): string[] {
 function isCloset({ path }: SourceFile): boolean {
   if (MAY_BE_SHORT.test(path) || (texts.get(path)?.length ?? 0) > SMALL_LINES) return false;
   return production.filter(({ imports }) => imports.some((imported) => imported.path === path)).length === 1;
+}
+
+function ownExports({ path, code }: SourceFile): string[] {
+  const exported = [...code.matchAll(/^export (?:async |abstract )?(?:class|const|function|type) (\w+)/gm)];
+  const isNamedElsewhere = (name: string): boolean =>
+    [...namesIn].some(([other, names]) => other !== path && names.has(name));
+  return exported.flatMap(({ 1: name = '' }) => (isNamedElsewhere(name) ? [] : [`${path}: ${name}`]));
 }
 
 function bodyCasts({ path, code }: SourceFile): string[] {

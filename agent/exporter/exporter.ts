@@ -9,7 +9,7 @@ import { ProbeFailure, ProbeRun, secondsSince } from './run.ts';
 import { probeTcp } from './tcp-probe.ts';
 
 /** A requested probe: a module, a target, and the timeout in milliseconds. */
-export type ProbeOrder = {
+type ProbeOrder = {
   module: Module;
   target: string;
   /** Host header or server name for the target; null for the target's own. */

@@ -11,7 +11,7 @@ import { ProbeFailure, type ProbeRun } from './run.ts';
 import { readTlsFacts, type Secured, type TlsFacts } from './tls-settings.ts';
 
 /** One request of a probe. */
-export type HopRequest = {
+type HopRequest = {
   url: URL;
   method: string;
   headers: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export type HopRequest = {
   reading: BodyReading;
 };
 
-export type BodyReading = {
+type BodyReading = {
   /** Bytes of it to keep, after decompression. */
   keep: number;
   /** The compression that the module expects; null for none. */
@@ -44,7 +44,7 @@ export type HopAnswer = {
 };
 
 /** A body as far as it was received; `problem` says why it is incomplete, null if it is not. */
-export type ReadBody = { length: number; kept: Buffer; isTruncated: boolean; problem: string | null };
+type ReadBody = { length: number; kept: Buffer; isTruncated: boolean; problem: string | null };
 
 /** Maximum informational responses: an endless series would occupy the probe until its deadline. */
 const MAX_INFORMATIONAL = 100;

@@ -46,7 +46,7 @@ export type TcpSettings = AddressChoice & { queries: readonly QueryResponse[]; i
 export type IcmpSettings = AddressChoice & { ttl: number };
 
 /** The prober of a module, with its settings. */
-export type Prober =
+type Prober =
   | { prober: 'http'; settings: HttpSettings }
   | { prober: 'tcp'; settings: TcpSettings }
   | { prober: 'dns'; settings: DnsSettings }

@@ -20,7 +20,7 @@ import type { Body } from '../handler.ts';
  * A complete creation. `url` is null for types other than webhook; `monitorIds` that are not the caller's monitors are
  * dropped later, in any format (D-64).
  */
-export type ChannelDraft = {
+type ChannelDraft = {
   type: ChannelType;
   name: string;
   url: string | null;
@@ -41,7 +41,7 @@ export type ChannelDraft = {
 };
 
 /** Changes of a PATCH; absent fields stay as they are. */
-export type ChannelPatch = {
+type ChannelPatch = {
   name?: string;
   enabled?: boolean;
   allMonitors?: boolean;

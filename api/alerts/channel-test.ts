@@ -175,7 +175,7 @@ async function testChat({ sendTestMessage }: Parts<'sendTestMessage'>, channel: 
 
 type Send = (connection: string, message: ChatMessage) => Promise<ChannelAttempt>;
 
-export type ChatTestDependencies = {
+type ChatTestDependencies = {
   database: Database;
   /** Base URL of links, without a trailing slash. */
   publicUrl: string;

@@ -43,7 +43,7 @@ type Wire = components['schemas'];
  * Whether spans of failed checks are sent, and the URL of a trace's page with `{trace_id}` in it; null if there is
  * none.
  */
-export type Traces = { areSent: boolean; urlTemplate: string | null };
+type Traces = { areSent: boolean; urlTemplate: string | null };
 
 /**
  * An incident with all of its lists; one entry of evidence or deliveries beyond the shown ones means that there are

@@ -14,7 +14,7 @@ import { presentWindow } from '../maintenance/windows.ts';
 import { haveHeartbeats, presentMonitor, readCurrentFacts } from '../monitors/presenter.ts';
 
 /** Ids of changed objects of a tenant, by kind. */
-export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;
+type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;
 
 /** Number of changes beyond which a gap is reported: reloading everything is then cheaper for both sides. */
 const MAX_CHANGES = 250;
@@ -63,7 +63,7 @@ export class Gathering {
   }
 }
 
-export type BroadcastOptions = {
+type BroadcastOptions = {
   /** Reads the changed objects and formats them as events. */
   read: (changed: Changed) => Promise<string>;
   now: () => number;

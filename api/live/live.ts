@@ -9,7 +9,7 @@ import type { Handler, Live } from '../handler.ts';
 import { callerOf, contextOf, type Caller } from '../request-context.ts';
 import { Broadcast, openStream, readChanges, writeEvent, type LiveStream } from './broadcast.ts';
 
-export type LiveDependencies = {
+type LiveDependencies = {
   database: Database;
   /** Unix milliseconds. */
   now: () => number;

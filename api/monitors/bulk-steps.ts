@@ -23,7 +23,7 @@ import {
   type MonitorChangeRequest,
 } from './changes.ts';
 
-export type StepParts = AnnouncingParts & Parts<'readVendorPage' | 'config' | 'makeId'>;
+type StepParts = AnnouncingParts & Parts<'readVendorPage' | 'config' | 'makeId'>;
 
 /** Records the result of each monitor: success within the transaction of its change. */
 export type Recorder<Step> = {

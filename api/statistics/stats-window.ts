@@ -12,12 +12,12 @@ export const STEP_MS = {
 export type Resolution = keyof typeof STEP_MS;
 
 /** A window in whole Unix seconds, the end excluded, and the size of its steps. */
-export type StatsWindow = { from: number; to: number; resolution: Resolution };
+type StatsWindow = { from: number; to: number; resolution: Resolution };
 
 /**
  * A window with the time range in which checks are counted: only whole hours where single results are no longer kept.
  */
-export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
+type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
 
 /** The window that a caller requested; an absent part has its default. */
 export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };

@@ -57,7 +57,7 @@ function decoded(part: string): string {
   return cleanText(decodeURIComponent(part), LONGEST_NAME);
 }
 
-export type QueueBoardLoginOptions = {
+type QueueBoardLoginOptions = {
   database: Database;
   throttle: Throttle;
   /** The board's own password, with any user name; null = operators of the console only. */

@@ -168,7 +168,7 @@ export async function revokeToken(options: { id: string; json?: boolean }): Prom
  */
 export type FirstStart = { token: string | null; email: string; password: string | null };
 
-export type BootstrapOptions = {
+type BootstrapOptions = {
   newId: (prefix: IdPrefix) => string;
   nowMs: number;
   /** The name of this cell; null or absent if it has none. */

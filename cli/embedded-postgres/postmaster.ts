@@ -116,7 +116,7 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
 }
 
 /** `env` is the server's environment, in addition to that of all PostgreSQL programs. */
-export type LaunchOptions = {
+type LaunchOptions = {
   port: number;
   isDurable: boolean;
   logPath: string;

@@ -21,7 +21,7 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>;
 };
 
-export type EmbeddedPostgresOptions = {
+type EmbeddedPostgresOptions = {
   dataDir: string;
   onProgress: (text: string) => void;
   /** False if a power cut may lose committed work, for databases of one test run. */

@@ -18,7 +18,7 @@ export async function loadSession(reason?: EndReason): Promise<void> {
 }
 
 /** The result of a sign-in: signed in, or the code of the second factor is needed. */
-export type SignInOutcome = 'signed-in' | 'code-required';
+type SignInOutcome = 'signed-in' | 'code-required';
 
 /** Signs in; rejects with the API's error otherwise. */
 export async function signIn(credentials: { email: string; password: string; code?: string }): Promise<SignInOutcome> {

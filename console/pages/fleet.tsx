@@ -219,7 +219,7 @@ function Depth({ jobs }: { jobs: number }) {
 const OLD_RESULTS_SECONDS = 10;
 
 /** The worst figures of the installation, at the top of the page. */
-export function FleetFigures({ fleet }: { fleet: Fleet }) {
+function FleetFigures({ fleet }: { fleet: Fleet }) {
   const { processes, agents, customers_agents: theirs, queues, oldest_results_seconds: oldest } = fleet;
   const lateness = worstOf(processes.map((each) => each.lateness));
   const lag = worstOf(processes.map((each) => each.evaluation_lag));
@@ -275,12 +275,12 @@ const ALLOWED_MS = { lateness: 1000, lag: 15_000 } as const;
 type SpreadKind = keyof typeof ALLOWED_MS;
 
 /** Reports whether a figure is above its alarm threshold. */
-export function isLate(spread: Spread, kind: SpreadKind): boolean {
+function isLate(spread: Spread, kind: SpreadKind): boolean {
   return spread !== null && spread.p99_ms > ALLOWED_MS[kind];
 }
 
 /** The median and 99th percentile of the last seconds; a dash if there is no data. */
-export function SpreadCell({ spread, kind }: { spread: Spread; kind: SpreadKind }) {
+function SpreadCell({ spread, kind }: { spread: Spread; kind: SpreadKind }) {
   if (spread === null) return <span class="text-soft">–</span>;
   return (
     <span

@@ -160,7 +160,7 @@ const POLL_MS = 60_000;
 const HEADS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 
 /** A month of occurrences in the user's zone: a table of days, and on a phone a list of those with any. */
-export function Calendar({ month: wanted }: { month: string }) {
+function Calendar({ month: wanted }: { month: string }) {
   const zone = timeZone.value;
   const today = toWallTime(clock.value, zone).slice(0, 10);
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(wanted) ? wanted : today.slice(0, 7);

@@ -90,7 +90,7 @@ function NoMonitors() {
 const LABEL = <span class="sr-only lg:not-sr-only">Wallboard</span>;
 
 /** Opens the wallboard: owners create a link for a screen without a sign-in, others open it with their session. */
-export function WallButton() {
+function WallButton() {
   const isMaking = useDraft('wallboard', false);
   if (signedIn().user.role !== 'owner')
     return (

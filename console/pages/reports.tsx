@@ -97,10 +97,10 @@ function TargetsMet({ summary: { sla_met: met = 0, sla_missed: missed = 0 } }: {
 }
 
 /** The period of a report in Unix seconds, UTC; the end is exclusive. */
-export type ReportWindow = { period: 'week' | 'month'; period_start: number; period_end: number };
+type ReportWindow = { period: 'week' | 'month'; period_start: number; period_end: number };
 
 /** Label of each kind. */
-export const KINDS = { week: 'Week', month: 'Month' } as const;
+const KINDS = { week: 'Week', month: 'Month' } as const;
 
 /** Formats a period, whose days are in UTC: `March 2026`, `Mar 16 – 22, 2026`. */
 export function formatPeriod({ period, period_start: start, period_end: end }: ReportWindow): string {
@@ -110,6 +110,6 @@ export function formatPeriod({ period, period_start: start, period_end: end }: R
 }
 
 /** Reports whether a text names a period. */
-export function isPeriod(text: string | undefined): text is ReportWindow['period'] {
+function isPeriod(text: string | undefined): text is ReportWindow['period'] {
   return text === 'week' || text === 'month';
 }

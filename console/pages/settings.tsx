@@ -79,7 +79,7 @@ const COUNTED = [
 const NEARLY_ALL = 0.9;
 
 /** The limits of the plan, and how much of them is used. */
-export function UsageSettings() {
+function UsageSettings() {
   const load = useLoad((signal) => api.get('/usage', { signal }), []);
   return (
     <Loaded load={load}>

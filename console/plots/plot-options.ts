@@ -4,7 +4,7 @@ import { colorOf } from '../shell/theme.ts';
 import { fitLabels, type Line, type Span } from './series.ts';
 
 /** A span that is shaded behind the lines, such as an outage. */
-export type Shade = Span & { tone: 'down' | 'degraded' };
+type Shade = Span & { tone: 'down' | 'degraded' };
 
 /** Properties that can change without a new plot. */
 export type Painted = { shades: readonly Shade[]; picked: Span | null };

@@ -147,7 +147,7 @@ async function runEntry({ run }: PaletteEntry): Promise<void> {
 }
 
 /** One line of the palette. `run` may fail, for example if the API refuses. */
-export type PaletteEntry = {
+type PaletteEntry = {
   id: string;
   label: string;
   note: string;
@@ -157,7 +157,7 @@ export type PaletteEntry = {
 };
 
 /** A heading with its entries, of `total` found ones; groups without entries are left out. */
-export type PaletteGroup = { title: string; entries: readonly PaletteEntry[]; total: number };
+type PaletteGroup = { title: string; entries: readonly PaletteEntry[]; total: number };
 
 /** An action of the palette on every page. */
 type Action = { label: string; icon: IconName; run: () => unknown };
@@ -178,7 +178,7 @@ const THEMES: readonly { theme: Theme; label: string; icon: IconName }[] = [
  * Finds matches of a text: monitors and incidents, actions of the present page, pages, and actions that work
  * everywhere.
  */
-export function findEntries(text: string, incidents: readonly Incident[]): PaletteGroup[] {
+function findEntries(text: string, incidents: readonly Incident[]): PaletteGroup[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const isFound = ({ label, note }: PaletteEntry) =>
     words.every((word) => `${label} ${note}`.toLowerCase().includes(word));

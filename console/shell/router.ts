@@ -4,7 +4,7 @@ import { signOut } from '../client/session.ts';
 import { PATHS, type PageName } from '../paths.ts';
 
 /** The current page (null = unknown), the values of its `:names`, and the query. */
-export type Route = {
+type Route = {
   path: string;
   page: PageName | null;
   params: Readonly<Record<string, string>>;

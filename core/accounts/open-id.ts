@@ -5,7 +5,7 @@ import { isAtLeast, type Role } from './roles.ts';
 export type RoleRule = Readonly<{ role: Role; value: string }>;
 
 /** A domain whose people get a user at their first sign-in; `tenantId` null = in the installation's only account. */
-export type ProvisionedDomain = Readonly<{ domain: string; tenantId: string | null }>;
+type ProvisionedDomain = Readonly<{ domain: string; tenantId: string | null }>;
 
 /** The operator's settings for sign-ins by an OpenID Connect provider. */
 export type OpenIdPolicy = Readonly<{

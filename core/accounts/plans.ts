@@ -3,7 +3,7 @@ export const PLANS = ['free', 'solo', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
 /** Limits of a plan. */
-export type PlanLimits = {
+type PlanLimits = {
   /** Monitors per account. */
   monitors: number;
   /** Shortest interval of a monitor, in seconds. */

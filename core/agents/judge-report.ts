@@ -75,7 +75,7 @@ export function describeCause(cause: string, agentName: string): string {
 }
 
 /** Judgement in an agent's report; the cause may be one that only the agent's maker can interpret. */
-export type ReportedJudgement = { verdict: Vote; cause: string | null; reason: string | null };
+type ReportedJudgement = { verdict: Vote; cause: string | null; reason: string | null };
 
 /** Causes that mean that the agent could not measure: no vote, as with the service's own probes (D-20). */
 const NO_VOTE = new Set([

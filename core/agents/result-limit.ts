@@ -46,7 +46,7 @@ const OTHERS = 4;
 const LEAST_A_TICK = 2;
 
 /** Check interval of a monitor, and the threshold that determines its rechecks. */
-export type CheckPace = { intervalSeconds: number; downAfterFailures: number };
+type CheckPace = { intervalSeconds: number; downAfterFailures: number };
 
 /** A span of due time, in Unix milliseconds, excluding the end. */
 export type DueWindow = { fromMs: number; toMs: number };

@@ -14,7 +14,7 @@ export type ChannelMessage = {
   url: string;
 };
 
-export type FailingFacts = {
+type FailingFacts = {
   channel: ChannelMessage['channel'];
   /** Failed deliveries in a row, and when the first of them failed (Unix milliseconds). */
   failures: number;
@@ -124,7 +124,7 @@ export type ChannelLossMessage = {
   url: string;
 };
 
-export type LossFacts = {
+type LossFacts = {
   channel: ChannelMessage['channel'];
   loss: ChannelLoss;
   lastError: string;

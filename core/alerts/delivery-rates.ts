@@ -25,7 +25,7 @@ export const FURTHEST_MARK_MS = 2 * LONGEST_WAIT_MS;
 const STEP_MS = 5000;
 
 /** The parties whose rates a delivery uses: its tenant, and its monitor. */
-export type Counted = { tenantId: string; monitorId: string };
+type Counted = { tenantId: string; monitorId: string };
 
 /** Sums the share of each rate that some deliveries use, by key, in milliseconds. */
 export function usedUpBy(deliveries: readonly Counted[]): Map<string, number> {

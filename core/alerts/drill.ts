@@ -117,7 +117,7 @@ function addMonths(from: Date, months: number): number {
   return first.getTime() + (Math.min(from.getUTCDate(), days) - 1) * DAY_MS + (from.getTime() % DAY_MS);
 }
 
-export type DrillFacts = {
+type DrillFacts = {
   drill: { id: string; incidentId: string; startedAtMs: number; endsAtMs: number };
   monitor: DrilledMonitor;
   change: Change;

@@ -77,7 +77,7 @@ export type GroupMessage = {
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
 /** Messages for chats only: the service's description has no such event, so webhooks do not get them. */
-export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | ChannelTestMessage | SummaryMessage | ReportMessage;
+type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | ChannelTestMessage | SummaryMessage | ReportMessage;
 
 /** Any message as stored with its delivery. */
 export type StoredMessage = EventMessage | ChatOnlyMessage;

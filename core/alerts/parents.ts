@@ -45,7 +45,7 @@ export const JOINS_AFTER_MS = 1000;
  * Results for which an alert waits: those newer than `sinceMs`; null if the change is no failure that parents could
  * explain.
  */
-export type Awaited = { sinceMs: number | null; nowMs: number };
+type Awaited = { sinceMs: number | null; nowMs: number };
 
 /**
  * Returns the hold of an alert whose monitor depends on others (D-530). It is brief if one is down; if one was not

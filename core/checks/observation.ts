@@ -7,7 +7,7 @@ import type { TcpObservation, UdpObservation } from './transport/observation.ts'
 import type { VendorObservation } from './vendor/observation.ts';
 
 /** A monitor whose type this program cannot probe. */
-export type UnsupportedObservation = { type: 'unsupported'; monitorType: MonitorType; latencyMs: null };
+type UnsupportedObservation = { type: 'unsupported'; monitorType: MonitorType; latencyMs: null };
 
 /** Facts of one probe, by protocol. */
 export type Observation =

@@ -13,7 +13,7 @@ import type { Judgement, Timings } from './verdict.ts';
  * One condition of a check by itself; `not_reached` if there was no response to check, or the check's budget ran out
  * before. Absent parts are null.
  */
-export type PreviewCondition = {
+type PreviewCondition = {
   source: AssertionSource | 'status';
   op: string;
   value: string | null;
@@ -24,7 +24,7 @@ export type PreviewCondition = {
 };
 
 /** An observed fact in words, for icmp, dns, domain and vendor, which have no response to show. */
-export type PreviewFact = { name: string; text: string };
+type PreviewFact = { name: string; text: string };
 
 /** Outcome of one probe of a draft. Times in whole milliseconds; null if there is none. */
 export type PreviewOutcome = Judgement & {

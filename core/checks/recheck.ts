@@ -41,7 +41,7 @@ function recheckWaitMs(intervalSeconds: number): number | null {
 }
 
 /** Settings that determine how soon a failure is detected. */
-export type DetectionSettings = {
+type DetectionSettings = {
   type: MonitorType;
   intervalSeconds: number;
   timeoutMs: number;

@@ -49,7 +49,7 @@ export type StoredPing = { atMs: number; durationMs: number | null };
  * Outcome of a ping: refused, if it reports a failure to a heartbeat that does not accept those; or taken, with the
  * heartbeat after it. `stored` is null for a mere repeat, `mayChangeState` whether it can change the monitor's state.
  */
-export type TakenPing =
+type TakenPing =
   | { outcome: 'refused' }
   | { outcome: 'taken'; heartbeat: Heartbeat; stored: StoredPing | null; mayChangeState: boolean };
 

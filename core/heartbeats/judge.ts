@@ -67,7 +67,7 @@ function failed(sentence: string, { firstLine }: HeartbeatObservation): Judgemen
 /**
  * Outcomes of a heartbeat: an end of its job (success, failure, exit status), a missed ping, a run that takes too long.
  */
-export type HeartbeatOutcome = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
+type HeartbeatOutcome = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
 
 /** Facts of one outcome (D-29). */
 export type HeartbeatObservation = {

@@ -1,7 +1,7 @@
 import type { MonitorState } from './state.ts';
 
 /** Effect of a transition on the monitor's open incident (D-45). */
-export type IncidentStep =
+type IncidentStep =
   | { step: 'none' }
   | { step: 'open'; state: 'down' | 'degraded' }
   | { step: 'worsen' }

@@ -56,7 +56,7 @@ export function mayEndState(state: MonitorState, { verdict }: Pick<VotedResult, 
  * When a monitor is decided, and whether silence counts. `overloaded` names the locations that are silent because they
  * had more checks than they could run. `isByResult`: a result arrived; otherwise time passed, or settings changed.
  */
-export type Occasion = {
+type Occasion = {
   nowMs: number;
   silenceCounts: boolean;
   overloaded?: readonly string[];

@@ -41,7 +41,7 @@ export type Gauge = { tripped: boolean | null; streak: readonly StreakResult[]; 
  * Why a source measured and came to no vote; after a crashed probe there is no cause. `inARow` counts only until the
  * source falls silent.
  */
-export type Abstention = { cause: string | null; reason: string | null; inARow: number };
+type Abstention = { cause: string | null; reason: string | null; inARow: number };
 
 /**
  * State of one source of a monitor (D-40): `failing` counts down results, `impaired` down and degraded ones.

@@ -2,10 +2,10 @@ import { readNamedZone, toInstant } from '../time-zones.ts';
 import { DAY_SECONDS } from '../time.ts';
 
 /** Treatment of alerts to chats: they wait until the end, are never sent, or are sent at once. */
-export type AlertsDuring = 'hold' | 'drop' | 'send';
+type AlertsDuring = 'hold' | 'drop' | 'send';
 
 /** Whether maintenance is excluded from uptime and SLA. */
-export type SlaDuring = 'exclude' | 'count';
+type SlaDuring = 'exclude' | 'count';
 
 /** Complete settings of a window. Moments are Unix seconds. */
 export type WindowSettings = {

@@ -19,7 +19,7 @@ const DEFAULT_INTERVAL_SECONDS = {
 } as const satisfies Record<MonitorType, number>;
 
 /** Defaults of a new monitor (D-10); those that depend on other fields have their own functions. */
-export type TypeDefaults = {
+type TypeDefaults = {
   intervalSeconds: number;
   method: HttpMethod | null;
   expectedStatus: string | null;

@@ -22,7 +22,7 @@ export const MAX_DEPENDENCIES = 20_000;
 export type Dependency = { monitorId: string; parentId: string };
 
 /** Context for validating a monitor's parents: the account's monitors among them, and all its other dependencies. */
-export type DependencySurroundings = {
+type DependencySurroundings = {
   monitorId: string;
   ownIds: ReadonlySet<string>;
   /** Those of the monitor itself are replaced, and ignored. */

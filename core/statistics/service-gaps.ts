@@ -12,7 +12,7 @@ export type Stretch = { startMs: number; endMs: number };
 export type ServiceGap = Stretch & { kind: GapKind };
 
 /** Kinds whose gaps last while the watch itself runs. */
-export type OngoingKind = Exclude<GapKind, 'clock' | 'overload'>;
+type OngoingKind = Exclude<GapKind, 'clock' | 'overload'>;
 
 /** Standstill beyond which there is a gap, in milliseconds: a restart or a deploy is shorter. */
 export const MAX_STANDSTILL_MS = 60_000;

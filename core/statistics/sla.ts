@@ -28,13 +28,13 @@ export type StateHistory = {
 };
 
 /** A stretch of one state, in whole Unix seconds, excluding the end. */
-export type StatePeriod = { state: CountedState; fromSecond: number; toSecond: number };
+type StatePeriod = { state: CountedState; fromSecond: number; toSecond: number };
 
 /** Seconds that may be missed under a target; `left` is negative if more were. All whole, floored. */
-export type ErrorBudget = { totalSeconds: number; usedSeconds: number; leftSeconds: number };
+type ErrorBudget = { totalSeconds: number; usedSeconds: number; leftSeconds: number };
 
 /** Verdict on a window's seconds against a target (D-61). */
-export type SlaJudgement = {
+type SlaJudgement = {
   /** Floored to three decimals; null if no time is counted. */
   uptimePercent: number | null;
   /** Null without a target, or if no time is counted. */

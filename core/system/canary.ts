@@ -94,7 +94,7 @@ export function namePeerHeartbeat(peerUrl: string): string {
 }
 
 /** Request to an installation that sent an invitation: both will monitor each other. */
-export type PeerRequest = { peerUrl: string; pingUrl: string; everySeconds: number };
+type PeerRequest = { peerUrl: string; pingUrl: string; everySeconds: number };
 
 const FEWEST_SECONDS = 5;
 const MAX_SECONDS = 300;

@@ -28,7 +28,7 @@ export type Identity = {
 };
 
 /** The key of a person at a provider: nothing else identifies them (D-585). */
-export type IdentityKey = { issuer: string; subject: string };
+type IdentityKey = { issuer: string; subject: string };
 
 /** An identity to store. */
 export type NewIdentity = IdentityKey & { id: string; email: string; nowMs: number };
@@ -88,7 +88,7 @@ export async function insertIdentity(run: Run, userId: string, identity: NewIden
   return inserted.length > 0;
 }
 
-export type ProvisionedUser = {
+type ProvisionedUser = {
   id: string;
   /** Null = the installation's only account. */
   tenantId: string | null;

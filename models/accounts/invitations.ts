@@ -24,7 +24,7 @@ export type Invitation = {
 };
 
 /** An invitation as the holder of its link sees it. */
-export type OpenInvitation = {
+type OpenInvitation = {
   id: string;
   tenantId: string;
   tenantName: string;
@@ -51,7 +51,7 @@ export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-export type NewInvitation = {
+type NewInvitation = {
   id: string;
   tenantId: string;
   email: string;
@@ -161,7 +161,7 @@ export async function findOpenInvitation(
 }
 
 /** `passwordHash` null = the person has no password, and signs in with `identity`. */
-export type Acceptance = { token: string; userId: string; name: string; nowMs: number } & (
+type Acceptance = { token: string; userId: string; name: string; nowMs: number } & (
   | { passwordHash: string; identity?: never }
   | { passwordHash: null; identity: NewIdentity }
 );

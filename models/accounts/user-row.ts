@@ -5,7 +5,7 @@ import type { Run } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 
 /** Appearance of the console for a person: light, dark, or that of their system. */
-export type Theme = 'system' | 'light' | 'dark';
+type Theme = 'system' | 'light' | 'dark';
 
 /**
  * A person who signs in to the console. `passwordHash` is in the format of models/secrets/password.ts; `timeZone` is

@@ -30,7 +30,7 @@ export type Agent = {
   createdAt: number;
 };
 
-export type AgentFilter = { kind?: 'tenant' | 'first_party'; region?: string };
+type AgentFilter = { kind?: 'tenant' | 'first_party'; region?: string };
 
 /** Lists the agents that a tenant may use: the shared ones and its own, by creation, then id. */
 export async function listAgents(
@@ -67,7 +67,7 @@ async function countOwnAgents(database: Database, tenantId: string, transaction:
 }
 
 /** A private agent to store; its token is stored only as a fingerprint. */
-export type NewAgent = {
+type NewAgent = {
   id: string;
   tenantId: string;
   name: string;

@@ -12,7 +12,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
  * A region to retire, and the target region of its monitors. Null: only monitors without another location move, to a
  * running region.
  */
-export type Retirement = { region: string; moveTo: string | null; nowMs: number };
+type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
 /** The reason why a region cannot be retired as requested. */
 export type RetirementObstacle = 'no such region' | 'no such target' | 'target is away' | 'nowhere to go';
@@ -22,7 +22,7 @@ export type RetirementObstacle = 'no such region' | 'no such target' | 'target i
  * another source. `moved`: those that move to another location. `quorumLowered`: those whose `down_min_sources` drops
  * to the remaining locations (D-12). `isGivenUp`: the region is retired already, and these monitors are left.
  */
-export type RetirementPlan = {
+type RetirementPlan = {
   region: string;
   moveTo: string | null;
   isGivenUp: boolean;

@@ -10,7 +10,7 @@ import type { Agent } from './agents.ts';
 const SHARED_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'];
 
 /** A shared agent, and since when its region is retired, in Unix seconds; null = it is not. */
-export type SharedAgent = Agent & { retiredAt: number | null };
+type SharedAgent = Agent & { retiredAt: number | null };
 
 /**
  * Returns the shared agent of a region, creating it if missing; two processes of one region are one agent. A retired

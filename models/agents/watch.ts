@@ -18,7 +18,7 @@ import type { Run } from '../sql.ts';
  * Result of polling the agents: the last recorded ping availability, whether a decision is due, and whether any
  * customer has an agent.
  */
-export type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
+type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
 
 /**
  * An agent whose status changed. `atMs` is the time (Unix milliseconds), `lastSeenAt` its newest check-in (Unix

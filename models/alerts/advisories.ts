@@ -11,7 +11,7 @@ export type WarnedMonitor = Pick<Monitor, 'no' | 'id' | 'tenantId' | 'name' | 't
  * A certificate of a warned monitor; `expiresAt` is in Unix seconds. `isCurrent`: a source has seen it recently, and
  * since it expired.
  */
-export type WarnedCertificate = { monitorNo: number; name: string; expiresAt: number; isCurrent: boolean };
+type WarnedCertificate = { monitorNo: number; name: string; expiresAt: number; isCurrent: boolean };
 
 /** One advisory: `threshold` in days left, `expiresAt` in Unix seconds. */
 export type Advisory = {

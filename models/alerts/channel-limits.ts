@@ -35,7 +35,7 @@ export class ChannelRefusal extends Error {
 }
 
 /** The limited fields of a new or changed channel; absent ones are unset, or stay as they are. */
-export type LimitedFields = {
+type LimitedFields = {
   reportTimezone?: string | null;
   groupSeconds?: number;
   summarizesFlapping?: boolean;
@@ -75,7 +75,7 @@ export async function requireRoom(
 const IS_WIDE = `(all_monitors OR any_tags <> '{}' OR all_tags <> '{}')`;
 
 /** The number of a tenant's pairs of monitors and channels, and its maximum. */
-export type Routes = { count: number; most: number };
+type Routes = { count: number; most: number };
 
 /** Counts the pairs of a tenant's monitors and channels (D-659). A channel with tags counts with all monitors. */
 export async function countRoutes(run: Run, tenantId: string): Promise<Routes> {

@@ -47,7 +47,7 @@ export type NewChannel = {
 };
 
 /** Changes that a customer may make to a channel; absent fields stay, `monitorIds` replaces the whole list. */
-export type ChannelChange = {
+type ChannelChange = {
   name?: string;
   enabled?: boolean;
   allMonitors?: boolean;

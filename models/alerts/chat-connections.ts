@@ -20,7 +20,7 @@ export type CodedChannel = ConnectedChannel & { connection: string | null };
  * The result of using a connect code. `taken`: it was unused until now; `used` has its channel as well, for a repeated
  * request.
  */
-export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
+type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
 
 type CodedRow = CodedChannel & { usedAt: number | null; expiresAt: number };
 type LostRow = LostChannel & { tookAlerts: boolean };
@@ -35,7 +35,7 @@ const ENDED = {
  * The outcome of an update, and the deliveries that notify other chats of it: the caller adds their jobs once the
  * transaction is committed.
  */
-export type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] };
+type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] };
 
 /**
  * Disconnects a chat channel with a reason: nothing is sent to it until its owner reconnects it. If it received alerts

@@ -26,7 +26,7 @@ export type NewDelivery = {
 /**
  * A channel's longest due delivery, the number of its next attempt, and the number of the channel's overdue deliveries.
  */
-export type OverdueChannel = {
+type OverdueChannel = {
   channelId: string;
   deliveryId: string;
   attempt: number;
@@ -114,7 +114,7 @@ export async function supersedeRetries(
 }
 
 /** A hold with its delivery. */
-export type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean };
+type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean };
 
 /** Records the holds of deliveries. */
 export async function insertHeld(run: Run, held: readonly HeldDelivery[]): Promise<void> {

@@ -58,7 +58,7 @@ export type Attempt = {
 };
 
 /** Filter for a list of deliveries; absent fields do not restrict it. */
-export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
+type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 
 type Key = { tenantId: string; id: string };
 

@@ -40,7 +40,7 @@ export type DrillRefusal =
   | 'key_in_use'
   | { running: string };
 
-export type NewDrill = Authored & {
+type NewDrill = Authored & {
   id: string;
   incidentId: string;
   tenantId: string;
@@ -248,7 +248,7 @@ export type DrillDelivery = {
 };
 
 /** The channel of a skipped delivery, with its name; null if it was deleted. */
-export type SkippedDelivery = SkippedChannel & { channelName: string | null };
+type SkippedDelivery = SkippedChannel & { channelName: string | null };
 
 /** A drill with its deliveries. */
 export type DrillRecord = Drill & { deliveries: DrillDelivery[]; skippedDeliveries: SkippedDelivery[] };

@@ -58,7 +58,7 @@ export async function releaseToParents(run: Run, parentNos: readonly number[], n
 }
 
 /** The alerts that wait again for results of their own monitors: their channels, and those monitors. */
-export type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
+type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
 
 /**
  * Time that an alert waits for a result of its own monitor without a notification that there is one, in milliseconds.
@@ -277,7 +277,7 @@ export async function storeMessage(run: Run, deliveryId: string, message: Stored
 }
 
 /** A delivery whose message contained others, with the data for an update of it. */
-export type SentRoot = {
+type SentRoot = {
   tenantId: string;
   channelId: string;
   monitorId: string;
@@ -322,7 +322,7 @@ export async function endParentHold(run: Run, deliveryId: string): Promise<void>
 }
 
 /** An alert that waits for parents or for a result of its own monitor, and is not due. */
-export type WaitingAlert = {
+type WaitingAlert = {
   deliveryId: string;
   channelId: string;
   monitorNo: number;

@@ -3,7 +3,7 @@ import type { Run } from '../sql.ts';
 import { TAKES_BEHIND } from './parent-holds.ts';
 
 /** A parent, and the delivery whose message contains the alerts behind it; `rootNo` is that delivery's monitor. */
-export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string; rootNo: number };
+type Root = { channelId: string; parentNo: number; parentId: string; rootId: string; rootNo: number };
 
 /** The message that contains the claimed alert, and whether it had been sent before. */
 export type Joined = { rootId: string; isSent: boolean };

@@ -93,7 +93,7 @@ export const SUMMARY_OPEN_MS = DAY_MS;
  * A recovery that its chat waits for. `afterId` is the delivery of its trouble, if a worker holds all that the chat may
  * have been notified of: its outcome, and so that of the recovery, is not decided yet.
  */
-export type AwaitedRecovery = { channelId: string; monitorId: string; afterId: string | null };
+type AwaitedRecovery = { channelId: string; monitorId: string; afterId: string | null };
 
 /** Maximum difference between the clocks of processes, in milliseconds. */
 const CLOCKS_DIFFER_MS = 60_000;

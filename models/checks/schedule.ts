@@ -18,7 +18,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
  * is something new to check (the monitor is new or resumed, or its checks changed), so that its agents check without
  * waiting for their next tick. `defersRechecks`: these rechecks are listed in the change but not planned yet.
  */
-export type MonitorSchedule = {
+type MonitorSchedule = {
   monitorNo: number;
   agentNos: readonly number[];
   intervalSeconds: number;
@@ -182,7 +182,7 @@ function withoutMoves({ occupied, emptied, rechecks }: ScheduleChange): Schedule
 }
 
 /** A source of a requested recheck: when it will check, and for `unable` why it will not. */
-export type RequestedSource = {
+type RequestedSource = {
   agentNo: number;
   agentId: string;
   kind: AgentKind;

@@ -9,7 +9,7 @@ type Secrets = Pick<Database, 'secrets'>;
 type AnsweredResult = { monitorNo: number; agentNo: number; dueAtMs: number; answer: AnswerEvidence | null };
 
 /** A result with a sealed answer in the queue; only the evaluator opens it. */
-export type Sealed<Result extends AnsweredResult> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
+type Sealed<Result extends AnsweredResult> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
 
 /**
  * Seals the recorded answers of results for the queue (D-17), as previews do: answers are only for the monitor's owner.

@@ -19,7 +19,7 @@ export type StoredPing = {
 };
 
 /** Query for the pings in `[fromMs, toMs)`; the caller ends the window at the last one of the previous page. */
-export type PingQuery = { monitorNo: number; verdict?: Vote; fromMs: number; toMs: number; limit: number };
+type PingQuery = { monitorNo: number; verdict?: Vote; fromMs: number; toMs: number; limit: number };
 
 type PingRow = {
   at: number;

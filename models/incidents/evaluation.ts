@@ -35,7 +35,7 @@ export type EvaluatedSource = {
  * (null = never). `wasNotCounted`: it did not count when a sweep last decided its monitor, or its agent went offline
  * since.
  */
-export type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
+type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
 
 /** A monitor with all its sources, locked, for a decision. */
 export type EvaluatedMonitor = {
@@ -271,7 +271,7 @@ export async function storeMonitorStates(
 }
 
 /** A page of monitors, ordered by number; `lastNo` is null at the end. */
-export type StalePage = { stale: number[]; lastNo: number | null };
+type StalePage = { stale: number[]; lastNo: number | null };
 
 /** Time at which monitors are stale, and the time since which an edit (in Unix seconds) makes them so. */
 export type StaleAsOf = { nowMs: number; editedSinceSeconds: number };

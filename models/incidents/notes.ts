@@ -14,10 +14,7 @@ type Key = { tenantId: string; id: string };
 export const MAX_NOTES = 500;
 
 /** Result of adding a note. */
-export type AddedNote =
-  | { outcome: 'added'; note: IncidentNote }
-  | { outcome: 'full' }
-  | { outcome: 'unknown_incident' };
+type AddedNote = { outcome: 'added'; note: IncidentNote } | { outcome: 'full' } | { outcome: 'unknown_incident' };
 
 /** Lists the notes of an incident, the oldest first. */
 export async function listIncidentNotes(database: Database, incidentId: string): Promise<IncidentNote[]> {

@@ -15,7 +15,7 @@ export type MaintenanceTime = Stretch & {
 };
 
 /** Maintenance excluded from a monitor's uptime, in order without overlaps; `retroactive` was entered afterwards. */
-export type ExcludedTimes = { excluded: readonly Stretch[]; retroactive: readonly Stretch[] };
+type ExcludedTimes = { excluded: readonly Stretch[]; retroactive: readonly Stretch[] };
 
 /** The current maintenance of a monitor in responses; `ends_at` is in Unix seconds. */
 export type CurrentMaintenance = { window_id: string; ends_at: number };

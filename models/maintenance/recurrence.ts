@@ -17,7 +17,7 @@ export type Schedule = {
 };
 
 /** A start: `localStart` is the planned local time, `2026-11-30T02:00:00`, which identifies the occurrence. */
-export type PlannedStart = { localStart: string; startsAtMs: number };
+type PlannedStart = { localStart: string; startsAtMs: number };
 
 /** A problem of a schedule: the field, and a message with a remedy. */
 type Flaw = { field: 'cron' | 'rrule' | 'timezone'; message: string };

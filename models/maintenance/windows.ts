@@ -48,7 +48,7 @@ const SELECT = `SELECT ${SETTINGS}, current.occurrence AS current, next.occurren
     ORDER BY o.starts_at LIMIT 1) next ON true`;
 
 /** The stored fields of a new window. */
-export type NewWindow = Omit<MaintenanceWindow, 'hasMore' | 'current' | 'next' | 'updatedAt'>;
+type NewWindow = Omit<MaintenanceWindow, 'hasMore' | 'current' | 'next' | 'updatedAt'>;
 
 /**
  * Stores a window with its occurrences, and covers its monitors if it begins soon. Of `monitorIds` only the tenant's

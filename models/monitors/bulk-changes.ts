@@ -45,7 +45,7 @@ export type BulkActor = AuditActor & { kind: 'user' | 'token'; id: string };
 /** A selected monitor; `name` null = the account has no such monitor. */
 export type Selected = { monitorId: string; name: string | null };
 
-export type NewBulkChange = {
+type NewBulkChange = {
   id: string;
   tenantId: string;
   /** The idempotency key, and the fingerprint of its request; null = none. */
@@ -154,7 +154,7 @@ export async function findKeyedChange(
 }
 
 /** A result and its position in its change, from 1. */
-export type PositionedResult = BulkResult & { position: number };
+type PositionedResult = BulkResult & { position: number };
 
 /** Lists the results of finished monitors after a position, in the order of their selection. */
 export async function listBulkResults(

@@ -46,7 +46,7 @@ export type ChangeKey = MonitorKey & {
 } & Authored;
 
 /** A monitor to store; `agentIds` are its sources, already checked to be visible to the tenant. */
-export type NewMonitor = ChangeKey & {
+type NewMonitor = ChangeKey & {
   settings: MonitorSettings;
   secrets: MonitorSecrets;
   agentIds: readonly string[];

@@ -8,7 +8,7 @@ import { PARENTS } from './dependencies.ts';
 import { LISTED, openSecrets, selectList, type ListedMonitor, type WholeMonitor } from './monitor-rows.ts';
 
 /** `agentNo` selects monitors that this agent is to check. */
-export type MonitorFilter = {
+type MonitorFilter = {
   type?: MonitorType;
   status?: MonitorStatus;
   enabled?: boolean;

@@ -98,7 +98,7 @@ const BATCH = 200;
  * another process changed meanwhile, left as they are. `unopened`: values that no key of the ring decrypts, by the id
  * of the row and of the key. `last`: the id to continue after, null = there are no more.
  */
-export type ResealedBatch = {
+type ResealedBatch = {
   read: number;
   resealed: number;
   lost: number;

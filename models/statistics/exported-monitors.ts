@@ -57,7 +57,7 @@ export async function listExportedRows(database: Pick<Database, 'pool'>, tenantI
 export type ReadSource = { monitorNo: number; agentNo: number; sinceMs: number };
 
 /** The newest check of a source; `timings` are those of the newest result that has any. */
-export type ReadCheck = Pick<ReadSource, 'monitorNo' | 'agentNo'> & {
+type ReadCheck = Pick<ReadSource, 'monitorNo' | 'agentNo'> & {
   dueAtMs: number;
   verdict: 'up' | 'degraded' | 'down';
   latencyMs: number | null;

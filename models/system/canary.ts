@@ -14,7 +14,7 @@ const KEY = { tenantId: CANARY.tenantId, id: CANARY.monitorId, author: null } as
 const MARK = 'canary';
 
 /** State of the canary for its target and its keeper. Unix milliseconds; null = it was never marked. */
-export type CanaryState = {
+type CanaryState = {
   state: MonitorState;
   stateSinceMs: number;
   markedAtMs: number | null;

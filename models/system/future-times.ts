@@ -7,7 +7,7 @@ import { KEPT_MS } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /** The current time, and how far it was set back, in whole milliseconds. */
-export type SetBack = { nowMs: number; backMs: number };
+type SetBack = { nowMs: number; backMs: number };
 
 /** Maximum time ahead of a planned recheck, in milliseconds: its interval's next tick is sooner. */
 const FURTHEST_RECHECK_MS = 60_000;

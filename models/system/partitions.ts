@@ -31,7 +31,7 @@ export const NO_PARTITION = '23514';
 const PATIENCE_MS = 7 * DAY_MS;
 
 /** Retention of each table, in days. */
-export type KeptDays = Readonly<Record<Table, number>>;
+type KeptDays = Readonly<Record<Table, number>>;
 
 type Partition = { name: string; fromMs: number; toMs: number };
 

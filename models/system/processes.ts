@@ -22,7 +22,7 @@ export type ProcessRecord = {
   lastSeenAt: number;
 };
 
-export type ProcessRecordOptions = {
+type ProcessRecordOptions = {
   /** `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
   kind: string;
   version: string;

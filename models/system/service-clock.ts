@@ -25,7 +25,7 @@ import {
 export const CLOCKS = ['machine', 'database', 'service'] as const;
 export type ClockName = (typeof CLOCKS)[number];
 
-export type ClockEvents = {
+type ClockEvents = {
   /** Called for a clock that was set, with the change in milliseconds; positive is ahead. */
   onStep: (clock: ClockName, byMs: number) => void;
   /** Called if PostgreSQL could not be queried; the next reading makes up for it. */
@@ -84,7 +84,7 @@ export function machineAheadMs(): number {
 }
 
 /** Options of the clock; `settles` is for the processes that also repair the effects of setting the time. */
-export type ServiceClockOptions = ClockEvents & { settles: boolean };
+type ServiceClockOptions = ClockEvents & { settles: boolean };
 
 /**
  * Reads the service's time from PostgreSQL, and maintains it until stopped: checks the process's clock each second,

@@ -6,7 +6,7 @@ import type { ReportTable } from '../../core/statistics/reports/message.ts';
 export type EmailContent = { subject: string; text: string; html: string };
 
 /** Text below the message: why it was sent, and the unsubscribe link; null if there is nothing to end. */
-export type EmailFooter = { text: string; link: { label: string; url: string } | null };
+type EmailFooter = { text: string; link: { label: string; url: string } | null };
 
 /** Maximum length of a subject, in characters: phones show some forty. */
 const LONGEST_SUBJECT = 120;

@@ -21,9 +21,9 @@ export function buildTelegramLinks(code: string, botName: string | null): { deep
 export type TelegramBot = { token: string; apiUrl: string; http: HttpClient };
 
 /** One call of a method. `deadlineMs` spans the whole exchange; destroying `agent` ends it at once. */
-export type BotCall = { method: BotMethod; parameters: object; deadlineMs: number; agent?: Agent };
+type BotCall = { method: BotMethod; parameters: object; deadlineMs: number; agent?: Agent };
 
-export type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMessage' | 'editMessageText';
+type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMessage' | 'editMessageText';
 
 /**
  * Result of a call. `refused`: the Bot API returned an error. `unreachable`: no response arrived, or one that is not

@@ -13,7 +13,7 @@ export type PreparedRequest = { url: URL; method: string; contentType: string; b
  * Requests to send, in order; `problem` is why the envelope replaces the template, null if it does not. No requests:
  * the template had no turn in time, and another attempt follows.
  */
-export type Prepared = { requests: PreparedRequest[]; problem: string | null };
+type Prepared = { requests: PreparedRequest[]; problem: string | null };
 
 type Prepare = {
   url: string;

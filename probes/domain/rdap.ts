@@ -13,7 +13,7 @@ import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQ
 export type RdapTools = { http: HttpClient; runInRegistryQueue: RunInRegistryQueue; now: () => number };
 
 /** One query to one RDAP service; `base` ends in a slash. */
-export type RdapQuestion = RegistryTurn & { name: string; base: string };
+type RdapQuestion = RegistryTurn & { name: string; base: string };
 
 /**
  * Outcome of RDAP; `refused` marks a registry that requests a pause, unlike one with an unreadable answer, where WHOIS

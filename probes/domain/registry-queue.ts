@@ -12,9 +12,7 @@ export type RegistryAnswer<Result> = { result: Result; askAgainAtMs: number | nu
  * Outcome of a queued request to a registry: its answer, or when to retry (Unix milliseconds) if the registry requested
  * a pause. Null if other requests were ahead.
  */
-export type RegistryOutcome<Result> =
-  | { outcome: 'answered'; result: Result }
-  | { outcome: 'busy'; retryAtMs: number | null };
+type RegistryOutcome<Result> = { outcome: 'answered'; result: Result } | { outcome: 'busy'; retryAtMs: number | null };
 
 /**
  * Accounts that wait for a request to a registry, and their deadline (Unix milliseconds). Accounts may join while it
@@ -23,7 +21,7 @@ export type RegistryOutcome<Result> =
 export type RegistryTurn = { deadlineAtMs: number; accounts: ReadonlySet<string> };
 
 /** A request to a registry; `ask` receives the remaining milliseconds. */
-export type RegistryRequest<Result> = RegistryTurn & {
+type RegistryRequest<Result> = RegistryTurn & {
   ask: (deadlineMs: number) => Promise<RegistryAnswer<Result>>;
   /** Returns the result if another request has found it meanwhile, so that none is made; null otherwise. */
   recall?: () => Result | null;

@@ -9,7 +9,7 @@ import { isRootsOwn, readRootReferral, readWhoisAnswer, type WhoisReading, type 
  * Dependencies of WHOIS lookups. `root` refers to the registry of a top-level domain, and `tcpToRoot` may reach
  * addresses that `tcp` may not: the operator chose the root, but strangers choose the servers it refers to (D-30).
  */
-export type WhoisTools = {
+type WhoisTools = {
   root: WhoisServer;
   tcpToRoot: TcpClient;
   tcp: TcpClient;

@@ -3,8 +3,8 @@ import { getSystemErrorName } from 'node:util';
 import type { Family } from './echo-packet.ts';
 
 /** An ICMP socket that Node reads and writes, or the reason for its absence: the kernel's error for each kind. */
-export type OpenedSocket = { kind: SocketKind; socket: Socket } | { kind: null; reason: string };
-export type SocketKind = 'datagram socket' | 'raw socket';
+type OpenedSocket = { kind: SocketKind; socket: Socket } | { kind: null; reason: string };
+type SocketKind = 'datagram socket' | 'raw socket';
 
 /**
  * Opens an ICMP socket of a family. A datagram socket is tried first: the kernel delivers only its own replies to it,

@@ -12,7 +12,7 @@ import type { JudgingTask } from './judge-thread.ts';
  * An observation and its account, because accounts share computing time. `check` identifies one monitor in its present
  * version; null for a preview.
  */
-export type ObservedCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
+type ObservedCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
 
 /** Maximum duration of judging on the event loop, in milliseconds. */
 const ON_THE_LOOP_MS = 1;

@@ -5,10 +5,10 @@ import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/request.ts';
 
 /** The server's validators of the stored content, for conditional requests (RFC 9110, 13). */
-export type Validators = { etag: string | null; lastModified: string | null };
+type Validators = { etag: string | null; lastModified: string | null };
 
 /** Result of requesting a document; `retryAfterMs` is present if the server named a wait. */
-export type FetchedDocument =
+type FetchedDocument =
   | ({ outcome: 'changed'; body: Buffer } & Validators)
   | { outcome: 'unchanged' }
   | { outcome: 'failed'; failure: VendorFailure; retryAfterMs?: number };

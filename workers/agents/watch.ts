@@ -16,14 +16,14 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { Runtime } from '../runtime.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 
-export type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' | 'publicUrl' | 'log'> & {
+type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' | 'publicUrl' | 'log'> & {
   metrics: Pick<WorkerMetrics, 'agentsChanged'>;
   /** Announces deliveries; the round does not wait for it. */
   announce: (deliveries: readonly DueAttempt[]) => void;
 };
 
 /** Result of a round; `hasOwn`: there are customers' agents, whose silence is reported. */
-export type AgentRound = { offline: number; online: number; held: number; hasOwn: boolean };
+type AgentRound = { offline: number; online: number; held: number; hasOwn: boolean };
 
 /** Maximum agents changed in one transaction. */
 const CHUNK = 500;

@@ -8,9 +8,9 @@ import type { JobQueues } from '../../queues/job-queues.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** A delivery that failed at its receiver, with the sentence of its last attempt. */
-export type FailedDelivery = { channelId: string; error: string; atMs: number };
+type FailedDelivery = { channelId: string; error: string; atMs: number };
 
-export type ChannelHealthParts = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
+type ChannelHealthParts = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
   queues: Pick<JobQueues, 'enqueueAttempts'>;
   log: { warn: (fields: object, text: string) => void };
 };

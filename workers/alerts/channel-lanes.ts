@@ -16,7 +16,7 @@ const LONGEST_POLL_MS = 1000;
  * Result of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found none
  * left.
  */
-export type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
+type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
 
 /**
  * Result of a claim; `hasMore`: there was another due delivery without a claim, though it may have to wait for its

@@ -58,7 +58,7 @@ import { HeldAlerts } from './gather-held.ts';
 import { fillBehind } from './join-parents.ts';
 
 /** The methods of a pino logger that are used here. */
-export type DeliveryLog = {
+type DeliveryLog = {
   info: (fields: object, text: string) => void;
   warn: (fields: object, text: string) => void;
 };

@@ -25,7 +25,7 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 import { decideByParents } from './join-parents.ts';
 import { newSummary } from './write-summaries.ts';
 
-export type GatheringParts = {
+type GatheringParts = {
   database: Database;
   newId: (prefix: IdPrefix) => string;
   publicUrl: string;

@@ -3,9 +3,9 @@ import { HOUR_MS } from '../../core/time.ts';
 import type { DueCheck, ObservedCertificate } from '../../models/checks/checks.ts';
 
 /** A check whose certificate may have to be stored. */
-export type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
+type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
 
-export type CertificateRecorderOptions = {
+type CertificateRecorderOptions = {
   store: (observed: readonly ObservedCertificate[]) => Promise<void>;
   /** How long a new certificate waits for others to be stored with it, in milliseconds. */
   waitMs: number;

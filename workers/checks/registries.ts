@@ -19,7 +19,7 @@ import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** URL of IANA's registry of RDAP services, and the client that reads it. */
-export type RegistrySource = { url: string; http: HttpClient };
+type RegistrySource = { url: string; http: HttpClient };
 
 /** Age below which a registry is not requested again, even after restarts, in milliseconds. */
 const RECENT_MS = 20 * HOUR_MS;

@@ -1,6 +1,6 @@
 import type { ResultPayload } from '../../queues/payloads.ts';
 
-export type BatcherOptions = {
+type BatcherOptions = {
   /** Adds a batch that was complete at `readyAtMs` (Unix milliseconds) to the evaluator's queue. */
   submit: (results: ResultPayload[], readyAtMs: number) => Promise<void>;
   now: () => number;

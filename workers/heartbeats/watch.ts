@@ -12,7 +12,7 @@ import { PartlyEvaluated, type EvaluationOutcome } from '../incidents/evaluate.t
 import type { Runtime } from '../runtime.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 
-export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
+type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
   metrics: Pick<WorkerMetrics, 'heartbeatsMissed' | 'resultsStored'>;
   evaluate: (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome>;
   /** Announces the outcome; the round does not wait for it. */

@@ -37,7 +37,7 @@ import { NO_PARTITION, createPartitions } from '../../models/system/partitions.t
 import { recordChanges, type RecordedChanges, type RecordingParts } from './record-changes.ts';
 import { changedSources, hasFirstFailure, lateEvidence, stepMonitor, type SteppedMonitor } from './stepped-monitor.ts';
 
-export type EvaluatorParts = RecordingParts & { database: Database; now: () => number };
+type EvaluatorParts = RecordingParts & { database: Database; now: () => number };
 
 /**
  * Outcome of a batch: stored results (without repeats and those of deleted monitors), written transitions, deliveries

@@ -47,7 +47,7 @@ function workOnLookups(
 }
 
 /** `selfCheckHosts`, `probesAtOnce`: see `CheckWork`. */
-export type CheckProcessOptions = {
+type CheckProcessOptions = {
   region: string;
   version: string;
   allowPrivateNetwork: boolean;
@@ -58,7 +58,7 @@ export type CheckProcessOptions = {
 /**
  * `dnsResolvers` are those of dns cross checks (D-26); `whoisServer` refers to the registries' WHOIS servers (D-27).
  */
-export type ServiceCheckOptions = {
+type ServiceCheckOptions = {
   allowPrivateNetwork: boolean;
   dnsResolvers: readonly string[];
   whoisServer: HostPort;

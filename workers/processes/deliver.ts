@@ -13,7 +13,7 @@ import { AccountShares, ChannelLanes } from '../alerts/channel-lanes.ts';
 import { Deliverer } from '../alerts/deliver.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-export type DeliverProcessOptions = {
+type DeliverProcessOptions = {
   allowPrivateNetwork: boolean;
   deadlineMs: number;
   retrySeconds: readonly number[];

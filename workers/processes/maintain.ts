@@ -30,7 +30,7 @@ const LOCK_MS = 15_000;
  * Settings of chores that access external servers: the server that refers to registries' WHOIS servers, and the URL of
  * the registry of RDAP services.
  */
-export type MaintainOptions = {
+type MaintainOptions = {
   allowPrivateNetwork: boolean;
   whoisServer: { host: string; port: number };
   rdapBootstrapUrl: string;

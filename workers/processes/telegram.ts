@@ -120,7 +120,7 @@ function pauseAfter(answer: BotAnswer): number {
 }
 
 /** Dependencies of receiving the bot's messages. */
-export type Listening = {
+type Listening = {
   runtime: Pick<Runtime, 'database' | 'log' | 'newId' | 'now' | 'publicUrl' | 'queues'>;
   bot: TelegramBot;
   /** Null if commands are accepted whichever bot they address. */

@@ -5,7 +5,7 @@ import { createWriteProof } from '../../models/system/service-marks.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** `host` null for all addresses of this machine. */
-export type MetricsServerOptions = { registry: Registry; port: number; host: string | null; stopping: AbortSignal };
+type MetricsServerOptions = { registry: Registry; port: number; host: string | null; stopping: AbortSignal };
 
 /**
  * Serves a worker process's `/metrics`, `/healthz` and `/readyz` on a separate port; rejects if the port is taken.

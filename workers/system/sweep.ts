@@ -50,7 +50,7 @@ const CHUNK = 200;
  * The memory of a process from one sweep to the next. It contains the time of the last scan of all monitors (Unix
  * milliseconds), and the monitors that may become stale within `AHEAD_MS` of it.
  */
-export type SweepMemory = { scannedAtMs: number; suspects: readonly number[] };
+type SweepMemory = { scannedAtMs: number; suspects: readonly number[] };
 
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). A

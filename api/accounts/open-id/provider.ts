@@ -23,14 +23,12 @@ export type Checks = { state: string; nonce: string; verifier: string };
  * `refused`: the response cannot be trusted, or the provider does not accept this client. `away`: the provider does not
  * respond. `reason` is for the log and contains no secret.
  */
-export type Authorization =
+type Authorization =
   | { outcome: 'granted'; issuer: string; person: OpenIdPerson }
   | { outcome: 'stale' | 'refused' | 'away'; reason: string };
 
 /** Contents of a logout token, or why it is invalid; `away` = the provider's keys could not be read. */
-export type LogoutReading =
-  | { outcome: 'good'; logout: ProviderLogout }
-  | { outcome: 'refused' | 'away'; reason: string };
+type LogoutReading = { outcome: 'good'; logout: ProviderLogout } | { outcome: 'refused' | 'away'; reason: string };
 
 /** Maximum size of a provider's response: 1 to 30 kB are usual, and more for a member of thousands of groups. */
 const ANSWER_BYTES = 262_144;

@@ -19,7 +19,7 @@ export type AssignedReport = { report: Report; monitor: ReportedMonitor };
 export type AcceptedReport = { report: Report; monitor: ReportedMonitor; result: ResultPayload };
 
 /** Reports that are taken, each result once; `fresh` are those to submit, which no request has submitted before. */
-export type TakenReports = { taken: readonly AssignedReport[]; fresh: ReadonlySet<AssignedReport> };
+type TakenReports = { taken: readonly AssignedReport[]; fresh: ReadonlySet<AssignedReport> };
 
 /**
  * Takes an agent's reports as far as its monitors' intervals allow, and returns their number, repeated ones included.

@@ -294,7 +294,7 @@ export function judgeAddress(address: string): string | null {
 }
 
 /** Instructions after a confirmation was sent. */
-export function EmailSteps({ id, address }: { id: string; address: string | undefined }) {
+function EmailSteps({ id, address }: { id: string; address: string | undefined }) {
   return (
     <>
       <p class="text-sm">
@@ -309,7 +309,7 @@ export function EmailSteps({ id, address }: { id: string; address: string | unde
 }
 
 /** Sends the confirmation of a channel again. */
-export function ResendConfirmation({ id }: { id: string }) {
+function ResendConfirmation({ id }: { id: string }) {
   const action = useAction();
   const resend = () =>
     action.run(async () => {

@@ -106,7 +106,7 @@ const HOLDS: Readonly<Record<string, string>> = {
 } satisfies Record<NonNullable<Schemas['Delivery']['held_by']>, string>;
 
 /** Outcome of a delivery, the reason why it waits or waited, and until when. */
-export type DeliveryResult = {
+type DeliveryResult = {
   outcome: DeliveryOutcome;
   attempt_count: number;
   held_by?: string;

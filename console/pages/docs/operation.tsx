@@ -47,7 +47,7 @@ const PARAMETER_LOCATIONS: Readonly<Record<string, string>> = {
 };
 
 /** The method of an operation, in its color; `event` for those that webhooks receive. */
-export function MethodName({ operation: { method, server } }: { operation: Operation }) {
+function MethodName({ operation: { method, server } }: { operation: Operation }) {
   return (
     <span class={`shrink-0 font-mono text-xs font-semibold uppercase ${METHODS[method]}`}>
       {server === null ? 'event' : method}

@@ -3,7 +3,7 @@ import type { Schemas } from '../../client/api.ts';
 
 export type MonitorType = Schemas['MonitorType'];
 /** A monitor with its settings, as the API returns a single one. */
-export type MonitorDetail = Schemas['MonitorDetail'];
+type MonitorDetail = Schemas['MonitorDetail'];
 type CheckSpec = Schemas['CheckSpec'];
 type Request = NonNullable<CheckSpec['request']>;
 type Transport = NonNullable<CheckSpec['transport']>;
@@ -23,7 +23,7 @@ export type HeaderDraft = {
 export type SecretText = { kind: 'none' | 'plain' | 'secret' | 'kept'; text: string };
 
 /** Credentials; `isKept`: the stored ones stay. */
-export type AuthDraft = {
+type AuthDraft = {
   type: '' | 'bearer' | 'basic';
   isKept: boolean;
   token: string;

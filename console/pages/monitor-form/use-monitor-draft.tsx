@@ -15,7 +15,7 @@ type Monitor = Schemas['MonitorDetail'];
 type Base = { draft: Draft; version: string | null; updatedAt: number | null };
 
 /** Input of the form, and the settings that it was made from. */
-export type MonitorDraft = {
+type MonitorDraft = {
   draft: Signal<Draft>;
   base: ReadonlySignal<Base>;
   /** Changes by another person since the form was opened; null if there are none. */

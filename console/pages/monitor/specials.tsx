@@ -14,7 +14,7 @@ import { reasonOf, sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];
 type Check = Schemas['Check'];
-export type SpecialProps = { detail: Detail; checks: readonly Check[] | null };
+type SpecialProps = { detail: Detail; checks: readonly Check[] | null };
 
 const SPECIALS: Partial<Record<Schemas['MonitorType'], (props: SpecialProps) => ComponentChildren>> = {
   heartbeat: PingAddress,

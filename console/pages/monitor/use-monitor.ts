@@ -21,7 +21,7 @@ const LOCATIONS_EVERY_MS = 15_000;
 export type ShownStats = Schemas['MonitorStats'] & { shown: Pick<Shown, 'range' | 'zoom'> };
 
 /** All data of a monitor's page, each part loaded separately. */
-export type MonitorLoads = {
+type MonitorLoads = {
   detail: Load<Schemas['MonitorDetail']>;
   incidents: Load<Schemas['Incident'][]>;
   stats: Load<ShownStats | null>;

@@ -5,7 +5,7 @@ import { STATUS_FILTERS, compareTexts, filtersOf, orderText, type StatusFilter }
 type FolderCounts = Readonly<Record<StatusFilter, number>>;
 
 /** A folder of the overview. `path` is empty for the monitors that are in none; `ids` are the monitors inside. */
-export type Folder = {
+type Folder = {
   path: string;
   name: string;
   isOpen: boolean;
@@ -15,7 +15,7 @@ export type Folder = {
 };
 
 /** A row of the overview: a monitor, or a folder. `depth` is the number of surrounding folders. */
-export type MonitorLine = { key: string; depth: number; monitor: Monitor };
+type MonitorLine = { key: string; depth: number; monitor: Monitor };
 export type FolderLine = { key: string; depth: number; folder: Folder };
 export type Line = MonitorLine | FolderLine;
 
@@ -23,7 +23,7 @@ export type Line = MonitorLine | FolderLine;
 const GROUP = 'group:';
 
 /** Name of the folder with the monitors that have no group. */
-export const NO_GROUP = 'No group';
+const NO_GROUP = 'No group';
 
 /** A folder while it is being filled. */
 type Node = {

@@ -115,16 +115,16 @@ function Listing({
 }
 
 /** Filter of the list, as stored in the address; an empty string does not filter. */
-export type Filter = { kind: string; object: string; actor: string; period: string } & Paging;
+type Filter = { kind: string; object: string; actor: string; period: string } & Paging;
 
 /**
  * A page of entries. `next` is the cursor of older ones; null if there are none. `known` contains the ids of existing
  * channels and agents.
  */
-export type Found = { entries: readonly Entry[]; next: string | null; known: ReadonlySet<string> };
+type Found = { entries: readonly Entry[]; next: string | null; known: ReadonlySet<string> };
 
 /** Reads the filter from an address. */
-export function readFilter(query: Readonly<Record<string, string>>): Filter {
+function readFilter(query: Readonly<Record<string, string>>): Filter {
   const { kind = '', object = '', actor = '', period = '' } = query;
   return { kind, object, actor, period, ...readPaging(query) };
 }

@@ -40,7 +40,7 @@ const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as cons
 >;
 
 /** Context of an attempt beyond its message: whether it is a redelivery, and whether the monitor has changed since. */
-export type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
+type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
 
 /** End of durations (Unix seconds): the time of sending, or for an outdated message that of the event. */
 type Until = { seconds: number; isPast: boolean };

@@ -69,7 +69,7 @@ export function escapeShown(text: string, maxLength: number): string {
 }
 
 /** A channel as service messages describe it. `publicUrl` is the base of links, without a trailing slash. */
-export type NamedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
+type NamedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
 
 /**
  * Builds the greeting of a newly connected chat (D-55). `howToStop` explains how to disconnect from within the chat;

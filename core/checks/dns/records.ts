@@ -6,7 +6,7 @@ export const DNS_RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA',
 export type DnsRecordType = (typeof DNS_RECORD_TYPES)[number];
 
 /** Ways of comparing found records with the expected ones (D-26). */
-export const DNS_MODES = ['equals', 'contains', 'any', 'exists', 'absent'] as const;
+const DNS_MODES = ['equals', 'contains', 'any', 'exists', 'absent'] as const;
 export type DnsMode = (typeof DNS_MODES)[number];
 
 const MAX_NAME_LENGTH = 253;

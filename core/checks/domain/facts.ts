@@ -19,7 +19,7 @@ export type FailedLookup = { outcome: 'failed' } & LookupFailure;
  * Why a lookup failed or, if the domain is known to be registered, its query of the expiry. `hadNoTurn`: other lookups
  * were queued before it.
  */
-export type LookupFailure = { reason: string; retryAtMs: number | null; hadNoTurn?: true };
+type LookupFailure = { reason: string; retryAtMs: number | null; hadNoTurn?: true };
 
 /** All known facts of a domain, kept between lookups. Times ending in `Ms` are Unix milliseconds. */
 export type DomainFacts = {

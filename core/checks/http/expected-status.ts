@@ -3,7 +3,7 @@ import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
 /**
  * Status codes that count as good: each either three digits or a digit and `xx`, in lower case, at least one (D-13).
  */
-export type ExpectedStatus = readonly string[];
+type ExpectedStatus = readonly string[];
 
 /** Default of an http monitor's expected status (D-10). */
 export const DEFAULT_EXPECTED_STATUS = '2xx';

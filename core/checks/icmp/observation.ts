@@ -20,10 +20,10 @@ export type IcmpMeasured = Started & {
 };
 
 /** No request could be sent; `reason` is a sentence for people. */
-export type IcmpFailed = Started & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
+type IcmpFailed = Started & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
 
 /** The probing machine cannot send echo requests; `reason` is a sentence for people. */
-export type IcmpUnavailable = Started & { outcome: 'unavailable'; latencyMs: null; reason: string };
+type IcmpUnavailable = Started & { outcome: 'unavailable'; latencyMs: null; reason: string };
 
 /** Facts of one icmp probe. */
 export type IcmpObservation = IcmpMeasured | IcmpFailed | IcmpUnavailable;

@@ -46,10 +46,10 @@ type TcpMeasured = {
  * End of the wait for a response: enough of it arrived, the peer closed or reset the connection, or the deadline
  * passed.
  */
-export type AnswerEnd = 'enough' | 'closed' | 'deadline';
+type AnswerEnd = 'enough' | 'closed' | 'deadline';
 
 /** An established connection, and the data received over it. */
-export type TcpConnected = TcpMeasured & {
+type TcpConnected = TcpMeasured & {
   outcome: 'connected';
   /**
    * From the start, lookup included, to the connection or, if there was a response, to its last byte read; in
@@ -67,7 +67,7 @@ export type TcpConnected = TcpMeasured & {
 export type TcpAnswer = { text: string; bytes: string; byteLength: number; end: AnswerEnd };
 
 /** No connection; `reason` is a sentence for people. */
-export type TcpFailed = TcpMeasured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
+type TcpFailed = TcpMeasured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
 
 /** Facts of one tcp probe. */
 export type TcpObservation = TcpConnected | TcpFailed;
@@ -84,13 +84,13 @@ type UdpMeasured = {
  * The first reply, as UTF-8 text with U+FFFD for invalid bytes, and byte by byte as Latin-1. The latency is the time
  * from the datagram to the reply in milliseconds, without the lookup.
  */
-export type UdpReplied = UdpMeasured & { outcome: 'replied'; latencyMs: number; reply: string; replyBytes: string };
+type UdpReplied = UdpMeasured & { outcome: 'replied'; latencyMs: number; reply: string; replyBytes: string };
 
 /** The datagram was sent and no reply arrived; `isRefused` if the host reported that no service listens on the port. */
-export type UdpSilent = UdpMeasured & { outcome: 'silent'; latencyMs: null; isRefused: boolean };
+type UdpSilent = UdpMeasured & { outcome: 'silent'; latencyMs: null; isRefused: boolean };
 
 /** No datagram could be sent; `reason` is a sentence for people. */
-export type UdpFailed = UdpMeasured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
+type UdpFailed = UdpMeasured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
 
 /** Facts of one udp probe. */
 export type UdpObservation = UdpReplied | UdpSilent | UdpFailed;

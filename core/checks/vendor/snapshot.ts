@@ -6,7 +6,7 @@ export type VendorState = (typeof VENDOR_STATES)[number];
 export type VendorComponent = { id: string; name: string; state: VendorState };
 
 /** A current announcement of the vendor. `componentIds` is empty if the page does not name the affected components. */
-export type VendorEvent = { title: string; componentIds: readonly string[] };
+type VendorEvent = { title: string; componentIds: readonly string[] };
 
 /** Contents of a page at one moment, in any format. */
 export type VendorSnapshot = {

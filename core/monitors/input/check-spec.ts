@@ -97,7 +97,7 @@ const KEYS_BY_TYPE = {
  * The type, the stored settings, RE2's validation of patterns, and croner's of schedules. `isMoved`: the target has
  * another origin than the one of the stored secrets.
  */
-export type CheckSpecContext = {
+type CheckSpecContext = {
   type: MonitorType;
   stored: { checkSpec: CheckSpec; secrets: MonitorSecrets; isMoved: boolean };
   isValidPattern: (pattern: string) => boolean;

@@ -20,13 +20,13 @@ function findRepeatedName(names: readonly string[]): string | null {
 const FIELD = 'check_spec.request';
 
 /** Stored form of a request: the visible part, and the sealed one. */
-export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
+type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
 
 /**
  * The stored request of which parts may be kept. `isMoved`: the target has another origin than the one for which it was
  * stored.
  */
-export type PreservableRequest = StoredRequest & { isMoved: boolean };
+type PreservableRequest = StoredRequest & { isMoved: boolean };
 
 /**
  * Splits a request into visible and sealed parts (D-17). Kept from the stored one: secret headers under

@@ -6,7 +6,7 @@ import type { EventMessage } from '../../../core/alerts/envelope.ts';
  * An event as receivers with their own format understand it. `firing` opens an alert or adds to it, `resolved` closes
  * it; both use the same `dedupKey`.
  */
-export type PresetAlert = {
+type PresetAlert = {
   status: 'firing' | 'resolved';
   dedupKey: string;
   severity: 'critical' | 'warning' | 'info';
@@ -19,7 +19,7 @@ export type PresetAlert = {
 };
 
 /** One request to a receiver: a POST of JSON. */
-export type PresetRequest = { url: URL; body: object };
+type PresetRequest = { url: URL; body: object };
 
 /**
  * Builds the requests of an event, in order; `url` is the channel's. The same alerts always produce the same requests.
