@@ -226,8 +226,9 @@ export class Outbox {
    * is dropped.
    */
   #refuse([entry]: readonly Entry[], { reason, isFromService }: { reason: string; isFromService: boolean }): void {
-    if (entry === undefined) return;
-    const refusals = (this.#refusedByProxy.get(entry) ?? 0) + 1;
+    // A bound may have dropped it while it was on its way.
+    if (entry === undefined || !this.#entries.includes(entry)) return;
+    const refusals = this.#hasPassedProxy ? (this.#refusedByProxy.get(entry) ?? 0) + 1 : 1;
     const isLast = isFromService || (this.#hasPassedProxy && refusals >= MAX_REFUSALS);
     this.#hasPassedProxy = false;
     if (isLast) {

@@ -125,16 +125,17 @@ export class BodyBudget {
 
   #serveWaiting(): void {
     if (this.#waiting.size === 0) return;
-    const beyondShare = new Set<string>();
+    const beyondShare = new Map<string, number>();
     const inTurn = [...this.#waiting].toSorted(([a], [b]) => this.#heldBy(a.account) - this.#heldBy(b.account));
     // If there is no room for one body, only less patient ones are tried: more may be given up for them.
     let triedMs: number | null = null;
     for (const [holder, { bytes, onTaken }] of inTurn) {
-      if (beyondShare.has(holder.account) || !this.#waiting.has(holder)) continue;
-      if (triedMs !== null && holder.patienceMs >= triedMs) continue;
+      if (!this.#waiting.has(holder)) continue;
+      const tried = [triedMs, beyondShare.get(holder.account) ?? null];
+      if (tried.some((ms) => ms !== null && holder.patienceMs >= ms)) continue;
       if (!this.#makeRoom(holder, bytes, holder.patienceMs)) {
         if (this.#isWithinShare(holder, bytes)) triedMs = holder.patienceMs;
-        else beyondShare.add(holder.account);
+        else beyondShare.set(holder.account, holder.patienceMs);
         continue;
       }
       this.#waiting.delete(holder);

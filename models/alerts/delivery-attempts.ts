@@ -7,6 +7,7 @@ import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { IS_OUTDATED, MAY_BE_OVERTAKEN, followsUnreleased } from './deliveries.ts';
 import { releaseBehind } from './parent-holds.ts';
+import { SUMMARY_OPEN_MS } from './routes.ts';
 import { readSummary } from './summaries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
@@ -128,6 +129,17 @@ const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', '
       ELSE e.event LIKE 'monitor.%' AND e.outcome = 'delivered' END
     ORDER BY e.created_at DESC, e.no DESC LIMIT 1), false))`;
 
+/**
+ * SQL: whether a summary that was delivered to a chat already reports the end of the trouble of a delivery `d` of a
+ * channel `c`. A summary does not wait for single alerts of its monitors that are to be retried.
+ */
+const HAS_ENDED_IN_SUMMARY = `(c.type <> 'webhook' AND d.attempts_before = 0
+  AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.unknown')
+  AND EXISTS (SELECT FROM deliveries u JOIN summary_changes s ON s.delivery_id = u.id AND s.monitor_id = d.monitor_id
+    WHERE u.channel_id = d.channel_id AND u.created_at >= d.created_at - ${SUMMARY_OPEN_MS} AND u.event = 'summary'
+      AND u.outcome = 'delivered' AND s.state = 'up'
+      AND s.sequence > (d.message #>> '{detail,sequence}')::integer))`;
+
 /** Maximum length of a stored error, in characters. */
 export const MAX_ERROR_LENGTH = 1000;
 
@@ -155,8 +167,8 @@ type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   sealedPreviousSecret: string | null;
   sealedHeaders: string | null;
   format: WebhookFormat;
-  /** Whether it is a recovery whose trouble, held by a worker, was not sent after all. */
-  endsUnsent: boolean;
+  /** Whether it is a recovery from trouble that was not sent after all, or trouble already reported to be over. */
+  isOver: boolean;
 };
 
 /** A requested channel, with an attempt if one was claimed. */
@@ -191,14 +203,15 @@ export async function claimDeliveries(
 }
 
 /**
- * Fills the claimed summaries. Empty ones are dropped, as are recoveries from trouble that was not sent. A summary that
- * was sent before is sent again unchanged: to a chat as stored, to a webhook from its changes, which stay as they were.
+ * Fills the claimed summaries. Empty ones are dropped, as are recoveries from trouble that was not sent, and trouble
+ * that a summary has reported to be over. A summary that was sent before is sent again unchanged: to a chat as stored,
+ * to a webhook from its changes, which stay as they were.
  */
 async function fillOrDrop(database: Database, rows: readonly RequestedRow[], nowMs: number): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
   const run = runOn(database.pool);
   for (const row of rows) {
-    if (row.endsUnsent === true) {
+    if (row.isOver === true) {
       await dropClaimed(run, row, nowMs);
       continue;
     }
@@ -221,9 +234,10 @@ export async function dropClaimed(
   nowMs: number,
 ): Promise<void> {
   await run(
-    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
-     UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
-     WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    `WITH dropped AS (
+       UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
+       WHERE id = $1 AND attempts = $2 AND outcome = 'pending' RETURNING id)
+     DELETE FROM delivery_attempts a USING dropped d WHERE a.delivery_id = d.id AND a.attempt = $2`,
     [deliveryId, attempt, nowMs],
   );
 }
@@ -235,9 +249,10 @@ export async function postponeClaimed(
   dueAtMs: number,
 ): Promise<void> {
   await run(
-    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
-     UPDATE deliveries SET claimed_until = NULL, attempts = attempts - 1, next_attempt_at = $3
-     WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    `WITH given AS (
+       UPDATE deliveries SET claimed_until = NULL, attempts = attempts - 1, next_attempt_at = $3
+       WHERE id = $1 AND attempts = $2 AND outcome = 'pending' RETURNING id)
+     DELETE FROM delivery_attempts a USING given g WHERE a.delivery_id = g.id AND a.attempt = $2`,
     [deliveryId, attempt, dueAtMs],
   );
 }
@@ -328,7 +343,7 @@ async function claimEach(
               OR EXISTS (SELECT FROM monitor_dependencies e JOIN monitors b ON b.no = e.monitor_no
                 JOIN parent_holds k ON k.monitor_id = b.id AND k.sequence = b.sequence
                 WHERE e.parent_no = p.no AND e.mode = 'hold'))) END AS "parentNo",
-            d.event = 'monitor.up' AND ${followsUnreleased('superseded')} AS "endsUnsent",
+            (d.event = 'monitor.up' AND ${followsUnreleased('superseded')}) OR ${HAS_ENDED_IN_SUMMARY} AS "isOver",
             ${RESOLVES_UNKNOWN} AS "resolvesUnknown",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
@@ -343,7 +358,7 @@ async function claimEach(
 }
 
 function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
-  const { requested: _requested, hasMore: _hasMore, endsUnsent: _endsUnsent, enabled, status, ...rest } = row;
+  const { requested: _requested, hasMore: _hasMore, isOver: _isOver, enabled, status, ...rest } = row;
   const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, sealedHeaders, format, ...claimed } = rest;
   return {
     ...claimed,

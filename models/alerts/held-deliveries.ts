@@ -196,11 +196,12 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
             d.created_at AS "createdAtMs", (d.message ->> 'event_at')::bigint AS "eventAt",
             CASE WHEN h.reason = 'maintenance' THEN d.message #>> '{detail,maintenance,name}' END AS maintenance
      FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
+       LEFT JOIN unheld u ON u.monitor_id = d.monitor_id
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
-       AND (d.id = $2 OR NOT EXISTS (SELECT FROM unheld u WHERE u.monitor_id = d.monitor_id AND u.no < d.no))
+       AND (d.id = $2 OR u.no IS NULL OR u.no > d.no)
        AND NOT (${FOLLOWS_MAINTENANCE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,

@@ -245,6 +245,30 @@ test('one result that a proxy always refuses is dropped once others arrive, and 
   t.is(arrived.length, 18);
 });
 
+test('a refusal counts only if another result was accepted since the one before', async (t) => {
+  const { outbox, time, service, kinds } = await openOutbox(t);
+  service.answer = () => REFUSED_BY_PROXY;
+  outbox.add(result(1), { isUrgent: true });
+  await time.pass(5000);
+  outbox.add(result(2), { isUrgent: true });
+  service.answer = ([first]) => (first?.monitorId === 'mon_2' ? accepted(1) : REFUSED_BY_PROXY);
+  await time.pass(600_000);
+  t.is(outbox.waiting, 1);
+  t.false(kinds().includes('refused'));
+});
+
+test('a result that is dropped while it is sent is not counted as refused', async (t) => {
+  const { outbox, time, service, sent } = await openOutbox(t, { maxResults: 2 });
+  for (const number of [1, 2]) outbox.add(result(number), { isUrgent: true });
+  service.answer = (results) => {
+    const ids = results.map(({ monitorId }) => monitorId);
+    if (ids.join() === 'mon_1') outbox.add(result(3), { isUrgent: true });
+    return ids.includes('mon_3') && ids.length === 1 ? accepted(1) : REFUSED_BY_PROXY;
+  };
+  await time.pass(600_000);
+  t.true(sent.some(({ ids }) => ids.join() === 'mon_3'));
+});
+
 test('results of other monitors do not wait for those of one that a proxy always refuses', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = (results) =>

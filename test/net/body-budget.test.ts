@@ -150,6 +150,19 @@ test('who waits patiently in front is in the way of none that is less patient', 
   t.is(events.at(-1), 'patient', 'there is room for it as well');
 });
 
+test('a patient body does not stop an impatient one of the same account from giving up what drips', async (t) => {
+  const budget = new BodyBudget(160);
+  const taken: string[] = [];
+  const wait = (name: string, patienceMs: number) =>
+    budget.open('account', () => undefined, patienceMs).takeInTurn(10, () => void taken.push(name));
+  for (const name of ['first', 'second', 'third', 'fourth']) wait(name, 1000);
+  t.is(budget.heldBytes, 40);
+  wait('patient', 60_000);
+  wait('impatient', 200);
+  await until(() => taken.includes('impatient'));
+  t.false(taken.includes('patient'));
+});
+
 test('no more is given up than those that are impatient need', (t) => {
   const { events, hold, wait } = openSmall();
   hold('young', 40);

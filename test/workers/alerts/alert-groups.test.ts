@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 import { START_MS, prepareGroups } from './prepare-groups.ts';
 import { prepareParents } from './prepare-parents.ts';
 
@@ -175,3 +176,61 @@ for (const others of [0, 1])
     t.deepEqual(await deliver(chat, 603), [others === 0 ? 'Down: Blog' : '2 monitors: 2 down']);
     t.deepEqual(await deliver(chat, 660), ['1 monitor: 1 recovered']);
   });
+
+/** Sets up two monitors and an email channel, with a worker that attempts one delivery at a time. */
+async function prepareEmail(t: ExecutionContext) {
+  const { runtime, monitors, change, emails, emailId } = await prepareGroups(t, 2, { chatIds: [] });
+  const { database, newId, publicUrl } = runtime;
+  const clock = { second: 0 };
+  const worker = createDeliverer({
+    database,
+    newId,
+    publicUrl,
+    sendEmail: ({ message }) => {
+      emails.push(message);
+      return Promise.resolve(DELIVERED);
+    },
+    now: () => START_MS + clock.second * 1000,
+  });
+  const claim = async () => (await worker.claim(emailId)).claimed;
+  const deliver = async (second: number) => {
+    clock.second = second;
+    for (let claimed = await claim(); claimed !== null; claimed = await claim()) await worker.attempt(claimed);
+  };
+  const titles = () => emails.map(({ title }) => title);
+  return { shop: monitors.slice(0, 1), other: monitors.slice(1), change, clock, worker, claim, deliver, titles };
+}
+
+test('an alert that a stalled worker gives back is not sent after a summary that reports its recovery', async (t) => {
+  const { shop, other, change, clock, worker, claim, deliver, titles } = await prepareEmail(t);
+  await change('down', 0, { of: shop });
+  const claimed = await claim();
+  if (claimed === null) throw new Error('There is an alert to claim');
+  await change('down', 1, { of: other, cause: 'http' });
+  await deliver(1);
+  await change('up', 5);
+  await deliver(6);
+  clock.second = 400;
+  t.is(await worker.attempt(claimed), 'skipped');
+  await deliver(401);
+  t.deepEqual(titles(), ['Down: Shop 1', '2 monitors: 2 recovered']);
+});
+
+test('an alert behind one whose worker was killed is not sent after a summary that reports its recovery', async (t) => {
+  const { shop, other, change, clock, claim, deliver, titles } = await prepareEmail(t);
+  await change('down', 0, { of: shop });
+  await deliver(0);
+  await change('up', 20, { of: shop });
+  clock.second = 20;
+  t.not(await claim(), null, 'the worker that claims the recovery is killed');
+  await change('down', 22, { of: shop, cause: 'http' });
+  await deliver(22);
+  await change('down', 23, { of: other, cause: 'http' });
+  await deliver(23);
+  await change('up', 24);
+  for (const second of [24, 28, 34, 200, 400, 600]) await deliver(second);
+  t.deepEqual(
+    titles().filter((title) => /Down: Shop 0/.test(title)),
+    ['Down: Shop 0'],
+  );
+});

@@ -341,6 +341,8 @@ test('what another worker has claimed since is not given back', async (t) => {
   await claimNextDelivery(database, channelId, { nowMs: claimedAtMs, claimMs: 10_000 });
   t.is(await deliverer.attempt(claimed), 'skipped');
   t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2, claimed_until: claimedAtMs + 10_000 });
+  const numbers = (await attemptsOf(id)).map(({ attempt }) => attempt);
+  t.deepEqual(numbers, [1, 2], 'a record that is lost would make a put-off count as an attempt');
 });
 
 test('a delivery gets four attempts at the most, those that the end of a worker cut short among them', async (t) => {

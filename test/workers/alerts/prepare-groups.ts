@@ -126,5 +126,5 @@ export async function prepareGroups(
   };
   const titlesIn = (chatId: number) => telegram.shownIn(chatId).map((text) => text.split('\n')[0] ?? '');
   const calls = (method: string) => telegram.calls.filter((call) => call.method === method).length;
-  return { runtime, telegram, monitors, change, deliver, titlesIn, calls, emails, posted };
+  return { runtime, telegram, monitors, change, deliver, titlesIn, calls, emails, posted, emailId: email };
 }
