@@ -1,4 +1,5 @@
 import { forgetOldest } from './bounded-map.ts';
+import { within } from './time.ts';
 
 /**
  * Shares one call among concurrent callers with the same key. All settle as it does, and the first caller after it
@@ -68,4 +69,65 @@ export class KeptCalls<Result> {
     forgetOldest(this.#kept, this.#most);
     return result;
   }
+}
+
+/** A call that shares a run with concurrent calls; rejects with the run's error. */
+export type Batched<Item, Result> = (item: Item) => Promise<Result>;
+
+/** A call that waits for its batch, which settles it. */
+export type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result> };
+
+/** Maximum number of items of one run. */
+const MAX_ITEMS = 200;
+
+/**
+ * Time that calls wait for the current run, in milliseconds. Its statement may be waiting for a lock that does not
+ * concern them.
+ */
+const PATIENCE_MS = 100;
+
+/**
+ * Combines calls: those made during a run share the next one. No call is delayed on purpose: a single call runs at
+ * once, and the busier the process, the less each one costs. `run` returns the results of its items in order.
+ */
+export function createBatched<Item, Result>(run: (items: Item[]) => Promise<readonly Result[]>): Batched<Item, Result> {
+  const waiting: Waiting<Item, Result>[] = [];
+  let isBusy = false;
+
+  const send = async (): Promise<void> => {
+    isBusy = true;
+    await within(PATIENCE_MS, settleBatch(waiting.splice(0, MAX_ITEMS), run), null);
+    isBusy = false;
+    if (waiting.length > 0) void send();
+  };
+
+  return (item) => {
+    const settled = Promise.withResolvers<Result>();
+    waiting.push({ item, settled });
+    if (!isBusy) void send();
+    return settled.promise;
+  };
+}
+
+/** Runs a batch, whose results are in the order of its items, and settles each of its calls. Never rejects. */
+export async function settleBatch<Item, Result>(
+  batch: readonly Waiting<Item, Result>[],
+  run: (items: Item[]) => Promise<readonly Result[]>,
+): Promise<void> {
+  try {
+    const results = await run(batch.map(({ item }) => item));
+    batch.forEach(({ settled }, index) => settled.resolve(results[index] as Result));
+  } catch (error) {
+    for (const { settled } of batch) settled.reject(error);
+  }
+}
+
+/** Removes the first items and returns them: at least one, and as many more as fit in a total size of `most`. */
+export function takeUpTo<Item>(items: Item[], most: number, sizeOf: (item: Item) => number): Item[] {
+  let size = 0;
+  const next = items.findIndex((item, index) => {
+    size += sizeOf(item);
+    return index > 0 && size > most;
+  });
+  return items.splice(0, next === -1 ? items.length : next);
 }

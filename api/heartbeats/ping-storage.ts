@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { settleBatch, type Waiting } from '../../core/shared-calls.ts';
 import type { Database } from '../../models/database.ts';
 import {
   holdDeadlines,
@@ -8,7 +9,6 @@ import {
   recordPingAvailability,
   releaseDeadlines,
 } from '../../models/heartbeats/watch.ts';
-import { settleBatch, type Waiting } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
 
 /**

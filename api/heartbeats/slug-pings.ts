@@ -1,6 +1,7 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
+import { createBatched } from '../../core/shared-calls.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import type { AccountPing, TokenPing } from '../../models/heartbeats/heartbeats.ts';
@@ -15,7 +16,6 @@ import {
   type NewHeartbeat,
   type SlugKey,
 } from '../../models/heartbeats/slugs.ts';
-import { createBatched } from '../../models/sql.ts';
 import { ApiError, accept, badRequest } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { acceptStored, explainPlanLimit } from '../monitors/changes.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
+import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { findTokenHolders, type TokenHolder } from '../../models/accounts/api-tokens.ts';
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
-import { createBatched, type Batched } from '../../models/sql.ts';
 import { sessionCookie } from '../accounts/session/cookie.ts';
 import type { Parts } from '../handler.ts';
 import { contextOf, sessionCaller, tokenCaller, type Caller } from '../request-context.ts';

@@ -1,6 +1,7 @@
 import type { Response } from 'express';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitors/monitor.ts';
+import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/protocol.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
@@ -11,7 +12,6 @@ import {
   type FoundMonitor,
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
-import { createBatched, type Batched } from '../../models/sql.ts';
 import { accept, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';

@@ -13,6 +13,7 @@ import {
   nextResolveDelayMs,
 } from '../../core/alerts/retries.ts';
 import { isStateful } from '../../core/alerts/webhook.ts';
+import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/message.ts';
 import { moveChat, updateQuietUntil } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
@@ -30,7 +31,7 @@ import {
 import { updateGroupMessage } from '../../models/alerts/summaries.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
-import { createBatched, runOn, type Batched } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 import { findReport, findZoneReport } from '../../models/statistics/reports.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import {

@@ -1,6 +1,7 @@
 import { MAY_WAIT_AGAIN } from '../../core/alerts/hold.ts';
 import { QUIET_AHEAD_MS, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
 import { releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
+import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
@@ -19,7 +20,7 @@ import {
 import { addToSummaries, lockSummaries, listNewestSummaries, upsertSummaries } from '../../models/alerts/summaries.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
-import { createBatched, inTransaction, runOn, type Batched, type Run } from '../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { decideByParents } from './join-parents.ts';

@@ -1,3 +1,4 @@
+import { takeUpTo, type Waiting } from '../../core/shared-calls.ts';
 import { isDatabaseAway } from '../../models/sql.ts';
 
 /** Maximum simultaneous transactions: one computes while the other waits for PostgreSQL. */
@@ -5,8 +6,6 @@ const TRANSACTIONS_AT_ONCE = 2;
 
 /** Maximum results of a transaction with several jobs. */
 const MAX_RESULTS = 1000;
-
-type Waiting<Job, Outcome> = { job: Job; settled: PromiseWithResolvers<Outcome> };
 
 /**
  * Shares transactions among jobs. No job waits on purpose: a single job is run at once, and those that arrive while
@@ -25,7 +24,7 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
   /** Resolves once the job's transaction is committed and announced; rejects with its error. */
   add(job: Job): Promise<Outcome> {
     const settled = Promise.withResolvers<Outcome>();
-    this.#waiting.push({ job, settled });
+    this.#waiting.push({ item: job, settled });
     this.#begin();
     return settled.promise;
   }
@@ -33,21 +32,12 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
   #begin(): void {
     while (this.#underWay < TRANSACTIONS_AT_ONCE && this.#waiting.length > 0) {
       this.#underWay += 1;
-      void this.#settle(this.#take()).finally(() => {
+      const next = takeUpTo(this.#waiting, MAX_RESULTS, ({ item }) => item.results.length);
+      void this.#settle(next).finally(() => {
         this.#underWay -= 1;
         this.#begin();
       });
     }
-  }
-
-  /** Returns the next jobs, in order: at least one, and as many more as fit in a transaction. */
-  #take(): Waiting<Job, Outcome>[] {
-    let results = 0;
-    const next = this.#waiting.findIndex(({ job }, index) => {
-      results += job.results.length;
-      return index > 0 && results > MAX_RESULTS;
-    });
-    return this.#waiting.splice(0, next === -1 ? this.#waiting.length : next);
   }
 
   /**
@@ -69,7 +59,7 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
   /** Null if the transaction was committed, and its jobs are settled. */
   async #settleTogether(group: readonly Waiting<Job, Outcome>[]): Promise<{ error: unknown } | null> {
     try {
-      const outcome = await this.#run(group.map(({ job }) => job));
+      const outcome = await this.#run(group.map(({ item }) => item));
       for (const { settled } of group) settled.resolve(outcome);
       return null;
     } catch (error) {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Report } from '../../../core/agents/requests.ts';
 import { dueWindowOf, mostResultsIn, type DueWindow } from '../../../core/agents/result-limit.ts';
+import { settleBatch, takeUpTo, type Waiting } from '../../../core/shared-calls.ts';
 import { listStoredDueTimes, type ReportedMonitor } from '../../../models/agents/protocol.ts';
 import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
@@ -134,7 +135,10 @@ const MAX_WAITING = 20_000;
 /** The same for one account, so that its agents are refused before those of other accounts. */
 const MAX_WAITING_OF_ACCOUNT = MAX_WAITING / 4;
 
-type Waiting = { tenantId: string; results: ResultPayload[]; resolve: () => void; reject: (error: unknown) => void };
+/** Results of one request of an account's agent. */
+type AgentResults = { tenantId: string; results: ResultPayload[] };
+
+type WaitingResults = Waiting<AgentResults, void>;
 
 /**
  * Makes the path of agents' results into the queue: one job after the other, each from many agents, the accounts in
@@ -144,65 +148,52 @@ type Waiting = { tenantId: string; results: ResultPayload[]; resolve: () => void
 export function createResultBatches(
   submit: (results: ResultPayload[]) => Promise<void>,
 ): (tenantId: string, results: ResultPayload[]) => Promise<void> {
-  let waiting: Waiting[] = [];
+  let waiting: WaitingResults[] = [];
   let isWorking = false;
+
+  const run = async (items: AgentResults[]) => {
+    await submit(items.flatMap(({ results }) => results));
+    return [];
+  };
 
   const work = async () => {
     isWorking = true;
     await delay(GATHER_MS);
     while (waiting.length > 0) {
       waiting = inTurn(waiting);
-      await submitOne(takeBatch(waiting), submit);
+      await settleBatch(takeUpTo(waiting, MAX_A_BATCH, sizeOf), run);
     }
     isWorking = false;
   };
 
   return (tenantId, results) => {
-    const own = waiting.filter((one) => one.tenantId === tenantId);
+    const own = waiting.filter(({ item }) => item.tenantId === tenantId);
     if (countResults(own) >= MAX_WAITING_OF_ACCOUNT || countResults(waiting) >= MAX_WAITING)
       return Promise.reject(
         new ApiError(503, 'too many results are waiting for the queue: send these again later', { 'Retry-After': '5' }),
       );
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    waiting.push({ tenantId, results, resolve, reject });
+    const settled = Promise.withResolvers<void>();
+    waiting.push({ item: { tenantId, results }, settled });
     if (!isWorking) void work();
-    return promise;
+    return settled.promise;
   };
 }
 
 /** Orders waiting results so that the first of each account comes before the second of any. */
-function inTurn(waiting: readonly Waiting[]): Waiting[] {
+function inTurn(waiting: readonly WaitingResults[]): WaitingResults[] {
   const before = new Map<string, number>();
   const ranked = waiting.map((one) => {
-    const rank = before.get(one.tenantId) ?? 0;
-    before.set(one.tenantId, rank + 1);
+    const rank = before.get(one.item.tenantId) ?? 0;
+    before.set(one.item.tenantId, rank + 1);
     return { one, rank };
   });
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ one }) => one);
 }
 
-function takeBatch(waiting: Waiting[]): Waiting[] {
-  let size = 0;
-  const beyond = waiting.findIndex(({ results }, index) => {
-    size += results.length;
-    return index > 0 && size > MAX_A_BATCH;
-  });
-  return waiting.splice(0, beyond === -1 ? waiting.length : beyond);
+function sizeOf({ item }: WaitingResults): number {
+  return item.results.length;
 }
 
-function countResults(waiting: readonly Waiting[]): number {
-  return waiting.reduce((sum, { results }) => sum + results.length, 0);
-}
-
-/** Never rejects: each agent gets its own outcome. */
-async function submitOne(
-  batch: readonly Waiting[],
-  submit: (results: ResultPayload[]) => Promise<void>,
-): Promise<void> {
-  try {
-    await submit(batch.flatMap(({ results }) => results));
-    for (const { resolve } of batch) resolve();
-  } catch (error) {
-    for (const { reject } of batch) reject(error);
-  }
+function countResults(waiting: readonly WaitingResults[]): number {
+  return waiting.reduce((sum, one) => sum + sizeOf(one), 0);
 }
