@@ -1,6 +1,3 @@
-import { forgetOldest } from '../../core/bounded-map.ts';
-import type { DeliverJob } from '../../queues/payloads.ts';
-
 /** Maximum simultaneous attempts at one channel, in one process (D-54). */
 export const LANES_PER_CHANNEL = 4;
 
@@ -192,59 +189,4 @@ function newChannel(id: string): Channel {
 
 function noResult(): LanesResult {
   return { outcomes: {}, isCutShort: false };
-}
-
-/** Maximum channels whose accounts are remembered. */
-const MAX_KNOWN_CHANNELS = 20_000;
-
-/**
- * Shares a process's retries among accounts: one with hanging receivers leaves most jobs to others. A retry is a job of
- * a single channel, whose account is known after its first claim. First attempts are not limited.
- */
-export class AccountShares {
-  readonly #size: { most: number; attemptMs: number };
-  readonly #accounts = new Map<string, string>();
-  readonly #atWork = new Map<string, number>();
-  /** Channels of each account with postponed jobs. */
-  readonly #behind = new Map<string, Set<string>>();
-
-  /** `most` is the maximum running jobs of an account, `attemptMs` the maximum duration of an attempt. */
-  constructor(size: { most: number; attemptMs: number }) {
-    this.#size = size;
-  }
-
-  /** Remembers the account of a channel. */
-  learn(channelId: string, account: string): void {
-    this.#accounts.set(channelId, account);
-    forgetOldest(this.#accounts, MAX_KNOWN_CHANNELS);
-  }
-
-  /** Starts a job, or returns in how many milliseconds its account has room for it, considering postponed ones. */
-  enter({
-    channelIds,
-    isRetry,
-  }: Pick<DeliverJob, 'channelIds' | 'isRetry'>): { leave: () => void } | { waitMs: number } {
-    const [channelId = ''] = channelIds;
-    const account = isRetry === true ? this.#accounts.get(channelId) : undefined;
-    if (account === undefined) return { leave: () => undefined };
-    const atWork = this.#atWork.get(account) ?? 0;
-    const behind = this.#behind.get(account) ?? new Set();
-    if (atWork >= this.#size.most) {
-      this.#behind.set(account, behind.add(channelId));
-      return { waitMs: this.#size.attemptMs * Math.ceil(behind.size / this.#size.most) };
-    }
-    behind.delete(channelId);
-    this.#atWork.set(account, atWork + 1);
-    return { leave: () => this.#leave(account) };
-  }
-
-  #leave(account: string): void {
-    const atWork = (this.#atWork.get(account) ?? 0) - 1;
-    if (atWork > 0) {
-      this.#atWork.set(account, atWork);
-      return;
-    }
-    this.#atWork.delete(account);
-    this.#behind.delete(account);
-  }
 }

@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../core/bounded-map.ts';
 import { CANARY } from '../../core/system/canary.ts';
 import { buildEmail } from '../../notifications/email/alert.ts';
 import { openMailSending, type MailSettings } from '../../notifications/email/sending.ts';
@@ -9,7 +10,7 @@ import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { giveJobBack, postponeJob } from '../../queues/job-queues.ts';
 import { QUEUES, type DeliverJob } from '../../queues/payloads.ts';
 import { ChannelHealth } from '../alerts/channel-health.ts';
-import { AccountShares, ChannelLanes } from '../alerts/channel-lanes.ts';
+import { ChannelLanes } from '../alerts/channel-lanes.ts';
 import { Deliverer } from '../alerts/deliver.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -106,4 +107,59 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
       await sending.close();
     },
   };
+}
+
+/** Maximum channels whose accounts are remembered. */
+const MAX_KNOWN_CHANNELS = 20_000;
+
+/**
+ * Shares a process's retries among accounts: one with hanging receivers leaves most jobs to others. A retry is a job of
+ * a single channel, whose account is known after its first claim. First attempts are not limited.
+ */
+export class AccountShares {
+  readonly #size: { most: number; attemptMs: number };
+  readonly #accounts = new Map<string, string>();
+  readonly #atWork = new Map<string, number>();
+  /** Channels of each account with postponed jobs. */
+  readonly #behind = new Map<string, Set<string>>();
+
+  /** `most` is the maximum running jobs of an account, `attemptMs` the maximum duration of an attempt. */
+  constructor(size: { most: number; attemptMs: number }) {
+    this.#size = size;
+  }
+
+  /** Remembers the account of a channel. */
+  learn(channelId: string, account: string): void {
+    this.#accounts.set(channelId, account);
+    forgetOldest(this.#accounts, MAX_KNOWN_CHANNELS);
+  }
+
+  /** Starts a job, or returns in how many milliseconds its account has room for it, considering postponed ones. */
+  enter({
+    channelIds,
+    isRetry,
+  }: Pick<DeliverJob, 'channelIds' | 'isRetry'>): { leave: () => void } | { waitMs: number } {
+    const [channelId = ''] = channelIds;
+    const account = isRetry === true ? this.#accounts.get(channelId) : undefined;
+    if (account === undefined) return { leave: () => undefined };
+    const atWork = this.#atWork.get(account) ?? 0;
+    const behind = this.#behind.get(account) ?? new Set();
+    if (atWork >= this.#size.most) {
+      this.#behind.set(account, behind.add(channelId));
+      return { waitMs: this.#size.attemptMs * Math.ceil(behind.size / this.#size.most) };
+    }
+    behind.delete(channelId);
+    this.#atWork.set(account, atWork + 1);
+    return { leave: () => this.#leave(account) };
+  }
+
+  #leave(account: string): void {
+    const atWork = (this.#atWork.get(account) ?? 0) - 1;
+    if (atWork > 0) {
+      this.#atWork.set(account, atWork);
+      return;
+    }
+    this.#atWork.delete(account);
+    this.#behind.delete(account);
+  }
 }

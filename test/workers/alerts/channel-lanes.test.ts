@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { AccountShares, ChannelLanes, LANES_PER_CHANNEL, type Claim } from '../../../workers/alerts/channel-lanes.ts';
+import { ChannelLanes, LANES_PER_CHANNEL, type Claim } from '../../../workers/alerts/channel-lanes.ts';
 import { until } from '../../helpers/until.ts';
 
 type Claimed = { id: string };
@@ -395,21 +395,3 @@ function createOutbox() {
 async function turn(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await Promise.resolve();
 }
-
-test('an account has its share of jobs at a time, and what is beyond it is put off by what is before it', (t) => {
-  const shares = new AccountShares({ most: 2, attemptMs: 8000 });
-  for (const channelId of ['a1', 'a2', 'a3', 'a4', 'a5']) shares.learn(channelId, 'ten_a');
-  shares.learn('b1', 'ten_b');
-  const retry = (channelId: string) => shares.enter({ channelIds: [channelId], isRetry: true });
-  const [first, second] = [retry('a1'), retry('a2')];
-  t.true('leave' in first && 'leave' in second);
-  t.deepEqual(
-    ['a3', 'a4', 'a5', 'a3'].map((channelId) => retry(channelId)),
-    [8000, 8000, 16_000, 16_000].map((waitMs) => ({ waitMs })),
-  );
-  for (const other of ['b1', 'unknown']) t.true('leave' in retry(other), other);
-  t.true('leave' in shares.enter({ channelIds: ['a3'] }), 'a first attempt');
-  if ('leave' in first) first.leave();
-  t.true('leave' in retry('a3'));
-  t.deepEqual(retry('a4'), { waitMs: 8000 });
-});
