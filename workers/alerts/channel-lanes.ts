@@ -21,7 +21,7 @@ type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
  */
 export type Claim<Claimed> = { claimed: Claimed | null; hasMore: boolean };
 
-export type LaneWork<Claimed> = {
+type LaneWork<Claimed> = {
   /** Claims the channel's next due attempt. */
   claim(channelId: string): Promise<Claim<Claimed>>;
   /** Makes the attempt, and returns its outcome. */

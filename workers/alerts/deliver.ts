@@ -54,7 +54,6 @@ import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-commit
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
-import type { LaneWork } from './channel-lanes.ts';
 import { HeldAlerts } from './gather-held.ts';
 import { fillBehind } from './join-parents.ts';
 
@@ -113,7 +112,7 @@ type MadeAttempt = ChannelAttempt &
  * run twice, late, and for any channel: the rows decide. Rejects only if the database is away; its claimed deliveries
  * are free again once their claims expire.
  */
-export class Deliverer implements LaneWork<ClaimedAttempt> {
+export class Deliverer {
   readonly #parts: DelivererParts;
   readonly #claim: Batched<string, Claim>;
   readonly #record: Batched<RecordedAttempt, boolean>;
