@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { Counter } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { judgeReport } from '../../../core/agents/judge-report.ts';
 import { readIngest, type Report } from '../../../core/agents/requests.ts';
 import { isBeforeCreation, sortByAge } from '../../../core/agents/result-limit.ts';
@@ -26,22 +26,13 @@ import { agentOf, invalidAgentToken } from './authentication.ts';
 import { createResultBatches, createResultIntake, type AcceptedReport, type AssignedReport } from './result-intake.ts';
 
 /** `POST /agent/v1/ingest`: accepts an agent's results and submits the new ones to the same queue as the fleet's. */
-export function ingestHandler({
-  database,
-  logger,
-  metrics,
-  now,
-  submitResults,
-  recordFailedCheck,
-}: Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck'>): RequestHandler {
-  const submit = createResultBatches(submitResults);
+export function ingestHandler(
+  dependencies: Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck'>,
+): RequestHandler {
+  const { database, metrics, now, recordFailedCheck } = dependencies;
+  const submit = createSubmission(dependencies);
   const takeIn = createResultIntake(database);
-  const count = new Counter({
-    name: 'spotcheck_agent_results_total',
-    help: 'Results received from private agents, by outcome',
-    labelNames: ['outcome'],
-    registers: [metrics],
-  });
+  const countOutcomes = createOutcomeCounter(metrics);
   return async (request, response) => {
     const agent = agentOf(response);
     const nowMs = now();
@@ -67,46 +58,51 @@ export function ingestHandler({
       submitted = all.filter(({ isFresh }) => isFresh);
       // Rechecks are listed before submission: once the results are applied, none of them is a change.
       recheck = await listRechecks(database, agent.no, all);
-      if (submitted.length === 0) return;
-      try {
-        await submit(
-          agent.tenantId,
-          submitted.map(({ result }) => result),
-        );
-      } catch (error) {
-        logger.warn({ err: error, agent_id: agent.id }, 'agent.results_not_taken');
-        throw error instanceof ApiError
-          ? error
-          : new ApiError(503, 'the queue is unavailable: send these results again', {
-              'Retry-After': '5',
-            });
-      }
+      if (submitted.length > 0) await submit(agent, submitted);
     });
     if (recordFailedCheck !== null) for (const failed of failedChecks(submitted, agent)) recordFailedCheck(failed);
     const certificates = newCertificates(submitted, agent.no, nowMs);
     if (certificates.length > 0) await storeCertificates(database, certificates);
 
-    const dropped = {
+    const droppedBecause = {
       notAssigned: timely.length - assigned.length,
       future,
       tooOld: outdated + assigned.length - measured.length,
       tooMany: measured.length - accepted,
     };
-    const outcomes = {
-      accepted,
-      not_assigned: dropped.notAssigned,
-      future,
-      too_old: dropped.tooOld,
-      too_many: dropped.tooMany,
-    };
-    for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
-    const answer: IngestAnswer = {
-      accepted,
-      dropped: dropped.notAssigned + future + dropped.tooOld + dropped.tooMany,
-      droppedBecause: dropped,
-      recheck,
-    };
+    countOutcomes(accepted, droppedBecause);
+    const dropped = Object.values(droppedBecause).reduce((sum, results) => sum + results, 0);
+    const answer: IngestAnswer = { accepted, dropped, droppedBecause, recheck };
     response.json(answer);
+  };
+}
+
+/** Makes the function that submits an agent's results to the queue; rejects with 503 if the queue refuses them. */
+function createSubmission({ logger, submitResults }: Parts<'logger' | 'submitResults'>) {
+  const submit = createResultBatches(submitResults);
+  return async ({ id, tenantId }: TokenAgent, accepted: readonly AcceptedReport[]): Promise<void> => {
+    const results = accepted.map(({ result }) => result);
+    try {
+      await submit(tenantId, results);
+    } catch (error) {
+      logger.warn({ err: error, agent_id: id }, 'agent.results_not_taken');
+      if (error instanceof ApiError) throw error;
+      throw new ApiError(503, 'the queue is unavailable: send these results again', { 'Retry-After': '5' });
+    }
+  };
+}
+
+/** Makes the function that counts the results of a request, by outcome. */
+function createOutcomeCounter(metrics: Registry) {
+  const count = new Counter({
+    name: 'spotcheck_agent_results_total',
+    help: 'Results received from private agents, by outcome',
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
+  return (accepted: number, { notAssigned, future, tooOld, tooMany }: IngestAnswer['droppedBecause']): void => {
+    const outcomes = { accepted, not_assigned: notAssigned, future, too_old: tooOld, too_many: tooMany };
+    for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
   };
 }
 
