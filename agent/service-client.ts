@@ -43,7 +43,7 @@ type ServiceClientOptions = { serviceUrl: string; token: string; version: string
 const DEADLINE_MS = 10_000;
 
 /** Maximum size of a response: a thousand monitors with long lists of assertions. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Enough of an error's text to understand it. */
 const MAX_REASON_CHARACTERS = 300;
@@ -66,31 +66,31 @@ export function openServiceClient({ serviceUrl, token, version, now }: ServiceCl
       },
       body,
       deadlineMs: DEADLINE_MS,
-      bodyLimit: () => MAX_ANSWER_BYTES,
+      bodyLimit: () => MAX_RESPONSE_BYTES,
       agent,
     });
 
   return {
     async pull(request, etag) {
-      const answer = await post('pull', {
+      const response = await post('pull', {
         body: JSON.stringify(request),
         headers: etag === null ? {} : { 'If-None-Match': etag },
       });
-      if (typeof answer === 'string') return failed(answer);
-      const serverTimeMs = timeOf(answer);
-      if (answer.status === 304) return { outcome: 'unchanged', serverTimeMs };
-      if (answer.status !== 200) return unsuccessful(answer, now());
-      const said = readJson(answer);
+      if (typeof response === 'string') return failed(response);
+      const serverTimeMs = timeOf(response);
+      if (response.status === 304) return { outcome: 'unchanged', serverTimeMs };
+      if (response.status !== 200) return unsuccessful(response, now());
+      const said = readJson(response);
       return isPullAnswer(said)
-        ? { outcome: 'work', answer: said, etag: answer.headers.etag ?? null, serverTimeMs }
+        ? { outcome: 'work', answer: said, etag: response.headers.etag ?? null, serverTimeMs }
         : failed(NOT_SPOTCHECK);
     },
     async ingest(body) {
-      const answer = await post('ingest', { body, headers: {} });
-      if (typeof answer === 'string') return failed(answer);
-      if (answer.status === 400 || answer.status === 413) return refusalOf(answer);
-      if (answer.status < 200 || answer.status > 299) return unsuccessful(answer, now());
-      const said = readJson(answer);
+      const response = await post('ingest', { body, headers: {} });
+      if (typeof response === 'string') return failed(response);
+      if (response.status === 400 || response.status === 413) return refusalOf(response);
+      if (response.status < 200 || response.status > 299) return unsuccessful(response, now());
+      const said = readJson(response);
       return isIngestAnswer(said) ? { outcome: 'accepted', answer: said } : failed(NOT_SPOTCHECK);
     },
     close: () => agent.destroy(),
@@ -111,22 +111,24 @@ async function sendSafely(send: HttpClient, request: Parameters<HttpClient>[0]):
   }
 }
 
-function unsuccessful(answer: Answered, nowMs: number): Unauthorized | Failed {
-  if (answer.status === 401) return { outcome: 'unauthorized' };
+function unsuccessful(response: Answered, nowMs: number): Unauthorized | Failed {
+  if (response.status === 401) return { outcome: 'unauthorized' };
   return {
     outcome: 'failed',
-    reason: describe(answer),
-    requestedWaitMs: readRetryAfter(answer, nowMs),
+    reason: describe(response),
+    requestedWaitMs: readRetryAfter(response, nowMs),
   };
 }
 
 /** Interprets a refusal: every error of the service has the form of D-03. */
-function refusalOf(answer: Answered): IngestOutcome {
-  const said = readJson(answer);
+function refusalOf(response: Answered): IngestOutcome {
+  const said = readJson(response);
   const isFromService = (['error', 'request_id'] as const).every(
     (name) => hasField(said, name) && typeof said[name] === 'string',
   );
-  const reason = isFromService ? describe(answer) : `HTTP ${answer.status}: the response is a proxy's, not Spotcheck's`;
+  const reason = isFromService
+    ? describe(response)
+    : `HTTP ${response.status}: the response is a proxy's, not Spotcheck's`;
   return { outcome: 'refused', reason, isFromService };
 }
 
@@ -134,15 +136,15 @@ function failed(reason: string): Failed {
   return { outcome: 'failed', reason, requestedWaitMs: null };
 }
 
-function describe(answer: Answered): string {
-  if (answer.status >= 300 && answer.status < 400)
-    return `HTTP ${answer.status}: the service redirects, and its token is not sent elsewhere; correct SPOTCHECK_URL`;
-  const said = readJson(answer);
+function describe(response: Answered): string {
+  if (response.status >= 300 && response.status < 400)
+    return `HTTP ${response.status}: the service redirects, and its token is not sent elsewhere; correct SPOTCHECK_URL`;
+  const said = readJson(response);
   const text =
     hasField(said, 'error') && typeof said.error === 'string'
       ? `: ${cleanText(said.error, MAX_REASON_CHARACTERS)}`
       : '';
-  return `HTTP ${answer.status}${text}`;
+  return `HTTP ${response.status}${text}`;
 }
 
 function isPullAnswer(said: unknown): said is PullAnswer {

@@ -14,7 +14,7 @@ export type FailureCause =
 export type Failure = { cause: FailureCause; reason: string };
 
 /** The stage that an exchange had reached. */
-export type Step = 'lookup' | 'connect' | 'tls' | 'answer' | 'body';
+export type Step = 'lookup' | 'connect' | 'tls' | 'response' | 'body';
 
 /** The failure of a target that the address guard refuses (D-30); it does not reveal the address. */
 export const BLOCKED: Failure = {
@@ -46,7 +46,7 @@ const TIMEOUTS = {
   lookup: 'during the DNS lookup',
   connect: 'while connecting',
   tls: 'during the TLS handshake',
-  answer: 'while waiting for the response',
+  response: 'while waiting for the response',
   body: 'while reading the body',
 } satisfies Record<Step, string>;
 
@@ -87,13 +87,13 @@ const TLS_REFUSED: Failure = {
     'The server refused the TLS handshake: no cipher in common, no certificate for this name, or a client ' +
     'certificate is required',
 };
-const INVALID_ANSWER: Failure = { cause: 'conn_error', reason: 'The response is not valid HTTP' };
+const INVALID_RESPONSE: Failure = { cause: 'conn_error', reason: 'The response is not valid HTTP' };
 
 const LOST: Record<Step, Failure> = {
   lookup: DNS_FAILED,
   connect: { cause: 'conn_error', reason: 'The connection failed' },
   tls: { cause: 'tls_error', reason: 'The connection was closed during the TLS handshake' },
-  answer: { cause: 'conn_error', reason: 'The connection was closed without a response' },
+  response: { cause: 'conn_error', reason: 'The connection was closed without a response' },
   body: BODY_LOST,
 };
 
@@ -127,7 +127,7 @@ export function failureOf(error: Error, step: Step): Failure | null {
   if (LOCAL_CODES.has(code)) return null;
   const known = BY_CODE[code];
   if (known !== undefined) return known;
-  if (code.startsWith('HPE_')) return INVALID_ANSWER;
+  if (code.startsWith('HPE_')) return INVALID_RESPONSE;
   if (code.endsWith('_ALERT_HANDSHAKE_FAILURE')) return TLS_REFUSED;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO' || (step === 'tls' && code !== 'ECONNRESET')) return TLS_FAILED;
   return LOST[step];

@@ -2,14 +2,14 @@ import { EventEmitter } from 'node:events';
 import { validateHeaderName, validateHeaderValue, type IncomingHttpHeaders } from 'node:http';
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
-import { AnswerParser, type AnswerHead } from './answer-parser.ts';
 import type { Destination } from './destination.ts';
+import { ResponseParser, type ResponseHead } from './response-parser.ts';
 
 /**
  * A response whose body may still arrive, with the events of Node's `IncomingMessage`: data, end, error, close. The
  * memory of a data chunk is overwritten after its event.
  */
-export type ComingAnswer = Pick<EventEmitter, 'on' | 'off'> & {
+export type IncomingResponse = Pick<EventEmitter, 'on' | 'off'> & {
   /** As in `1.1`. */
   httpVersion: string;
   statusCode?: number;
@@ -34,7 +34,7 @@ type SentRequest = {
 /** Callbacks of a request. After an error, or once its socket was destroyed, no more are called. */
 export type RequestEvents = {
   onSocket: (socket: Socket) => void;
-  onAnswer: (answer: ComingAnswer) => void;
+  onResponse: (response: IncomingResponse) => void;
   onInformational: () => void;
   onError: (error: Error) => void;
 };
@@ -56,18 +56,18 @@ const spareBuffers: Buffer[] = [];
 export class FreshRequest {
   readonly socket: Socket;
   readonly #events: RequestEvents;
-  readonly #parser: AnswerParser;
-  #answer: ReceivedAnswer | null = null;
+  readonly #parser: ResponseParser;
+  #response: ReceivedResponse | null = null;
   #buffer: Buffer | null = null;
 
   constructor(destination: Destination, request: SentRequest, events: RequestEvents) {
     const head = writeHead(request);
     this.#events = events;
-    this.#parser = new AnswerParser(request.method, {
+    this.#parser = new ResponseParser(request.method, {
       onInformational: events.onInformational,
-      onHead: (answered) => this.#begin(answered),
+      onHead: (received) => this.#begin(received),
       onBody: (bytes) => this.#pass(bytes),
-      onEnd: () => this.#answer?.finish(),
+      onEnd: () => this.#response?.finish(),
     });
     this.socket = this.#connect(destination);
     events.onSocket(this.socket);
@@ -112,26 +112,26 @@ export class FreshRequest {
     }
   }
 
-  #begin(head: AnswerHead): void {
-    this.#answer = new ReceivedAnswer(this.socket, head);
-    this.#events.onAnswer(this.#answer);
+  #begin(head: ResponseHead): void {
+    this.#response = new ReceivedResponse(this.socket, head);
+    this.#events.onResponse(this.#response);
   }
 
   #pass(bytes: Buffer): void {
-    if (!this.socket.destroyed) this.#answer?.emit('data', bytes);
+    if (!this.socket.destroyed) this.#response?.emit('data', bytes);
   }
 
   /** Handles the end of the server's data. */
   #end(): void {
     this.#parse(() => {
       if (this.#parser.close()) return;
-      if (this.#answer === null) throw Object.assign(new Error('The connection was closed'), { code: 'ECONNRESET' });
+      if (this.#response === null) throw Object.assign(new Error('The connection was closed'), { code: 'ECONNRESET' });
       this.socket.destroy();
     });
   }
 
   #fail(error: Error): void {
-    if (this.#answer?.complete === true) return;
+    if (this.#response?.complete === true) return;
     this.#events.onError(error);
     this.socket.destroy();
   }
@@ -139,11 +139,11 @@ export class FreshRequest {
   #close(): void {
     if (this.#buffer !== null && spareBuffers.length < MAX_SPARE_BUFFERS) spareBuffers.push(this.#buffer);
     this.#buffer = null;
-    this.#answer?.emit('close');
+    this.#response?.emit('close');
   }
 }
 
-class ReceivedAnswer extends EventEmitter implements ComingAnswer {
+class ReceivedResponse extends EventEmitter implements IncomingResponse {
   readonly stopsAtOnce = true;
   readonly socket: Socket;
   readonly httpVersion: string;
@@ -151,7 +151,7 @@ class ReceivedAnswer extends EventEmitter implements ComingAnswer {
   readonly headers: IncomingHttpHeaders;
   complete = false;
 
-  constructor(socket: Socket, { version, status, headers }: AnswerHead) {
+  constructor(socket: Socket, { version, status, headers }: ResponseHead) {
     super();
     this.socket = socket;
     this.httpVersion = version;

@@ -21,8 +21,8 @@ import {
   UNSENDABLE,
   type Failure,
 } from './failure.ts';
-import { FreshRequest, type ComingAnswer, type RequestEvents } from './fresh-request.ts';
-import { glimpseBody, readBody, type ResponseBody } from './response-body.ts';
+import { FreshRequest, type IncomingResponse, type RequestEvents } from './fresh-request.ts';
+import { readBody, sampleBody, type ResponseBody } from './response-body.ts';
 import { startDeadline, Timeline, type Timings } from './timeline.ts';
 
 /** One request; the caller handles redirects. */
@@ -41,7 +41,7 @@ export type HttpRequest = {
    */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
   /** How many bytes to sample of a decoded body that is not read, after the response. Absent or 0: none. */
-  glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
+  bodySampleLimit?: (status: number, headers: IncomingHttpHeaders) => number;
   /** False: the body is kept as received, without decoding its Content-Encoding. */
   decodes?: boolean;
   /**
@@ -54,24 +54,24 @@ export type HttpRequest = {
 };
 
 /**
- * The response to a request. `body` is empty if it was not to be read. `glimpse` is present if a sample of such a body
- * was requested. It resolves after the response, soon and within the deadline, with the bytes that have arrived by
+ * The response to a request. `body` is empty if it was not to be read. `bodySample` is present if a sample of such a
+ * body was requested. It resolves after the response, soon and within the deadline, with the bytes that have arrived by
  * then, however the body ends, and never rejects.
  */
-export type HttpAnswer = {
+export type HttpResponse = {
   outcome: 'answered';
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
   truncated: boolean;
-  glimpse?: Promise<Buffer>;
+  bodySample?: Promise<Buffer>;
 };
 
 /**
  * Returns the wait that a Retry-After header requests, in milliseconds, from seconds or a date (RFC 9110, 10.2.3). Null
  * if it is absent, or neither. It has no upper limit.
  */
-export function readRetryAfter({ headers }: Pick<HttpAnswer, 'headers'>, nowMs: number): number | null {
+export function readRetryAfter({ headers }: Pick<HttpResponse, 'headers'>, nowMs: number): number | null {
   const header = headers['retry-after']?.trim() ?? '';
   if (/^\d+$/.test(header)) return Number(header) * 1000;
   // `Date.parse` would read a bare negative number as a year.
@@ -80,9 +80,9 @@ export function readRetryAfter({ headers }: Pick<HttpAnswer, 'headers'>, nowMs: 
 }
 
 /** A response whose head arrived but whose body was not read to its end; `body` is its start. */
-type BegunAnswer = { status: number; body: Buffer };
+type PartialResponse = { status: number; body: Buffer };
 
-type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
+type Outcome = HttpResponse | ({ outcome: 'failed'; partial: PartialResponse | null } & Failure);
 
 /** Result and duration of one exchange; `certificate` is null without TLS. */
 export type HttpExchange = Outcome & {
@@ -116,8 +116,8 @@ const PATIENT_SHARE = 0.2;
  */
 const MAX_INFORMATIONAL = 100;
 
-/** How long a glimpse waits for the body, in milliseconds: most bodies arrive with the head. */
-const GLIMPSE_MS = 300;
+/** How long a sample waits for the body, in milliseconds: most bodies arrive with the head. */
+const BODY_SAMPLE_MS = 300;
 
 /**
  * `purpose` names work that serves no single account; its bodies share one part of memory, whatever caused the request.
@@ -166,9 +166,9 @@ function openWithNode(destination: Destination, request: HttpRequest, events: Re
   else options.createConnection = () => connect(destination);
   const opened = destination.isSecure ? https.request(options) : http.request(options);
   opened.once('socket', events.onSocket);
-  opened.once('response', events.onAnswer);
+  opened.once('response', events.onResponse);
   // A 101 is a response like any other; its protocol is not supported, so it has no body.
-  opened.once('upgrade', events.onAnswer);
+  opened.once('upgrade', events.onResponse);
   opened.on('information', events.onInformational);
   opened.on('error', events.onError);
   return opened.end(body);
@@ -206,7 +206,7 @@ class RunningExchange {
   /** True if the body waits for memory or has waited for long: then a failure proves nothing about the target. */
   #hasWaited: () => boolean = () => false;
   /** State of a response whose body is being read. */
-  #begun: () => BegunAnswer | null = () => null;
+  #partial: () => PartialResponse | null = () => null;
   /** The certificate that failed verification. */
   #refusedCertificate: () => Certificate | null = () => null;
 
@@ -227,7 +227,7 @@ class RunningExchange {
       opened = this.#open(destination, this.#request, {
         onSocket: (socket) => this.#watch(socket, destination),
         onInformational: () => this.#passInformational(),
-        onAnswer: (answer) => this.#receive(answer),
+        onResponse: (response) => this.#receive(response),
         onError: (error) => this.#lose(error, opened.socket),
       });
     } catch (error) {
@@ -248,39 +248,39 @@ class RunningExchange {
     if (this.#informational > MAX_INFORMATIONAL) this.#giveUp(NEVER_FINAL);
   }
 
-  #receive(response: ComingAnswer): void {
-    const { bodyLimit, glimpseLimit } = this.#request;
+  #receive(response: IncomingResponse): void {
+    const { bodyLimit, bodySampleLimit } = this.#request;
     const { statusCode = 0, headers } = response;
     if (statusCode === 101) return this.#receiveHead(response);
     const limit = bodyLimit(statusCode, headers);
     if (limit > 0) return void this.#receiveBody(response, limit);
-    const glimpsed = glimpseLimit?.(statusCode, headers) ?? 0;
-    if (glimpsed > 0) this.#receiveGlimpse(response, glimpsed);
+    const sampleLimit = bodySampleLimit?.(statusCode, headers) ?? 0;
+    if (sampleLimit > 0) this.#receiveSample(response, sampleLimit);
     else this.#receiveHead(response);
   }
 
   /** Completes the response with its head alone: the body can no longer change it. */
-  #receiveGlimpse(response: ComingAnswer, limit: number): void {
+  #receiveSample(response: IncomingResponse, limit: number): void {
     const { socket } = response;
-    this.#markAnswer(socket);
-    const withinMs = Math.max(0, Math.min(GLIMPSE_MS, this.#request.deadlineMs - this.#timeline.elapsedMs()));
-    const glimpse = glimpseBody(response, { limit, withinMs }).finally(() => socket.destroy());
-    this.#answer(response, { bytes: EMPTY, truncated: false }, glimpse);
+    this.#markResponse(socket);
+    const withinMs = Math.max(0, Math.min(BODY_SAMPLE_MS, this.#request.deadlineMs - this.#timeline.elapsedMs()));
+    const bodySample = sampleBody(response, { limit, withinMs }).finally(() => socket.destroy());
+    this.#complete(response, { bytes: EMPTY, truncated: false }, bodySample);
   }
 
-  #receiveHead(response: ComingAnswer): void {
-    this.#markAnswer(response.socket);
-    this.#answer(response, { bytes: EMPTY, truncated: false });
+  #receiveHead(response: IncomingResponse): void {
+    this.#markResponse(response.socket);
+    this.#complete(response, { bytes: EMPTY, truncated: false });
     response.socket.destroy();
   }
 
-  async #receiveBody(response: ComingAnswer, limit: number): Promise<void> {
+  async #receiveBody(response: IncomingResponse, limit: number): Promise<void> {
     // Once the response has ended, Node detaches the socket of a connection that could be kept alive.
     const { socket } = response;
-    this.#markAnswer(socket);
+    this.#markResponse(socket);
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
     const charge = bodyBudget.open(this.#account, coming.giveUp, PATIENT_SHARE * this.#request.deadlineMs);
-    this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
+    this.#partial = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
     this.#timeline.waitedMs = coming.waitedMs;
     this.#hasWaited = () => coming.waits() || coming.waitedMs() >= LEAST_SHARE * this.#request.deadlineMs;
     const abandon = this.#abandon;
@@ -295,13 +295,13 @@ class RunningExchange {
     else this.#scope.charges.push(charge);
     if (body === 'out_of_memory') this.#rejectWith(new OutOfBodyMemory());
     else if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
-    else this.#answer(response, body);
+    else this.#complete(response, body);
     const isReusable = this.#request.agent !== undefined && typeof body !== 'string' && !body.truncated;
     if (!isReusable) socket.destroy();
   }
 
-  #markAnswer(socket: Socket): void {
-    this.#timeline.markAnswer();
+  #markResponse(socket: Socket): void {
+    this.#timeline.markResponse();
     if (socket instanceof TLSSocket) this.#certificate = readCertificate(socket);
   }
 
@@ -327,20 +327,20 @@ class RunningExchange {
     this.#giveUp(timeoutFailure(this.#timeline.step()));
   }
 
-  #answer(response: ComingAnswer, { bytes, truncated }: ResponseBody, glimpse?: Promise<Buffer>): void {
+  #complete(response: IncomingResponse, { bytes, truncated }: ResponseBody, bodySample?: Promise<Buffer>): void {
     this.#settle({
       outcome: 'answered',
       status: response.statusCode ?? 0,
       headers: response.headers,
       body: bytes,
       truncated,
-      ...(glimpse && { glimpse }),
+      ...(bodySample && { bodySample }),
     });
   }
 
   #fail(failure: Failure): void {
     if (this.#hasWaited()) this.#rejectWith(new OutOfBodyMemory());
-    else this.#settle({ outcome: 'failed', ...failure, begun: this.#begun() });
+    else this.#settle({ outcome: 'failed', ...failure, partial: this.#partial() });
   }
 
   #rejectWith(error: Error): void {

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import { FREE_BODY_BYTES, type BodyCharge } from './body-budget.ts';
-import type { ComingAnswer } from './fresh-request.ts';
+import type { IncomingResponse } from './fresh-request.ts';
 
 /** The start of a body, with its content coding decoded; `truncated` if there was more than the limit. */
 export type ResponseBody = { bytes: Buffer; truncated: boolean };
@@ -82,7 +82,7 @@ type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
  * Reads at most `limit` bytes of a body. With `decodes` its content coding is decoded; a body with an unknown one is
  * left as received. The connection stays open after a truncated body: the caller closes it.
  */
-export function readBody(response: ComingAnswer, options: Reading): ComingBody {
+export function readBody(response: IncomingResponse, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
   const reading = new BodyReader(response, options, resolve);
   return {
@@ -100,8 +100,8 @@ export function readBody(response: ComingAnswer, options: Reading): ComingBody {
  * matter whether the body ends, breaks off or goes on by then. Never rejects. The caller closes the connection. No
  * memory is charged: a body whose decoder holds much stays unread.
  */
-export function glimpseBody(
-  response: ComingAnswer,
+export function sampleBody(
+  response: IncomingResponse,
   { limit, withinMs }: { limit: number; withinMs: number },
 ): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
@@ -116,14 +116,14 @@ export function glimpseBody(
   return promise;
 }
 
-function decoderOf({ headers }: ComingAnswer): Decoder | undefined {
+function decoderOf({ headers }: IncomingResponse): Decoder | undefined {
   return DECODERS.get(headers['content-encoding']?.trim().toLowerCase() ?? '');
 }
 
 /** Reads a body and reports once how that ended, unless it is stopped before. */
 class BodyReader {
   buffer: BodyBuffer;
-  readonly #response: ComingAnswer;
+  readonly #response: IncomingResponse;
   readonly #limit: number;
   readonly #coding: Decoder | undefined;
   readonly #charge: Reading['charge'];
@@ -142,7 +142,7 @@ class BodyReader {
   #wireBytes = 0;
   #isOver = false;
 
-  constructor(response: ComingAnswer, { limit, decodes, charge }: Reading, onEnd: (outcome: BodyOutcome) => void) {
+  constructor(response: IncomingResponse, { limit, decodes, charge }: Reading, onEnd: (outcome: BodyOutcome) => void) {
     const coding = decodes ? decoderOf(response) : undefined;
     this.#response = response;
     this.#limit = limit;

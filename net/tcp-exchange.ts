@@ -92,7 +92,7 @@ class RunningExchange {
   }
 
   #take(piece: Buffer, receive: (piece: Buffer) => boolean): void {
-    if (!this.#hasArrived) this.#timeline.markAnswer();
+    if (!this.#hasArrived) this.#timeline.markResponse();
     this.#hasArrived = true;
     this.#timeline.markBodyEnd();
     this.#latencyMs = this.#timeline.elapsedMs();

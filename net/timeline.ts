@@ -21,7 +21,7 @@ export class Timeline {
   #lookedUpAt: number | null = null;
   #connectedAt: number | null = null;
   #securedAt: number | null = null;
-  #answeredAt: number | null = null;
+  #respondedAt: number | null = null;
   #bodyEndedAt: number | null = null;
   #isReused = false;
   /** How long the body has waited for this process's memory, which no timing includes. */
@@ -53,8 +53,8 @@ export class Timeline {
       });
   }
 
-  markAnswer(): void {
-    this.#answeredAt = performance.now();
+  markResponse(): void {
+    this.#respondedAt = performance.now();
   }
 
   markBodyEnd(): void {
@@ -63,10 +63,10 @@ export class Timeline {
 
   /** Returns the current step. */
   step(): Step {
-    if (this.#answeredAt !== null) return 'body';
-    if (this.#isReused) return 'answer';
+    if (this.#respondedAt !== null) return 'body';
+    if (this.#isReused) return 'response';
     if (this.#connectedAt === null) return this.#isNamed && this.#lookedUpAt === null ? 'lookup' : 'connect';
-    return this.#isSecure && this.#securedAt === null ? 'tls' : 'answer';
+    return this.#isSecure && this.#securedAt === null ? 'tls' : 'response';
   }
 
   /** Returns the milliseconds since the start, without those in which the body waited. */
@@ -80,8 +80,8 @@ export class Timeline {
       dnsMs: between(this.#startedAt, this.#lookedUpAt),
       connectMs: between(this.#lookedUpAt ?? this.#startedAt, this.#connectedAt),
       tlsMs: between(this.#connectedAt, this.#securedAt),
-      firstByteMs: between(readyAt, this.#answeredAt),
-      downloadMs: between(this.#answeredAt, this.#bodyEndedAt),
+      firstByteMs: between(readyAt, this.#respondedAt),
+      downloadMs: between(this.#respondedAt, this.#bodyEndedAt),
     };
   }
 }

@@ -79,7 +79,7 @@ const READ_BYTES = 16_384;
  * Returns the start of a response's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show:
  * control characters, NUL above all, and broken UTF-8 are replaced, the given secrets struck out. Null if it is empty.
  */
-export function excerptAnswer(
+export function excerptResponse(
   body: Buffer,
   secrets: readonly string[] = [],
   shortSecrets: readonly ShortSecret[] = [],

@@ -4,7 +4,7 @@ import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdic
 import { isLatin1 } from '../core/foreign-text.ts';
 import { STORED_BODY_BYTES } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
-import { createProbeClient, type HttpAnswer, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import { createProbeClient, type HttpClient, type HttpExchange, type HttpResponse } from '../net/http-client.ts';
 import {
   MAX_REDIRECTS,
   buildFirstHop,
@@ -84,15 +84,15 @@ class HttpCheck {
         this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
       // A sample is kept of a response that fails or is to be shown, for people to read, but not if it may repeat
       // secrets.
-      glimpseLimit: (status) =>
+      bodySampleLimit: (status) =>
         hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true)
           ? 0
           : STORED_BODY_BYTES,
     });
   }
 
-  #nextUrl(hop: Hop, answer: { status: number; location: string | undefined }): URL | null {
-    return this.#target.followRedirects ? redirectTarget(answer, hop.url) : null;
+  #nextUrl(hop: Hop, response: { status: number; location: string | undefined }): URL | null {
+    return this.#target.followRedirects ? redirectTarget(response, hop.url) : null;
   }
 }
 
@@ -127,7 +127,7 @@ class HttpJourney {
    * is not measured.
    */
   async answered(
-    { status, headers, body, truncated, glimpse }: HttpAnswer,
+    { status, headers, body, truncated, bodySample }: HttpResponse,
     { isBodyRead, hadSecrets }: { isBodyRead: boolean; hadSecrets: boolean },
   ): Promise<HttpAnswered> {
     const measured = this.#measured();
@@ -138,7 +138,7 @@ class HttpJourney {
       headers,
       body: isBodyRead ? decodeText(body, headers['content-type']) : null,
       bodyTruncated: truncated,
-      bodyStart: isBodyRead ? body.subarray(0, STORED_BODY_BYTES) : nullIfEmpty(await glimpse),
+      bodyStart: isBodyRead ? body.subarray(0, STORED_BODY_BYTES) : nullIfEmpty(await bodySample),
       hadSecrets,
     };
   }

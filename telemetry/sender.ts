@@ -4,9 +4,9 @@ import type { MetricsRequest, TraceRequest } from '../core/system/otlp.ts';
 import {
   createHttpClient,
   readRetryAfter,
-  type HttpAnswer,
   type HttpClient,
   type HttpExchange,
+  type HttpResponse,
 } from '../net/http-client.ts';
 import { encodeMessage } from './protobuf.ts';
 
@@ -85,12 +85,13 @@ function encodeRequest(request: TraceRequest | MetricsRequest): Buffer {
 
 /** Judges by the status even if the body was incomplete, because retrying would send accepted data twice. */
 function readExchange(exchange: HttpExchange, isJson: boolean): Sent {
-  if (exchange.outcome === 'answered') return readAnswer(exchange, isJson);
-  const { begun, reason } = exchange;
-  return begun === null ? { outcome: 'retry', reason, afterMs: null } : readAnswer({ ...begun, headers: {} }, isJson);
+  if (exchange.outcome === 'answered') return readResponse(exchange, isJson);
+  const { partial, reason } = exchange;
+  if (partial === null) return { outcome: 'retry', reason, afterMs: null };
+  return readResponse({ ...partial, headers: {} }, isJson);
 }
 
-function readAnswer({ status, headers, body }: Omit<HttpAnswer, 'outcome' | 'truncated'>, isJson: boolean): Sent {
+function readResponse({ status, headers, body }: Omit<HttpResponse, 'outcome' | 'truncated'>, isJson: boolean): Sent {
   if (status >= 200 && status < 300) return { outcome: isPartial(body, isJson) ? 'partly' : 'accepted' };
   const reason = `The collector responded with ${status}`;
   if (!RETRIED.has(status)) return { outcome: 'refused', reason };

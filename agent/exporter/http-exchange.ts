@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import zlib from 'node:zlib';
 import { createDestinations, type Destination } from '../../net/destination.ts';
 import { isUnsendable, UNSENDABLE } from '../../net/failure.ts';
-import { FreshRequest, type ComingAnswer } from '../../net/fresh-request.ts';
+import { FreshRequest, type IncomingResponse } from '../../net/fresh-request.ts';
 import { Timeline, type Timings } from '../../net/timeline.ts';
 import { failureFrom } from './connection.ts';
 import { ProbeFailure, type ProbeRun } from './run.ts';
@@ -32,7 +32,7 @@ type BodyReading = {
 };
 
 /** The head of a response; `body` reads its body, `leave` discards it. */
-export type HopAnswer = {
+export type HopResponse = {
   status: number;
   headers: IncomingHttpHeaders;
   version: string;
@@ -50,7 +50,7 @@ type ReadBody = { length: number; kept: Buffer; isTruncated: boolean; problem: s
 const MAX_INFORMATIONAL = 100;
 
 /** Sends a request over its own connection, guarded like those of checks. Throws a `ProbeFailure`. */
-export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer> {
+export function exchange(run: ProbeRun, request: HopRequest): Promise<HopResponse> {
   const { url, method, headers, body, secured, reading } = request;
   const found = createDestinations(run.guard)(url);
   if (found === null) return Promise.reject(new ProbeFailure('The address may not be contacted'));
@@ -70,10 +70,10 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
             reject(new ProbeFailure('There were too many informational responses'));
             sent.destroy();
           },
-          onAnswer: (answer) => {
-            timeline.markAnswer();
+          onResponse: (response) => {
+            timeline.markResponse();
             // The body is read from the start: data that arrives with the head is emitted within the same call.
-            resolve(hopAnswer(answer, { timeline, secured, body: new Body(answer, reading, run.signal) }));
+            resolve(hopResponse(response, { timeline, secured, body: new Body(response, reading, run.signal) }));
           },
           onError: (error) => reject(failureFrom(error)),
         },
@@ -87,25 +87,25 @@ export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer>
   });
 }
 
-function hopAnswer(
-  answer: ComingAnswer,
+function hopResponse(
+  response: IncomingResponse,
   { timeline, secured, body }: { timeline: Timeline; secured: Secured | null; body: Body },
-): HopAnswer {
+): HopResponse {
   return {
-    status: answer.statusCode ?? 0,
-    headers: answer.headers,
-    version: answer.httpVersion,
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    version: response.httpVersion,
     // Read now, because a closed connection has no TLS data.
-    tls: answer.socket instanceof TLSSocket ? readTlsFacts(answer.socket, secured ?? {}) : null,
+    tls: response.socket instanceof TLSSocket ? readTlsFacts(response.socket, secured ?? {}) : null,
     async body() {
       const read = await body.ended;
       timeline.markBodyEnd();
-      answer.socket.destroy();
+      response.socket.destroy();
       return read;
     },
     leave() {
       body.end('The body was left');
-      answer.socket.destroy();
+      response.socket.destroy();
     },
     timings: () => timeline.timings(),
   };
@@ -131,7 +131,7 @@ class Body {
   #length = 0;
   #kept = 0;
 
-  constructor(answer: ComingAnswer, reading: BodyReading, signal: AbortSignal) {
+  constructor(response: IncomingResponse, reading: BodyReading, signal: AbortSignal) {
     const { promise, resolve } = Promise.withResolvers<ReadBody>();
     this.#reading = reading;
     this.#settle = resolve;
@@ -144,18 +144,18 @@ class Body {
       decoder?.destroy();
     };
     if (decoder === undefined) {
-      answer.on('data', (piece: Buffer) => this.#take(piece));
-      answer.on('end', () => this.end(null));
+      response.on('data', (piece: Buffer) => this.#take(piece));
+      response.on('end', () => this.end(null));
     } else {
       // The piece is copied, because its memory is reused.
-      answer.on('data', (piece: Buffer) => decoder.write(Buffer.from(piece)) || answer.pause());
-      answer.on('end', () => decoder.end());
-      decoder.on('drain', () => answer.resume());
+      response.on('data', (piece: Buffer) => decoder.write(Buffer.from(piece)) || response.pause());
+      response.on('end', () => decoder.end());
+      decoder.on('drain', () => response.resume());
       decoder.on('data', (piece: Buffer) => this.#take(piece));
       decoder.on('end', () => this.end(null));
       decoder.on('error', () => this.end(`The body is not compressed with ${String(reading.compression)}`));
     }
-    answer.on('close', () => answer.complete || this.end('The body did not come whole'));
+    response.on('close', () => response.complete || this.end('The body did not come whole'));
   }
 
   /** Ends the body. Only the first end counts; nothing is decompressed after it. */

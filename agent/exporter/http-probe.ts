@@ -6,7 +6,7 @@ import { percentDecode } from '../../core/foreign-text.ts';
 import { checkTargetOf, type CheckTarget } from '../../core/monitors/monitor.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { Pattern } from './fields.ts';
-import { Cookies, exchange, type HopAnswer } from './http-exchange.ts';
+import { Cookies, exchange, type HopResponse } from './http-exchange.ts';
 import type { HeaderMatch, HttpSettings } from './modules.ts';
 import { ProbeFailure, type ChosenAddress, type ProbeRun } from './run.ts';
 import { securedBy, setTlsGauges, type Secured } from './tls-settings.ts';
@@ -54,32 +54,32 @@ class HttpProbe {
 
   async probe(): Promise<void> {
     const { gauges } = this.#run;
-    const { answer, isUnfollowed } = await this.#request();
-    gauges.set('probe_http_status_code', answer.status);
-    gauges.set('probe_http_version', Number(answer.version));
-    gauges.set('probe_http_content_length', lengthOf(answer, this.#settings.method));
-    const modifiedAtMs = Date.parse(String(answer.headers['last-modified'] ?? ''));
+    const { response, isUnfollowed } = await this.#request();
+    gauges.set('probe_http_status_code', response.status);
+    gauges.set('probe_http_version', Number(response.version));
+    gauges.set('probe_http_content_length', lengthOf(response, this.#settings.method));
+    const modifiedAtMs = Date.parse(String(response.headers['last-modified'] ?? ''));
     if (!Number.isNaN(modifiedAtMs)) gauges.set('probe_http_last_modified_timestamp_seconds', modifiedAtMs / 1000);
-    const isSecure = answer.tls !== null;
+    const isSecure = response.tls !== null;
     gauges.set('probe_http_ssl', isSecure ? 1 : 0);
-    setTlsGauges(gauges, answer.tls);
+    setTlsGauges(gauges, response.tls);
 
     const problems: string[] = [];
     const { validStatusCodes, validVersions, failIfSsl, failIfNotSsl } = this.#settings;
-    const { status } = answer;
+    const { status } = response;
     if (!(validStatusCodes.length === 0 ? status >= 200 && status < 300 : validStatusCodes.includes(status)))
       problems.push(`The status code is ${status}`);
-    if (problems.length === 0) problems.push(...this.#judgeHeaders(answer.headers));
-    problems.push(...(await this.#readBody(answer, { isUnfollowed, isSearched: problems.length === 0 })));
-    if (validVersions.length > 0 && !validVersions.includes(`HTTP/${answer.version}`))
-      problems.push(`The version is HTTP/${answer.version}`);
+    if (problems.length === 0) problems.push(...this.#judgeHeaders(response.headers));
+    problems.push(...(await this.#readBody(response, { isUnfollowed, isSearched: problems.length === 0 })));
+    if (validVersions.length > 0 && !validVersions.includes(`HTTP/${response.version}`))
+      problems.push(`The version is HTTP/${response.version}`);
     if (isSecure && failIfSsl) problems.push('The final response came over TLS');
     if (!isSecure && failIfNotSsl) problems.push('The final response came without TLS');
     if (problems.length > 0) throw new ProbeFailure(problems.join('; '));
   }
 
   /** Follows redirects as Go's client does. */
-  async #request(): Promise<{ answer: HopAnswer; isUnfollowed: boolean }> {
+  async #request(): Promise<{ response: HopResponse; isUnfollowed: boolean }> {
     const { url: target, address, host } = this.#first;
     let { method, body } = this.#settings;
     // On all hops the first host is reached at the chosen address.
@@ -91,7 +91,7 @@ class HttpProbe {
       const isFirstHost = url.host === atAddress.host;
       // The logged URL has no user, password and query, because each may be a secret.
       this.#run.log(`Requesting ${(isFirstHost ? target : url).origin}${url.pathname}`);
-      const answer = await exchange(this.#run, {
+      const response = await exchange(this.#run, {
         url,
         method,
         headers: this.#headers(url, { isFirstHost, hostHeader, hasBody: body !== null }),
@@ -103,27 +103,27 @@ class HttpProbe {
           most: this.#settings.bodySizeLimit,
         },
       });
-      this.#run.log(`Received the status code ${answer.status}`);
-      const to = redirectOf(answer, url);
+      this.#run.log(`Received the status code ${response.status}`);
+      const to = redirectOf(response, url);
       if (to !== null) this.#run.gauges.set('probe_http_redirects', redirects + 1);
       if (to === 'nowhere') throw new ProbeFailure('A redirect leads to no URL of http');
       if (to === null) {
-        this.#addTimings(answer.timings(), redirects);
-        return { answer, isUnfollowed: false };
+        this.#addTimings(response.timings(), redirects);
+        return { response, isUnfollowed: false };
       }
       if (!this.#settings.followsRedirects || redirects === MAX_REDIRECTS) {
-        this.#addTimings(answer.timings(), redirects);
-        return { answer, isUnfollowed: true };
+        this.#addTimings(response.timings(), redirects);
+        return { response, isUnfollowed: true };
       }
-      this.#cookies.keep(url, answer.headers);
-      this.#addTimings(answer.timings(), redirects);
-      answer.leave();
-      if (!KEEPS_METHOD.has(answer.status)) {
+      this.#cookies.keep(url, response.headers);
+      this.#addTimings(response.timings(), redirects);
+      response.leave();
+      if (!KEEPS_METHOD.has(response.status)) {
         body = null;
         if (method !== 'HEAD') method = 'GET';
       }
       // The module's Host header applies only until a redirect names a host.
-      if (to.host !== url.host || URL.canParse(answer.headers.location ?? '')) hostHeader = to.host;
+      if (to.host !== url.host || URL.canParse(response.headers.location ?? '')) hostHeader = to.host;
       // A redirect back to the target's name leads to the chosen address.
       if (to.host === target.host) to.hostname = atAddress.hostname;
       url = to;
@@ -183,19 +183,19 @@ class HttpProbe {
 
   /** Reads the body to its end, and returns its problems. */
   async #readBody(
-    answer: HopAnswer,
+    response: HopResponse,
     { isUnfollowed, isSearched }: { isUnfollowed: boolean; isSearched: boolean },
   ): Promise<string[]> {
     const { gauges } = this.#run;
     if (isUnfollowed) {
-      answer.leave();
+      response.leave();
       if (!isSearched || !this.#hasBodyPatterns()) return [];
       gauges.set('probe_failed_due_to_regex', 1);
       return ['The body of a redirect is not read'];
     }
-    const { kept, length, isTruncated, problem } = await answer.body();
+    const { kept, length, isTruncated, problem } = await response.body();
     gauges.set('probe_http_uncompressed_body_length', length);
-    gauges.set('probe_http_duration_seconds', (answer.timings().downloadMs ?? 0) / 1000, { phase: 'transfer' });
+    gauges.set('probe_http_duration_seconds', (response.timings().downloadMs ?? 0) / 1000, { phase: 'transfer' });
     // Invalid gzip is detected before the patterns are searched, other codings while the body is read for them.
     const isUnread = problem !== null && length === 0 && this.#settings.compression === 'gzip';
     const isHeld = isSearched && this.#hasBodyPatterns() && !isUnread;
@@ -243,14 +243,14 @@ class HttpProbe {
 const CREDENTIALS = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 /** Returns the target of a redirect, `nowhere` if that is not an http or https URL; null for any other response. */
-function redirectOf({ status, headers: { location } }: HopAnswer, from: URL): URL | 'nowhere' | null {
+function redirectOf({ status, headers: { location } }: HopResponse, from: URL): URL | 'nowhere' | null {
   if (!REDIRECTS.has(status) || location === undefined || location === '') return null;
   const to = URL.parse(Buffer.from(location, 'latin1').toString(), from.href);
   return to !== null && /^https?:$/.test(to.protocol) ? to : 'nowhere';
 }
 
 /** Returns the length as Go counts it: 0 if there is no body, -1 if the response does not declare it. */
-function lengthOf({ status, headers }: HopAnswer, method: string): number {
+function lengthOf({ status, headers }: HopResponse, method: string): number {
   if (headers['content-length'] !== undefined) return Number(headers['content-length']);
   const hasNoBody = status === 204 || status === 304 || (status >= 100 && status < 200);
   return hasNoBody && method !== 'HEAD' ? 0 : -1;

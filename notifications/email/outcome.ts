@@ -1,4 +1,4 @@
-import { excerptAnswer, NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
+import { excerptResponse, NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
 
 /**
  * Problems of the mail server itself, which its operator can fix. `unreachable`: no connection, no TLS, or no response
@@ -104,5 +104,5 @@ function gone(statusCode: number, response: string): MailOutcome {
 }
 
 function made(response: string): Pick<ChannelAttempt, 'response' | keyof typeof NOTHING_MORE> {
-  return { ...NOTHING_MORE, response: response === '' ? null : excerptAnswer(Buffer.from(response)) };
+  return { ...NOTHING_MORE, response: response === '' ? null : excerptResponse(Buffer.from(response)) };
 }

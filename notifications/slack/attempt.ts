@@ -7,12 +7,12 @@ import {
   type ChatMessage,
 } from '../../core/alerts/chat/message.ts';
 import { cleanText } from '../../core/foreign-text.ts';
-import { createHttpClient, readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
+import { createHttpClient, readRetryAfter, type HttpClient, type HttpResponse } from '../../net/http-client.ts';
 import {
   MAX_RETRY_AFTER_MS,
   NOTHING_MORE,
   OUTCOME_OF_FAILURE,
-  excerptAnswer,
+  excerptResponse,
   notSent,
   type ChannelAttempt,
 } from '../attempt-result.ts';
@@ -225,7 +225,7 @@ export async function attemptSlack(
   const durationMs = Math.max(0, Math.round(now() - startedAtMs));
   if (exchange.outcome === 'answered') {
     // The URL is the secret, and a server may quote the requested path.
-    const response = excerptAnswer(exchange.body, secretsOf(webhookUrl));
+    const response = excerptResponse(exchange.body, secretsOf(webhookUrl));
     return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
   }
   return {
@@ -244,17 +244,17 @@ function secretsOf(webhookUrl: string): string[] {
   return [webhookUrl, pathname, ...(token.length >= SHORTEST_KEY ? [token] : [])];
 }
 
-function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'durationMs' | 'response'> {
-  const { status } = answer;
+function judge(response: HttpResponse): Omit<ChannelAttempt, 'statusCode' | 'durationMs' | 'response'> {
+  const { status } = response;
   if (status >= 200 && status < 300) return { ...NOTHING_MORE, outcome: 'delivered', error: null };
   const error = `Slack responded with ${status}`;
   if (status === 429) {
-    const requestedMs = readRetryAfter(answer, Date.now());
+    const requestedMs = readRetryAfter(response, Date.now());
     const retryAfterMs = requestedMs === null ? null : Math.min(requestedMs, MAX_RETRY_AFTER_MS);
     return { ...NOTHING_MORE, outcome: 'retry', error, retryAfterMs };
   }
   if (status >= 500) return { ...NOTHING_MORE, outcome: 'retry', error };
-  const word = wordOf(answer);
+  const word = wordOf(response);
   const meaning = PROBLEMS.get(word) ?? (GONE_STATUSES.has(status) ? 'the webhook no longer exists' : null);
   if (meaning === null) return { ...NOTHING_MORE, outcome: 'failed', error };
   return {
@@ -265,6 +265,6 @@ function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'duratio
   };
 }
 
-function wordOf({ body }: HttpAnswer): string {
+function wordOf({ body }: HttpResponse): string {
   return cleanText(body.toString('utf8'), WORD_LIMIT);
 }

@@ -75,7 +75,7 @@ export type SlackAuthorization =
   | { outcome: 'stale' | 'refused' | 'away'; reason: string };
 
 /** Maximum size of a response, in bytes; one with a grant has about a kilobyte. */
-const ANSWER_LIMIT = 65_536;
+const RESPONSE_LIMIT = 65_536;
 
 const MAX_NAME = 255;
 
@@ -118,7 +118,7 @@ export async function authorizeSlack(
     },
     body: form.toString(),
     deadlineMs,
-    bodyLimit: () => ANSWER_LIMIT,
+    bodyLimit: () => RESPONSE_LIMIT,
   });
   if (exchange.outcome === 'failed') return { outcome: 'away', reason: exchange.reason };
   if (exchange.status === 429 || exchange.status >= 500)

@@ -3,7 +3,7 @@ import type { Agent } from 'node:http';
 import { z } from 'zod';
 import { cleanText, parseJson } from '../../core/foreign-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
-import { excerptAnswer, strikeOut } from '../attempt-result.ts';
+import { excerptResponse, strikeOut } from '../attempt-result.ts';
 
 /** Bot name in links while the installation has no bot: such a channel stays pending. */
 const PLACEHOLDER_BOT = 'spotcheck_bot';
@@ -43,7 +43,7 @@ export type BotAnswer =
   | { outcome: 'unreachable'; statusCode: number | null; reason: string; response: string | null };
 
 /** Maximum size of a response, in bytes; a full set of updates is far smaller. */
-const ANSWER_LIMIT = 8 * 1024 * 1024;
+const RESPONSE_LIMIT = 8 * 1024 * 1024;
 
 const MAX_DESCRIPTION = 300;
 
@@ -81,13 +81,13 @@ export async function callBot(
     },
     body: JSON.stringify(parameters),
     deadlineMs,
-    bodyLimit: () => ANSWER_LIMIT,
+    bodyLimit: () => RESPONSE_LIMIT,
     ...(agent && { agent }),
   });
   if (exchange.outcome === 'failed')
     return { outcome: 'unreachable', statusCode: null, reason: exchange.reason, response: null };
   const { status: statusCode, body } = exchange;
-  const response = excerptAnswer(body, secretsOf(bot));
+  const response = excerptResponse(body, secretsOf(bot));
   const answer = ANSWER.safeParse(parseJson(body.toString('utf8'))).data;
   if (answer === undefined)
     return {

@@ -5,7 +5,7 @@ import { percentDecode } from '../../core/foreign-text.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import {
   OUTCOME_OF_FAILURE,
-  excerptAnswer,
+  excerptResponse,
   type AttemptOutcome,
   type AttemptResult,
   type ShortSecret,
@@ -83,7 +83,7 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
     durationMs: durationMs(),
     error: error ?? templateProblem,
     response:
-      body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery), shortSecretsOf(delivery)),
+      body === null || body.length === 0 ? null : excerptResponse(body, secretsOf(delivery), shortSecretsOf(delivery)),
   };
 }
 
@@ -161,9 +161,9 @@ type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error:
  */
 function readExchange(exchange: HttpExchange, format: WebhookFormat): ReadExchange {
   if (exchange.outcome === 'answered') return readStatus(exchange, format);
-  const { begun, cause, reason } = exchange;
-  if (begun === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
-  const read = readStatus(begun, format);
+  const { partial, cause, reason } = exchange;
+  if (partial === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
+  const read = readStatus(partial, format);
   return cause === 'timeout' && read.outcome === 'delivered' ? { ...read, outcome: 'retry', error: reason } : read;
 }
 

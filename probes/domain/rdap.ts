@@ -3,7 +3,7 @@ import type { DomainLookup } from '../../core/checks/domain/facts.ts';
 import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { parseJson } from '../../core/foreign-text.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
+import { readRetryAfter, type HttpClient, type HttpResponse } from '../../net/http-client.ts';
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
@@ -81,7 +81,7 @@ function answered(outcome: RdapOutcome): RegistryAnswer<Step> {
   return { result: { outcome }, askAgainAtMs: null };
 }
 
-function outcomeOf({ status, headers, body }: HttpAnswer, name: string): RdapOutcome {
+function outcomeOf({ status, headers, body }: HttpResponse, name: string): RdapOutcome {
   // A web server that is no longer an RDAP service responds with 404 to everything, in a page for people.
   if (status === 404 && !headers['content-type']?.includes('html')) return { outcome: 'not_found' };
   if (status !== 200) return failed(`The registry's RDAP service responded with HTTP ${status}`);

@@ -1,6 +1,6 @@
 import type { VendorDocument, VendorFailure } from '../../core/checks/vendor/document.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import { createHttpClient, readRetryAfter, type HttpAnswer } from '../../net/http-client.ts';
+import { createHttpClient, readRetryAfter, type HttpResponse } from '../../net/http-client.ts';
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/request.ts';
 
@@ -58,7 +58,7 @@ export function createDocumentFetch(environment: { allowPrivateNetwork: boolean 
       if (exchange.outcome === 'failed')
         return failed('unreachable', `The status page could not be read: ${exchange.reason}`);
       const to = redirectTarget({ status: exchange.status, location: exchange.headers.location }, hop);
-      if (to === null) return readAnswer(exchange);
+      if (to === null) return readResponse(exchange);
       if (hop.protocol === 'https:' && to.protocol === 'http:')
         return failed('unreachable', 'The status page redirects from https to http, which is not followed');
       hop = to;
@@ -77,7 +77,7 @@ function headersFor({ etag, lastModified }: Validators): Record<string, string> 
   };
 }
 
-function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDocument {
+function readResponse({ status, headers, body, truncated }: HttpResponse): FetchedDocument {
   if (status === 304) return { outcome: 'unchanged' };
   if (status === 200) {
     if (truncated)

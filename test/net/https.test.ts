@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import test from 'ava';
 import { readCertificate } from '../../net/certificate.ts';
 import { createDestinations } from '../../net/destination.ts';
-import { FreshRequest, type ComingAnswer } from '../../net/fresh-request.ts';
+import { FreshRequest, type IncomingResponse } from '../../net/fresh-request.ts';
 import { createProbeClient } from '../../net/http-client.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
 import { bodyOf, expectFailure, KILOBYTE, requestTo } from '../helpers/exchange.ts';
@@ -39,7 +39,7 @@ test('nothing is read of an answer that is paused, nor kept for later', async (t
   const { port } = await startHttpServer(t, (_, response) => response.end(Buffer.alloc(size)), keys);
   const destination = createDestinations({ allowPrivateNetwork: true })(new URL(`https://127.0.0.1:${port}/`));
   if (destination === null) return t.fail('refused');
-  const { promise: begun, resolve: begin } = Promise.withResolvers<ComingAnswer>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<IncomingResponse>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let read = 0;
   const { url, method, headers } = requestTo(port, { href: `https://127.0.0.1:${port}/` });
@@ -49,20 +49,20 @@ test('nothing is read of an answer that is paused, nor kept for later', async (t
     {
       onSocket: () => undefined,
       onInformational: () => undefined,
-      onAnswer: (answer) => {
-        answer.on('data', (chunk: Buffer) => (read += chunk.length));
-        answer.on('end', end);
-        answer.pause();
-        begin(answer);
+      onResponse: (response) => {
+        response.on('data', (chunk: Buffer) => (read += chunk.length));
+        response.on('end', end);
+        response.pause();
+        begin(response);
       },
       onError: (error) => t.fail(error.message),
     },
   );
-  const answer = await begun;
+  const response = await begun;
   await setTimeout(300);
   t.true(read <= 64 * KILOBYTE);
   t.is(request.socket.readableLength, 0);
-  answer.resume();
+  response.resume();
   await ended;
   t.is(read, size);
   request.destroy();

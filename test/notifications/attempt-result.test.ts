@@ -1,30 +1,30 @@
 import test from 'ava';
-import { excerptAnswer, strikeOut } from '../../notifications/attempt-result.ts';
+import { excerptResponse, strikeOut } from '../../notifications/attempt-result.ts';
 
 test('the first kilobyte is kept, cut between characters', (t) => {
-  t.is(excerptAnswer(Buffer.from('ok')), 'ok');
-  t.is(excerptAnswer(Buffer.from('x'.repeat(3000)))?.length, 1024);
-  t.is(excerptAnswer(Buffer.from(`${'x'.repeat(1023)}é`)), 'x'.repeat(1023));
-  t.is(excerptAnswer(Buffer.alloc(0)), null);
+  t.is(excerptResponse(Buffer.from('ok')), 'ok');
+  t.is(excerptResponse(Buffer.from('x'.repeat(3000)))?.length, 1024);
+  t.is(excerptResponse(Buffer.from(`${'x'.repeat(1023)}é`)), 'x'.repeat(1023));
+  t.is(excerptResponse(Buffer.alloc(0)), null);
 });
 
 test('control characters and broken UTF-8 are replaced: PostgreSQL takes no NUL, terminals obey escapes', (t) => {
-  t.is(excerptAnswer(Buffer.from('a\u0000b\u001B[31m\r\tc\n')), 'a\u{FFFD}b\u{FFFD}[31m\u{FFFD}\tc\n');
-  t.is(excerptAnswer(Buffer.from([0x61, 0xff, 0x62])), 'a\u{FFFD}b');
+  t.is(excerptResponse(Buffer.from('a\u0000b\u001B[31m\r\tc\n')), 'a\u{FFFD}b\u{FFFD}[31m\u{FFFD}\tc\n');
+  t.is(excerptResponse(Buffer.from([0x61, 0xff, 0x62])), 'a\u{FFFD}b');
 });
 
 test('a secret is struck out wherever it stands, even across the end of what is kept', (t) => {
-  t.is(excerptAnswer(Buffer.from('at /bots3cret/x and s3cret'), ['s3cret']), 'at /bot[secret]/x and [secret]');
-  const excerpt = excerptAnswer(Buffer.from(`${'x'.repeat(1020)}s3cret`), ['s3cret']);
+  t.is(excerptResponse(Buffer.from('at /bots3cret/x and s3cret'), ['s3cret']), 'at /bot[secret]/x and [secret]');
+  const excerpt = excerptResponse(Buffer.from(`${'x'.repeat(1020)}s3cret`), ['s3cret']);
   t.is(excerpt, `${'x'.repeat(1020)}[sec`);
   t.is(strikeOut('nothing', ['']), 'nothing');
 });
 
 test('short secrets are struck out beside their names, and of a text with very many of them nothing is kept', (t) => {
   const secrets = Array.from({ length: 500 }, (_, no) => ({ name: `n${no}`, value: String(no) }));
-  t.is(excerptAnswer(Buffer.from('n7=7 n8=9 7'), [], secrets), 'n7=[secret] n8=9 7');
-  t.is(excerptAnswer(Buffer.from('PIN'), [], [{ name: 'pin', value: 'pin' }]), 'PIN');
-  t.is(excerptAnswer(Buffer.from('a PASS b'), [], [{ name: 'x', value: 'pass' }]), 'a [secret] b');
+  t.is(excerptResponse(Buffer.from('n7=7 n8=9 7'), [], secrets), 'n7=[secret] n8=9 7');
+  t.is(excerptResponse(Buffer.from('PIN'), [], [{ name: 'pin', value: 'pin' }]), 'PIN');
+  t.is(excerptResponse(Buffer.from('a PASS b'), [], [{ name: 'x', value: 'pass' }]), 'a [secret] b');
   const echo = secrets.map(({ name, value }) => `${name}=${value}`).join('&');
-  t.is(excerptAnswer(Buffer.from(echo), [], secrets), '[secret]');
+  t.is(excerptResponse(Buffer.from(echo), [], secrets), '[secret]');
 });

@@ -31,7 +31,7 @@ type Authorization =
 type LogoutReading = { outcome: 'good'; logout: ProviderLogout } | { outcome: 'refused' | 'away'; reason: string };
 
 /** Maximum size of a provider's response: 1 to 30 kB are usual, and more for a member of thousands of groups. */
-const ANSWER_BYTES = 262_144;
+const RESPONSE_BYTES = 262_144;
 /** Time limit for each request to the provider, in milliseconds; a sign-in makes up to four, one after the other. */
 const DEADLINE_MS = 5000;
 const AT_ONCE = 32;
@@ -75,7 +75,7 @@ export class OpenIdProvider {
   readonly settings: OpenIdSettings;
   readonly #logger: Logger;
   readonly #now: () => number;
-  readonly #fetch = createBoundedFetch({ bytes: ANSWER_BYTES, deadlineMs: DEADLINE_MS, atOnce: AT_ONCE }, 'sign_in');
+  readonly #fetch = createBoundedFetch({ bytes: RESPONSE_BYTES, deadlineMs: DEADLINE_MS, atOnce: AT_ONCE }, 'sign_in');
   #discovered: Discovered | null = null;
   #discovering: Promise<Discovered> | null = null;
 

@@ -4,22 +4,22 @@ import type { IncomingHttpHeaders } from 'node:http';
  * The head of a final or informational response, its names in lower case and repeated headers joined as Node does; the
  * version as `1.1`.
  */
-export type AnswerHead = { version: string; status: number; headers: IncomingHttpHeaders };
+export type ResponseHead = { version: string; status: number; headers: IncomingHttpHeaders };
 
 /** Callbacks of a parser, called in this order; informational responses precede the final one. */
-type AnswerHandlers = {
+type ResponseHandlers = {
   onInformational: () => void;
-  onHead: (head: AnswerHead) => void;
+  onHead: (head: ResponseHead) => void;
   /** Receives bytes of the body, which share the memory of the bytes passed to `take` and change with them. */
   onBody: (bytes: Buffer) => void;
   onEnd: () => void;
 };
 
 /** Error for a response that is not valid HTTP, with a code of Node's own parser. */
-class InvalidAnswer extends Error {
+class InvalidResponse extends Error {
   readonly code: 'HPE_INVALID_RESPONSE' | 'HPE_HEADER_OVERFLOW';
 
-  constructor(code: InvalidAnswer['code'] = 'HPE_INVALID_RESPONSE') {
+  constructor(code: InvalidResponse['code'] = 'HPE_INVALID_RESPONSE') {
     super('The response is not valid HTTP');
     this.code = code;
   }
@@ -60,8 +60,8 @@ type State = 'status' | 'headers' | 'length' | 'close' | 'chunk_size' | 'chunk' 
  * Parses the one response of a connection that serves one request: its head in one pass, then its body as it arrives.
  * Bytes after the response are ignored. It is as strict as Node's parser, so that servers are judged alike.
  */
-export class AnswerParser {
-  readonly #handlers: AnswerHandlers;
+export class ResponseParser {
+  readonly #handlers: ResponseHandlers;
   readonly #isHead: boolean;
   #state: State = 'status';
   /** The start of a line whose end has not arrived. */
@@ -79,14 +79,14 @@ export class AnswerParser {
   #remaining = 0;
 
   /** A response to a `method` of HEAD has no body. */
-  constructor(method: string, handlers: AnswerHandlers) {
+  constructor(method: string, handlers: ResponseHandlers) {
     this.#isHead = method === 'HEAD';
     this.#handlers = handlers;
   }
 
   /**
    * Parses the next bytes. A body in many chunks is moved together in them, to be passed on as one piece. Throws
-   * `InvalidAnswer`, after which `take` must not be called.
+   * `InvalidResponse`, after which `take` must not be called.
    */
   take(bytes: Buffer): void {
     if (this.#hasEnded()) return;
@@ -102,7 +102,7 @@ export class AnswerParser {
 
   /** Handles the end of the connection; returns true if it completes the response. Throws as `take` does. */
   close(): boolean {
-    if (/\r[^]/.test(this.#line)) throw new InvalidAnswer();
+    if (/\r[^]/.test(this.#line)) throw new InvalidResponse();
     if (this.#state === 'close') {
       this.#state = 'ended';
       this.#handlers.onEnd();
@@ -157,7 +157,7 @@ export class AnswerParser {
     this.#line = '';
     // Some servers send an extra empty line.
     if (this.#state === 'status' && /^\r*\n$/.test(line)) return next;
-    if (!line.endsWith('\r\n')) throw new InvalidAnswer();
+    if (!line.endsWith('\r\n')) throw new InvalidResponse();
     this.#readLine(line.slice(0, -2));
     return next;
   }
@@ -165,8 +165,8 @@ export class AnswerParser {
   #count(bytes: number): void {
     this.#headerBytes += bytes;
     if (this.#state === 'chunk_size' || this.#state === 'chunk_end') {
-      if (this.#headerBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidAnswer();
-    } else if (this.#headerBytes > MAX_HEADER_BYTES) throw new InvalidAnswer('HPE_HEADER_OVERFLOW');
+      if (this.#headerBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidResponse();
+    } else if (this.#headerBytes > MAX_HEADER_BYTES) throw new InvalidResponse('HPE_HEADER_OVERFLOW');
   }
 
   /** Rejects other protocols by the first bytes of a line, which may never end. */
@@ -178,7 +178,7 @@ export class AnswerParser {
         : this.#state !== 'status' ||
           /^\r+$/.test(line) ||
           STATUS_LINE_STARTS.some((start) => line.startsWith(start.slice(0, line.length)));
-    if (!isExpected) throw new InvalidAnswer();
+    if (!isExpected) throw new InvalidResponse();
   }
 
   #readLine(line: string): void {
@@ -190,17 +190,17 @@ export class AnswerParser {
       case 'chunk_size':
         return this.#readChunkSize(line);
       case 'chunk_end':
-        if (line !== '') throw new InvalidAnswer();
+        if (line !== '') throw new InvalidResponse();
         return this.#expectChunk();
       default:
         if (line === '') this.#state = 'ended';
-        else if (!HEADER_LINE.test(line)) throw new InvalidAnswer();
+        else if (!HEADER_LINE.test(line)) throw new InvalidResponse();
     }
   }
 
   #readStatus(line: string): void {
     const [, version, status] = STATUS_LINE.exec(line) ?? [];
-    if (version === undefined || status === undefined) throw new InvalidAnswer();
+    if (version === undefined || status === undefined) throw new InvalidResponse();
     this.#version = version;
     this.#status = Number(status);
     this.#headers = newHeaders();
@@ -209,13 +209,13 @@ export class AnswerParser {
 
   #readHeader(line: string): void {
     const [, name, text] = HEADER_LINE.exec(line) ?? [];
-    if (name === undefined || text === undefined) throw new InvalidAnswer();
+    if (name === undefined || text === undefined) throw new InvalidResponse();
     const key = name.toLowerCase();
     const value = trimBlanks(text);
     const headers = this.#headers;
     const before = headers[key];
     if (key === 'content-length') this.#readLength(value);
-    if (key === 'transfer-encoding' && value === '') throw new InvalidAnswer();
+    if (key === 'transfer-encoding' && value === '') throw new InvalidResponse();
     if (key === 'set-cookie') (headers['set-cookie'] ??= []).push(value);
     else if (before === undefined) headers[key] = value;
     else if (!SINGLE.has(key)) headers[key] = `${String(before)}${key === 'cookie' ? '; ' : ', '}${value}`;
@@ -225,12 +225,12 @@ export class AnswerParser {
   // Two framings of one body would allow smuggling in another response.
   #expectOneFraming(): void {
     const { 'content-length': length, 'transfer-encoding': codings } = this.#headers;
-    if (length !== undefined && codings !== undefined) throw new InvalidAnswer();
+    if (length !== undefined && codings !== undefined) throw new InvalidResponse();
   }
 
   #readLength(value: string): void {
     this.#remaining = DIGITS.test(value) ? Number(value) : Number.NaN;
-    if (this.#headers['content-length'] !== undefined || !(this.#remaining <= MAX_LENGTH)) throw new InvalidAnswer();
+    if (this.#headers['content-length'] !== undefined || !(this.#remaining <= MAX_LENGTH)) throw new InvalidResponse();
   }
 
   #endHead(): void {
@@ -283,7 +283,7 @@ export class AnswerParser {
   #readChunkSize(line: string): void {
     const size = Number.parseInt(CHUNK_LINE.exec(line)?.[1] ?? '', 16);
     this.#extensionBytes += Math.max(0, line.length - MAX_CHUNK_SIZE_DIGITS);
-    if (!(size <= MAX_LENGTH) || this.#extensionBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidAnswer();
+    if (!(size <= MAX_LENGTH) || this.#extensionBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidResponse();
     this.#expectBytes(size);
   }
 

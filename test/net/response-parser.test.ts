@@ -2,7 +2,7 @@ import http from 'node:http';
 import { Duplex } from 'node:stream';
 import test from 'ava';
 import * as fc from 'fast-check';
-import { AnswerParser } from '../../net/answer-parser.ts';
+import { ResponseParser } from '../../net/response-parser.ts';
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
@@ -14,7 +14,7 @@ function readOurselves(method: string, pieces: readonly Buffer[]): Read {
   let status = 0;
   let headers: http.IncomingHttpHeaders = {};
   let body = '';
-  const parser = new AnswerParser(method, {
+  const parser = new ResponseParser(method, {
     onInformational: () => {},
     onHead: (head) => ({ status, headers } = head),
     onBody: (bytes) => (body += bytes.toString('latin1')),
@@ -213,7 +213,7 @@ const lineEnd = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('\n', '\r', '\r\r\n') },
 );
 
-const answer = fc
+const responseBytes = fc
   .tuple(informational, statusLine, fc.array(fc.oneof(header, framing), { maxLength: 5 }), lineEnd, lineEnd, body)
   .map(([before, status, headers, end, last, text]) =>
     Buffer.from(`${before}${[status, ...headers].map((line) => `${line}${end}`).join('')}${last}${text}`, 'latin1'),
@@ -229,7 +229,7 @@ test("our parser reads and refuses the answers that Node's does, however they co
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('GET', 'HEAD'),
-      answer,
+      responseBytes,
       fc.constantFrom(1, 2, 7, 1000),
       async (method, bytes, size) => {
         t.deepEqual(readOurselves(method, cut(bytes, size)), await readWithNode(method, cut(bytes, size)));
