@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { openApiDatabase, serveApi, type RunningApi } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
@@ -12,13 +11,13 @@ import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import { recordFirstStartOver } from '../models/system/service-marks.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { migrateQueues } from '../queues/migrate.ts';
-import type { Telemetry } from '../telemetry/start.ts';
 import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
 import {
   openRuntime,
+  openTelemetry,
   showServiceMetrics,
   startProcessRecord,
   startServiceClock,
@@ -65,7 +64,12 @@ export async function startService(environment: Environment, say: (text: string)
     const log = createLogger({ process: 'spotcheck', level: environment.logLevel });
     const registry = new Registry();
     collectProcessMetrics(registry);
-    const telemetry = await openTelemetry(environment, { registry, log });
+    const telemetry = await openTelemetry(environment.openTelemetry, {
+      role: 'all',
+      version: packageJson.version,
+      registry,
+      log,
+    });
     const { runtime, close: closeRuntime } = openRuntime({
       databaseUrl,
       redisUrl: environment.redisUrl,
@@ -118,16 +122,6 @@ export async function startService(environment: Environment, say: (text: string)
   }
 }
 
-/** Starts telemetry; its code is loaded only if it is configured. */
-async function openTelemetry(
-  { openTelemetry: settings }: Environment,
-  { registry, log }: { registry: Registry; log: Logger },
-): Promise<Telemetry | null> {
-  if (settings === null) return null;
-  const { startTelemetry } = await import('../telemetry/start.ts');
-  return startTelemetry({ settings, role: 'all', version: packageJson.version, registry, log });
-}
-
 async function startDatabase(
   environment: Environment,
   { say, closing }: { say: (text: string) => void; closing: (() => Promise<void>)[] },
@@ -146,40 +140,17 @@ async function startWorkers(
   environment: Environment,
   { feeding, deciding, delivering }: Stages,
 ): Promise<void> {
-  const {
-    allowPrivateNetwork,
-    agentRegions,
-    dnsResolvers,
-    whoisServer,
-    selfCheckHosts,
-    webhookTimeoutSeconds,
-    deliveryRetrySeconds,
-    telegram,
-    slack,
-    mail,
-  } = environment;
-  delivering.push(
-    startDeliver(runtime, {
-      allowPrivateNetwork,
-      deadlineMs: webhookTimeoutSeconds * 1000,
-      retrySeconds: deliveryRetrySeconds,
-      telegram,
-      slackApiUrl: slack.apiUrl,
-      mail,
-    }),
-  );
+  delivering.push(startDeliver(runtime, environment));
   deciding.push(await startEvaluate(runtime));
-  for (const region of agentRegions)
-    feeding.push(
-      await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
-    );
-  feeding.push(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
+  for (const region of environment.agentRegions)
+    feeding.push(await startCheck(runtime, { ...environment, region, version: packageJson.version }));
+  feeding.push(startServiceCheck(runtime, environment));
   feeding.push(
     startHeartbeatWatch(runtime),
     startAgentWatch(runtime),
     startMaintenanceWatch(runtime),
     startParentWatch(runtime),
-    startTelegram(runtime, telegram),
+    startTelegram(runtime, environment.telegram),
     startMaintain(runtime, environment),
     startClock(runtime),
   );

@@ -1,5 +1,4 @@
 import '../config/thread-pool.ts';
-import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure, refuseToListen } from '../config/failures.ts';
@@ -9,8 +8,13 @@ import type { WorkerName } from '../config/processes.ts';
 import { requireSchema } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Telemetry } from '../telemetry/start.ts';
-import { openRuntime, showServiceMetrics, startProcessRecord, startServiceClock } from './processes/every-process.ts';
+import {
+  openRuntime,
+  openTelemetry,
+  showServiceMetrics,
+  startProcessRecord,
+  startServiceClock,
+} from './processes/every-process.ts';
 import { stopAll, type RunningProcess, type Runtime } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
 
@@ -22,37 +26,21 @@ type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProc
 
 /** Worker processes of a fleet by name. */
 const PROCESSES: Readonly<Record<WorkerName, Start>> = {
-  check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => {
+  check: async (runtime, environment) => {
     const { startCheck, startServiceCheck } = await import('./processes/check.ts');
+    const region = environment.agentRegion ?? '';
     return [
-      await startCheck(runtime, {
-        region: agentRegion ?? '',
-        version: packageJson.version,
-        allowPrivateNetwork,
-        selfCheckHosts,
-      }),
-      startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }),
+      await startCheck(runtime, { ...environment, region, version: packageJson.version }),
+      startServiceCheck(runtime, environment),
     ];
   },
   evaluate: async (runtime) => {
     const { startEvaluate } = await import('./processes/evaluate.ts');
     return [await startEvaluate(runtime)];
   },
-  deliver: async (
-    runtime,
-    { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack, mail },
-  ) => {
+  deliver: async (runtime, environment) => {
     const { startDeliver } = await import('./processes/deliver.ts');
-    return [
-      startDeliver(runtime, {
-        allowPrivateNetwork,
-        deadlineMs: webhookTimeoutSeconds * 1000,
-        retrySeconds: deliveryRetrySeconds,
-        telegram,
-        slackApiUrl: slack.apiUrl,
-        mail,
-      }),
-    ];
+    return [startDeliver(runtime, environment)];
   },
   maintain: async (runtime, environment) => {
     const [{ startMaintain }, watches, { startTelegram }] = await Promise.all([
@@ -85,7 +73,13 @@ async function main(name: string): Promise<void> {
   const registry = new Registry();
   collectProcessMetrics(registry);
   const log = createLogger({ process: name, level: environment.logLevel });
-  const telemetry = await openTelemetry(name, { environment, registry, log });
+  const telemetry = await openTelemetry(environment.openTelemetry, {
+    role: name,
+    region: name === 'check' ? environment.agentRegion : null,
+    version: packageJson.version,
+    registry,
+    log,
+  });
   const { runtime, close } = openRuntime({
     databaseUrl: environment.databaseUrl,
     redisUrl: environment.redisUrl,
@@ -131,18 +125,6 @@ async function main(name: string): Promise<void> {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal));
-}
-
-/** Starts telemetry; its code is loaded only if it is configured. */
-async function openTelemetry(
-  role: WorkerName,
-  { environment, registry, log }: { environment: Environment; registry: Registry; log: Logger },
-): Promise<Telemetry | null> {
-  const { openTelemetry: settings, agentRegion } = environment;
-  if (settings === null) return null;
-  const { startTelemetry } = await import('../telemetry/start.ts');
-  const region = role === 'check' ? agentRegion : null;
-  return startTelemetry({ settings, role, region, version: packageJson.version, registry, log });
 }
 
 function isWorker(name: string): name is WorkerName {

@@ -16,10 +16,10 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
 
 type DeliverProcessOptions = {
   allowPrivateNetwork: boolean;
-  deadlineMs: number;
-  retrySeconds: readonly number[];
+  webhookTimeoutSeconds: number;
+  deliveryRetrySeconds: readonly number[];
   telegram: TelegramSettings;
-  slackApiUrl: string;
+  slack: { apiUrl: string };
   /** Null if no mail server is configured. */
   mail: MailSettings | null;
 };
@@ -39,9 +39,11 @@ const LOCK_MS = 15_000;
 /** Starts delivering: a job delivers all that its channels have due, however many jobs for them arrive meanwhile. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
   const { database, backend, queues, log, metrics, newId, now, publicUrl } = runtime;
-  const sending = openWebhookSending(options);
-  const sendPing = openPingSending({ ...options, publicUrl, now });
-  const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
+  const { allowPrivateNetwork, deliveryRetrySeconds, telegram, slack } = options;
+  const deadlineMs = options.webhookTimeoutSeconds * 1000;
+  const sending = openWebhookSending({ allowPrivateNetwork, deadlineMs });
+  const sendPing = openPingSending({ deadlineMs, publicUrl, now });
+  const slackSending = openSlackSending({ allowPrivateNetwork, apiUrl: slack.apiUrl, deadlineMs });
   const mail =
     options.mail &&
     openMailSending({
@@ -57,11 +59,11 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     publicUrl,
     sendWebhook: (delivery) =>
       delivery.account === CANARY.tenantId ? sendPing(delivery) : attemptWebhook(delivery, sending),
-    sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
+    sendTelegram: openTelegramSending(telegram, deadlineMs),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),
     sendEmail: mail && ((alert) => mail.send(buildEmail(alert))),
-    deadlineMs: options.deadlineMs,
-    retrySeconds: options.retrySeconds,
+    deadlineMs,
+    retrySeconds: deliveryRetrySeconds,
     channelHealth: new ChannelHealth(runtime),
     queues,
     metrics,
@@ -69,7 +71,7 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     now,
     random: Math.random,
   });
-  const shares = new AccountShares({ most: JOBS_OF_ACCOUNT, attemptMs: options.deadlineMs });
+  const shares = new AccountShares({ most: JOBS_OF_ACCOUNT, attemptMs: deadlineMs });
   const lanes = new ChannelLanes({
     async claim(channelId) {
       const claim = await deliverer.claim(channelId);

@@ -17,6 +17,7 @@ import { Judge } from '../../probes/judging/judge.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
 import { registerQueueMetrics } from '../../queues/metrics.ts';
+import type { Telemetry, TelemetryOptions } from '../../telemetry/start.ts';
 import { ThrottledRecorder, type RunningProcess, type Runtime } from '../runtime.ts';
 import {
   EVALUATION_LAG,
@@ -25,6 +26,16 @@ import {
   registerCanaryMetric,
   registerServiceMetrics,
 } from '../system/metrics.ts';
+
+/** Starts telemetry, whose code is loaded only if it is configured; null without settings. */
+export async function openTelemetry(
+  settings: TelemetryOptions['settings'] | null,
+  options: Omit<TelemetryOptions, 'settings'>,
+): Promise<Telemetry | null> {
+  if (settings === null) return null;
+  const { startTelemetry } = await import('../../telemetry/start.ts');
+  return startTelemetry({ ...options, settings });
+}
 
 /**
  * Starts keeping the service's time in a worker process, before any part uses it. A clock that was set is logged,

@@ -331,10 +331,10 @@ test('an advisory reaches a real receiver once, signed, with the deadline still 
   await runtime.addMonitor([], { ...DOMAIN, name: 'Our domain' });
   const deliver = startDeliver(runtime, {
     allowPrivateNetwork: true,
-    deadlineMs: 5000,
-    retrySeconds: [5],
+    webhookTimeoutSeconds: 5,
+    deliveryRetrySeconds: [5],
     telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
-    slackApiUrl: 'https://slack.com/api',
+    slack: { apiUrl: 'https://slack.com/api' },
     mail: null,
   });
   const maintain = startMaintain(runtime, {

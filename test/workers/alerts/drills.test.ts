@@ -25,10 +25,10 @@ import { startReceiver, type Receiver } from '../../helpers/webhook-receiver.ts'
 
 const DELIVER = {
   allowPrivateNetwork: true,
-  deadlineMs: 8000,
-  retrySeconds: [5],
+  webhookTimeoutSeconds: 8,
+  deliveryRetrySeconds: [5],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
-  slackApiUrl: 'https://slack.com/api',
+  slack: { apiUrl: 'https://slack.com/api' },
   mail: null,
 };
 

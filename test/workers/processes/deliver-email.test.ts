@@ -213,9 +213,9 @@ test.serial('a mail server that hangs holds no other channel', async (t) => {
 
 const OPTIONS = {
   allowPrivateNetwork: false,
-  deadlineMs: 3000,
-  retrySeconds: [0.1, 0.1],
-  slackApiUrl: 'https://slack.com/api',
+  webhookTimeoutSeconds: 3,
+  deliveryRetrySeconds: [0.1, 0.1],
+  slack: { apiUrl: 'https://slack.com/api' },
 };
 
 function startSending(settings: MailServer['settings']): RunningProcess {

@@ -17,10 +17,10 @@ import { until } from '../../helpers/until.ts';
 
 const OPTIONS = {
   allowPrivateNetwork: true,
-  deadlineMs: 60_000,
-  retrySeconds: [5],
+  webhookTimeoutSeconds: 60,
+  deliveryRetrySeconds: [5],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
-  slackApiUrl: 'https://slack.com/api',
+  slack: { apiUrl: 'https://slack.com/api' },
   mail: null,
 };
 const MONITORS = 5;

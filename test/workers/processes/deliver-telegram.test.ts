@@ -157,10 +157,10 @@ async function prepare(t: ExecutionContext) {
   const settings = { botToken: telegram.token, botName: null, apiUrl: telegram.url };
   const running = startDeliver(runtime, {
     allowPrivateNetwork: false,
-    deadlineMs: 3000,
-    retrySeconds: [0.1, 0.1],
+    webhookTimeoutSeconds: 3,
+    deliveryRetrySeconds: [0.1, 0.1],
     telegram: settings,
-    slackApiUrl: 'https://slack.com/api',
+    slack: { apiUrl: 'https://slack.com/api' },
     mail: null,
   });
   t.teardown(() => running.stop());

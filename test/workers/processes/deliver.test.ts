@@ -18,10 +18,10 @@ import { until } from '../../helpers/until.ts';
 
 const OPTIONS = {
   allowPrivateNetwork: true,
-  deadlineMs: 8000,
-  retrySeconds: [5],
+  webhookTimeoutSeconds: 8,
+  deliveryRetrySeconds: [5],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
-  slackApiUrl: 'https://slack.com/api',
+  slack: { apiUrl: 'https://slack.com/api' },
   mail: null,
 };
 let keys: KeyPair;

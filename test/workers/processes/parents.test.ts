@@ -24,10 +24,10 @@ for (const backend of listQueueBackends())
     const start = () =>
       startDeliver(runtime, {
         allowPrivateNetwork: true,
-        deadlineMs: 8000,
-        retrySeconds: [5, 25, 125],
+        webhookTimeoutSeconds: 8,
+        deliveryRetrySeconds: [5, 25, 125],
         telegram: { botToken: telegram.token, botName: null, apiUrl: telegram.url },
-        slackApiUrl: 'https://slack.com/api',
+        slack: { apiUrl: 'https://slack.com/api' },
         mail: null,
       });
     const agent = await runtime.addAgent('local');
