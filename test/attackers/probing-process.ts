@@ -6,10 +6,10 @@ import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
-import { openServiceProbe } from '../../probes/index.ts';
 import { Judge } from '../../probes/judging/judge.ts';
 import { openAgentProbe } from '../../probes/probe.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
+import { openServiceProbe } from '../../workers/processes/check.ts';
 
 /** Checks to run at once, and the servers for domain lookups; `rdapBase` is null without RDAP. */
 export type ProbingOrder = { targets: CheckTarget[]; whois: { host: string; port: number }; rdapBase: string | null };

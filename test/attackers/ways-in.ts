@@ -3,10 +3,10 @@ import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
-import { openServiceProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { openAgentProbe } from '../../probes/probe.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
+import { openServiceProbe } from '../../workers/processes/check.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { judgeObservation } from '../helpers/judge.ts';
 

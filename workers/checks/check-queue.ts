@@ -13,7 +13,7 @@ import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-address.ts';
 import { Checker } from '../../probes/checker.ts';
 import { createHttpProbe } from '../../probes/http.ts';
-import type { Probe } from '../../probes/index.ts';
+import type { Probe } from '../../probes/probe.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
 import { StallWatch } from '../../probes/stall-watch.ts';
 import { giveJobBack } from '../../queues/job-queues.ts';

@@ -2,9 +2,10 @@ import { findVendorPage } from '../../core/checks/vendor/page.ts';
 import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/shared-agents.ts';
 import { createVendorDocumentStore } from '../../models/checks/lookups.ts';
 import type { HostPort } from '../../net/host-address.ts';
-import { openKnownDomains } from '../../probes/domain.ts';
-import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
-import { createVendorPageReader, type VendorPageReader } from '../../probes/vendor.ts';
+import { openDnsProbe, type DnsEnvironment } from '../../probes/dns.ts';
+import { createDomainProbe, openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
+import { dispatch, openAgentProbe, type OpenProbe } from '../../probes/probe.ts';
+import { createVendorPageReader, createVendorProbe, type VendorPageReader } from '../../probes/vendor.ts';
 import { QUEUES, SERVICE_REGION, type LookupJob } from '../../queues/payloads.ts';
 import { workOnChecks } from '../checks/check-queue.ts';
 import { domainStoreOf } from '../checks/registries.ts';
@@ -118,6 +119,21 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
       await work.stop();
       await close();
     },
+  };
+}
+
+/** Opens the probe for the service's own checks. */
+export function openServiceProbe(
+  environment: DnsEnvironment & { readVendorPage: VendorPageReader; knowDomain: KnowDomain },
+): OpenProbe {
+  const dns = openDnsProbe(environment);
+  return {
+    probe: dispatch({
+      dns: dns.probe,
+      domain: createDomainProbe(environment.knowDomain),
+      vendor: createVendorProbe(environment.readVendorPage),
+    }),
+    close: dns.close,
   };
 }
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { openAgentProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
+import { openAgentProbe } from '../../probes/probe.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { judgeObservation } from '../helpers/judge.ts';
