@@ -42,140 +42,83 @@ type UnrolledSince = () => Promise<number | null>;
 /** Registers the workers' metrics. The lag of roll-ups is read with each scrape. */
 export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: UnrolledSince): WorkerMetrics {
   const registers = [registry];
-  const checks = new Counter({
-    name: 'spotcheck_checks_total',
-    help: 'Checks, by monitor type and verdict',
-    labelNames: ['type', 'verdict'],
-    registers,
-  });
-  const dropped = new Counter({
-    name: 'spotcheck_checks_dropped_total',
-    help: 'Checks skipped because the next check of the monitor was closer or already due',
-    registers,
-  });
-  const lateness = new Histogram({
-    name: LATENESS,
-    help: 'Delay between the due time of a check and the start of its probe',
-    labelNames: ['region'],
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers });
+  type Own<Label> = { buckets: number[]; labelNames?: Label[] };
+  const histogram = <Label extends string = never>(name: string, help: string, own: Own<Label>) =>
+    new Histogram({ name, help, ...own, registers });
+  const checks = counter('spotcheck_checks_total', 'Checks, by monitor type and verdict', ['type', 'verdict']);
+  const dropped = counter(
+    'spotcheck_checks_dropped_total',
+    'Checks skipped because the next check of the monitor was closer or already due',
+  );
+  const lateness = histogram(LATENESS, 'Delay between the due time of a check and the start of its probe', {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
-    registers,
+    labelNames: ['region'],
   });
-  const stored = new Counter({ name: 'spotcheck_results_stored_total', help: 'Check results stored', registers });
-  const lag = new Histogram({
-    name: EVALUATION_LAG,
-    help: 'Time from a complete batch of results to its evaluation and storage',
+  const stored = counter('spotcheck_results_stored_total', 'Check results stored');
+  const lag = histogram(EVALUATION_LAG, 'Time from a complete batch of results to its evaluation and storage', {
     buckets: [0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
-    registers,
   });
-  const transitions = new Counter({
-    name: 'spotcheck_transitions_total',
-    help: 'Monitor status changes',
-    labelNames: ['to'],
-    registers,
-  });
-  const deliveries = new Counter({
-    name: 'spotcheck_delivery_attempts_total',
-    help: 'Delivery attempts, by outcome',
-    labelNames: ['outcome'],
-    registers,
-  });
+  const transitions = counter('spotcheck_transitions_total', 'Monitor status changes', ['to']);
+  const deliveries = counter('spotcheck_delivery_attempts_total', 'Delivery attempts, by outcome', ['outcome']);
   for (const outcome of ['delivered', 'retry', 'failed']) deliveries.inc({ outcome }, 0);
-  const deliverySeconds = new Histogram({
-    name: 'spotcheck_delivery_attempt_seconds',
-    help: 'Duration of delivery attempts',
+  const deliverySeconds = histogram('spotcheck_delivery_attempt_seconds', 'Duration of delivery attempts', {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10],
-    registers,
   });
-  const mailFailures = new Counter({
-    name: 'spotcheck_mail_server_failures_total',
-    help: 'Emails that the mail server did not take for a reason of its own, by reason',
-    labelNames: ['trouble'],
-    registers,
-  });
+  const mailFailures = counter(
+    'spotcheck_mail_server_failures_total',
+    'Emails that the mail server did not take for a reason of its own, by reason',
+    ['trouble'],
+  );
   for (const trouble of MAIL_TROUBLES) mailFailures.inc({ trouble }, 0);
-  const chores = new Counter({
-    name: 'spotcheck_chores_total',
-    help: 'Maintenance chores, by outcome',
-    labelNames: ['chore', 'outcome'],
-    registers,
-  });
+  const chores = counter('spotcheck_chores_total', 'Maintenance chores, by outcome', ['chore', 'outcome']);
   for (const chore of CHORES) chores.inc({ chore, outcome: 'failed' }, 0);
-  const choreSeconds = new Gauge({
-    name: 'spotcheck_chore_seconds',
-    help: 'Duration of the last run of a maintenance chore',
-    labelNames: ['chore'],
-    registers,
-  });
-  const mended = new Counter({
-    name: 'spotcheck_schedules_mended_total',
-    help: 'Job schedulers added or removed by the reconcile chore',
-    registers,
-  });
-  const rolled = new Counter({
-    name: 'spotcheck_rollups_total',
-    help: 'Hourly roll-ups written',
-    registers,
-  });
+  const choreSeconds = gauge('spotcheck_chore_seconds', 'Duration of the last run of a maintenance chore', ['chore']);
+  const mended = counter('spotcheck_schedules_mended_total', 'Job schedulers added or removed by the reconcile chore');
+  const rolled = counter('spotcheck_rollups_total', 'Hourly roll-ups written');
   const rollupLag = createRollupLag(registers, unrolledSinceMs);
-  const rollupFailures = new Counter({
-    name: 'spotcheck_rollup_failures_total',
-    help: 'Failed roll-ups of one hour of one source, including repeated failures',
-    registers,
-  });
-  const setAside = new Gauge({
-    name: 'spotcheck_rollups_set_aside',
-    help: 'Hours of one source whose failed roll-up will be retried',
-    registers,
-  });
-  const mendedDeliveries = new Counter({
-    name: 'spotcheck_deliveries_mended_total',
-    help: 'Overdue deliveries enqueued again by the reconcile chore',
-    registers,
-  });
-  const gaps = new Counter({
-    name: 'spotcheck_service_gaps_total',
-    help: 'Monitoring gaps of the service itself, counted when detected',
-    labelNames: ['kind'],
-    registers,
-  });
-  const gapSeconds = new Counter({
-    name: 'spotcheck_service_gap_seconds_total',
-    help: 'Duration of monitoring gaps of the service itself, counted when they end',
-    labelNames: ['kind'],
-    registers,
-  });
-  for (const kind of GAP_KINDS) for (const counter of [gaps, gapSeconds]) counter.inc({ kind }, 0);
-  const cutOff = new Counter({
-    name: 'spotcheck_self_check_failures_total',
-    help: 'Failed self-checks: a check process could reach none of its reference hosts',
-    registers,
-  });
-  const missed = new Counter({
-    name: 'spotcheck_heartbeats_missed_total',
-    help: 'Heartbeat deadlines that passed: missed pings and overlong runs',
-    registers,
-  });
-  const agents = new Counter({
-    name: 'spotcheck_agent_changes_total',
-    help: 'Agents that went offline or came back online',
-    labelNames: ['to'],
-    registers,
-  });
-  const reopened = new Counter({
-    name: 'spotcheck_queue_workers_reopened_total',
-    help: 'Redis workers reopened because they took no jobs while jobs were waiting',
-    labelNames: ['queue'],
-    registers,
-  });
+  const rollupFailures = counter(
+    'spotcheck_rollup_failures_total',
+    'Failed roll-ups of one hour of one source, including repeated failures',
+  );
+  const setAside = gauge('spotcheck_rollups_set_aside', 'Hours of one source whose failed roll-up will be retried');
+  const mendedDeliveries = counter(
+    'spotcheck_deliveries_mended_total',
+    'Overdue deliveries enqueued again by the reconcile chore',
+  );
+  const gaps = counter('spotcheck_service_gaps_total', 'Monitoring gaps of the service itself, counted when detected', [
+    'kind',
+  ]);
+  const gapSeconds = counter(
+    'spotcheck_service_gap_seconds_total',
+    'Duration of monitoring gaps of the service itself, counted when they end',
+    ['kind'],
+  );
+  for (const kind of GAP_KINDS) for (const each of [gaps, gapSeconds]) each.inc({ kind }, 0);
+  const cutOff = counter(
+    'spotcheck_self_check_failures_total',
+    'Failed self-checks: a check process could reach none of its reference hosts',
+  );
+  const missed = counter(
+    'spotcheck_heartbeats_missed_total',
+    'Heartbeat deadlines that passed: missed pings and overlong runs',
+  );
+  const agents = counter('spotcheck_agent_changes_total', 'Agents that went offline or came back online', ['to']);
+  const reopened = counter(
+    'spotcheck_queue_workers_reopened_total',
+    'Redis workers reopened because they took no jobs while jobs were waiting',
+    ['queue'],
+  );
   for (const queue of Object.values(QUEUES)) reopened.inc({ queue }, 0);
   return {
     checkCompleted({ type, verdict, region, latenessMs }) {
       checks.inc({ type, verdict });
       lateness.observe({ region }, Math.max(0, latenessMs) / 1000);
     },
-    checksDropped(count) {
-      dropped.inc(count);
-    },
+    checksDropped: (count) => dropped.inc(count),
     resultsStored({ count, lagMs }) {
       stored.inc(count);
       lag.observe(Math.max(0, lagMs) / 1000);
