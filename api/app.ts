@@ -31,13 +31,13 @@ import { createRouter } from './router.ts';
 import { PEER_PATH, createPeerRouter, getCanaryHandler } from './system/watching.ts';
 
 /**
- * Makes the HTTP application; the caller makes it listen. `mount` may add routes (queue board, console), which share
- * the throttle of failed sign-ins, before unknown paths get 404.
+ * Makes the HTTP application; the caller makes it listen and starts its bulk jobs. `mount` may add routes (queue board,
+ * console), which share the throttle of failed sign-ins, before unknown paths get 404.
  */
 export async function createApp(
   dependencies: ApiDependencies,
-  mount: (app: Express, shared: { throttle: Throttle; bulkJobs: BulkJobs }) => void = () => undefined,
-): Promise<Express> {
+  mount: (app: Express, shared: { throttle: Throttle }) => void = () => undefined,
+): Promise<{ app: Express; bulkJobs: BulkJobs }> {
   const description = await readDescription();
   const app = express();
   app.disable('x-powered-by');
@@ -62,19 +62,19 @@ export async function createApp(
     [`${BASE_PATH}/openapi.json`]: getDescription,
   };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
-  const rateLimits = createRateLimits(dependencies.rateLimitStore);
-  app.use(PING_PATH, pingHandler({ ...dependencies, rateLimits }));
-  app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, rateLimits }));
-  app.all(OPEN_ID_RETURN_PATH, openIdReturnHandler({ ...dependencies, rateLimits }));
-  app.all(OPEN_ID_LOGOUT_PATH, openIdLogoutHandler({ ...dependencies, rateLimits }));
-  app.all(EMAIL_CONFIRM_PATH, confirmEmailHandler({ ...dependencies, rateLimits }));
+  const limited = { ...dependencies, rateLimits: createRateLimits(dependencies.rateLimitStore) };
+  app.use(PING_PATH, pingHandler(limited));
+  app.all(SLACK_RETURN_PATH, slackReturnHandler(limited));
+  app.all(OPEN_ID_RETURN_PATH, openIdReturnHandler(limited));
+  app.all(OPEN_ID_LOGOUT_PATH, openIdLogoutHandler(limited));
+  app.all(EMAIL_CONFIRM_PATH, confirmEmailHandler(limited));
   app.all(EMAIL_UNSUBSCRIBE_PATH, unsubscribeHandler(dependencies));
-  app.use(PEER_PATH, createPeerRouter({ ...dependencies, rateLimits }));
+  app.use(PEER_PATH, createPeerRouter(limited));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // The API and the agents share one limit, because both belong to the account.
   const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
   const takeAnswerSlot = createAnswerSlots();
-  app.use(AGENT_PATH, createAgentRouter({ ...dependencies, rateLimits, takeAnswerSlot }, concurrency));
+  app.use(AGENT_PATH, createAgentRouter({ ...limited, takeAnswerSlot }, concurrency));
 
   const {
     database,
@@ -82,7 +82,7 @@ export async function createApp(
     config: { publicUrl },
   } = dependencies;
   const throttle = createThrottle({ database, store, publicUrl }, createShutAccountRecorder(dependencies));
-  const bulkJobs = new BulkJobs(dependencies, new BulkSteps({ ...dependencies, rateLimits }));
+  const bulkJobs = new BulkJobs(dependencies, new BulkSteps(limited));
   const authenticate = authentication(dependencies);
   app.use(
     BASE_PATH,
@@ -93,10 +93,9 @@ export async function createApp(
     createRouter(
       description,
       {
-        ...dependencies,
+        ...limited,
         throttle,
         live: new LiveStreams(dependencies),
-        rateLimits,
         takeAnswerSlot,
         bulkChanges: bulkJobs,
         accountChecks: keepAccountChecks(dependencies),
@@ -105,10 +104,10 @@ export async function createApp(
     ),
   );
 
-  mount(app, { throttle, bulkJobs });
+  mount(app, { throttle });
   app.use(unknownRoute);
   app.use(errorResponse(dependencies));
-  return app;
+  return { app, bulkJobs };
 }
 
 /** Responses belong to their caller, so no cache may store them for others. Handlers may override this. */

@@ -28,7 +28,6 @@ import { createApp } from './app.ts';
 import type { ApiConfig, ApiDependencies } from './handler.ts';
 import { UnstoredPings, publishPingAvailability } from './heartbeats/ping-storage.ts';
 import { basePathOf } from './middleware/request-form.ts';
-import type { BulkJobs } from './monitors/bulk-jobs.ts';
 import { createPreviewRun } from './monitors/previews.ts';
 import { createVendorLookup } from './monitors/vendors.ts';
 import { consolePages, readConsole } from './system/console-pages.ts';
@@ -70,26 +69,10 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../console/dist', import.meta.url)
 
 /** Opens the API on its port; rejects if the port is taken. */
 export async function serveApi(options: ServeOptions): Promise<RunningApi> {
-  const { database, backend, queues, log, telegram, slack, config } = options;
-  const sending = openWebhookSending({
-    allowPrivateNetwork: config.allowPrivateNetwork,
-    deadlineMs: config.webhookTimeoutSeconds * 1000,
-  });
-  const slackSending = openSlackSending({
-    allowPrivateNetwork: config.allowPrivateNetwork,
-    apiUrl: slack.apiUrl,
-    deadlineMs: config.webhookTimeoutSeconds * 1000,
-  });
+  const { database, backend, queues, log, slack, config } = options;
+  const senders = openSenders(options);
+  const { sendSlack, sendTelegram, sendEmail } = senders;
   const slackApp = slackAppOf(slack, config.publicUrl);
-  const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
-  const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
-  const mail =
-    options.mail &&
-    openMailSending({
-      settings: options.mail,
-      onTrouble: (trouble, reason) => log.warn({ trouble, error: reason }, 'mail_server.failed'),
-    });
-  const sendEmail = mail && mail.send;
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const isStoring = createWriteProof(database);
   const findAwayQueues = createAwayReading(queues, () => listCheckRegions(database));
@@ -98,15 +81,14 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const basePath = basePathOf(config.publicUrl);
   const built = await readConsole(CONSOLE_FOLDER, basePath);
   if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
-  let jobs: BulkJobs | undefined;
-  const app = await createApp(
+  const { app, bulkJobs } = await createApp(
     {
       database,
       rateLimitStore:
         backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
       onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
-      sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
-      templates: sending.renderer,
+      sendTestDelivery: (webhook) => sendTestDelivery(webhook, senders.webhook),
+      templates: senders.webhook.renderer,
       sendTestMessage: createChatTest({
         database,
         publicUrl: config.publicUrl,
@@ -121,8 +103,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       enqueueAttempts,
       enqueueDrill: async (answers) => queues.enqueueDrill(answers, await listCheckRegions(database)),
       openId: options.openId && (await openProvider(options.openId, log)),
-      authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
-      telegramBot: nameBot(telegram.botToken),
+      authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, senders.slack),
+      telegramBot: nameBot(options.telegram.botToken),
       sendSlack,
       sendEmail,
       readVendorPage: createVendorLookup({
@@ -144,8 +126,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       makeId: options.newId,
       config,
     },
-    (routes, { throttle, bulkJobs }) => {
-      jobs = bulkJobs;
+    (routes, { throttle }) => {
       const means = { database, now: Date.now, makeId: options.newId, publicUrl: config.publicUrl };
       const login = queueBoardLogin({ ...means, throttle, password: config.queueBoardPassword });
       routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ basePath, database, queues, now: Date.now }));
@@ -166,7 +147,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   await Promise.all([isStoring(), findAwayQueues()]);
   server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
-  jobs?.start();
+  bulkJobs.start();
   const address = server.address();
   const pingAvailability = publishPingAvailability({ database, log, now: Date.now, unstored: unstoredPings });
   return {
@@ -176,12 +157,30 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       unanswered.forEach(partWith);
       await delay(graceMs);
       await pingAvailability.stop(async () => {
-        await jobs?.stop();
-        await closeServer(server).finally(async () => {
-          mail?.close();
-          await sending.close();
-        });
+        await bulkJobs.stop();
+        await closeServer(server).finally(senders.close);
       });
+    },
+  };
+}
+
+/** Opens the senders of test messages and confirmations; `close` them when the last request is over. */
+function openSenders({ telegram, slack, mail: settings, config, log }: ServeOptions) {
+  const { allowPrivateNetwork } = config;
+  const deadlineMs = config.webhookTimeoutSeconds * 1000;
+  const webhook = openWebhookSending({ allowPrivateNetwork, deadlineMs });
+  const slackSending = openSlackSending({ allowPrivateNetwork, apiUrl: slack.apiUrl, deadlineMs });
+  const onTrouble = (trouble: string, reason: string) => log.warn({ trouble, error: reason }, 'mail_server.failed');
+  const mail = settings && openMailSending({ settings, onTrouble });
+  return {
+    webhook,
+    slack: slackSending,
+    sendSlack: (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending),
+    sendTelegram: openTelegramSending(telegram, deadlineMs),
+    sendEmail: mail && mail.send,
+    async close() {
+      mail?.close();
+      await webhook.close();
     },
   };
 }

@@ -122,7 +122,7 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const app = await createApp(
+    const { app, bulkJobs } = await createApp(
       {
         database,
         rateLimitStore: { kind: 'postgres', pool: database.pool },
@@ -197,12 +197,10 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
         ...overrides,
         ...different,
       },
-      (routes, shared) => {
-        shared.bulkJobs.start();
-        closers.unshift(() => shared.bulkJobs.stop());
-        mount?.(routes, shared);
-      },
+      mount,
     );
+    bulkJobs.start();
+    closers.unshift(() => bulkJobs.stop());
     server.on('request', app);
     servers.push(server);
     closers.push(async () => {
