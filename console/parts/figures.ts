@@ -39,8 +39,8 @@ export function formatNumber(number: number): string {
 }
 
 /** Formats a number with its noun: `1 check`, `2 checks`. */
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${formatNumber(number)} ${number === 1 ? one : many}`;
+export function count(number: number, noun: string): string {
+  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 type Counted = Pick<Schemas['ServiceFigures'], 'hours' | 'timezone'>;

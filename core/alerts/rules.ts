@@ -224,13 +224,8 @@ const EVENT_WORDS = {
 export function describeRule(rule: ChannelRule): string {
   const { events, tags, after_seconds: after = 0, repeat_seconds: every, repeat_max: most, quiet } = rule;
   const parts = [
-    events === undefined
-      ? 'On every event'
-      : `When ${listWords(
-          events.map((event) => EVENT_WORDS[event]),
-          'or',
-        )}`,
-    ...(tags === undefined ? [] : [`of monitors tagged ${listWords(tags, 'or')}`]),
+    events === undefined ? 'On every event' : `When ${listAlternatives(events.map((event) => EVENT_WORDS[event]))}`,
+    ...(tags === undefined ? [] : [`of monitors tagged ${listAlternatives(tags)}`]),
     ...(after === 0 ? [] : [`after ${formatDuration(after)}`]),
     ...(every === undefined ? [] : [`again every ${formatDuration(every)}, up to ${most ?? DEFAULT_REPEATS} times`]),
     ...(rule.unless_acknowledged === true ? ['unless acknowledged'] : []),
@@ -241,6 +236,6 @@ export function describeRule(rule: ChannelRule): string {
   return `${parts.join(', ')}.`;
 }
 
-function listWords(words: readonly string[], last: string): string {
-  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+function listAlternatives(words: readonly string[]): string {
+  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }

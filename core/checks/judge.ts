@@ -97,13 +97,11 @@ const PER_RECORD_PAIR = 0.5;
 
 const PER_COMPONENT_PAIR = 3;
 
-/** Returns an upper bound of the work of judging an observation. Counting stops once it exceeds `enough`. */
-export function measureJudging(target: CheckTarget, observation: Observation, enough = WORK_PER_MS): number {
+/** Returns an upper bound of the work of judging an observation. Counting stops above `WORK_PER_MS`. */
+export function measureJudging(target: CheckTarget, observation: Observation): number {
   switch (observation.type) {
     case 'http':
-      return reachesConditions(target, observation)
-        ? measureConditions(conditionsOf(target), { answer: observation, enough })
-        : 0;
+      return reachesConditions(target, observation) ? measureConditions(conditionsOf(target), observation) : 0;
     case 'tcp':
       return observation.outcome === 'connected' && observation.answer !== null
         ? measureExpectation(target, observation.answer.text)
@@ -128,15 +126,12 @@ export function measureSearch(pattern: string, text: string): number {
 
 const LONG_PATTERN = 500;
 
-function measureConditions(
-  conditions: readonly Assertion[],
-  { answer, enough }: { answer: HttpAnswered; enough: number },
-): number {
+function measureConditions(conditions: readonly Assertion[], answer: HttpAnswered): number {
   let work = conditions.some(({ source }) => source === 'json_body')
     ? (answer.body?.length ?? 0) * PER_JSON_CHARACTER
     : 0;
   for (const assertion of conditions) {
-    if (work > enough) return work;
+    if (work > WORK_PER_MS) return work;
     work += measureCondition(assertion, answer);
   }
   return work;

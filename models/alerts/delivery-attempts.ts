@@ -110,11 +110,11 @@ const FAILED_AT_FIRST = rootsOf(
 );
 
 /**
- * SQL: whether a delivery waits for an earlier one of its monitor, or for trouble that a worker held. Nothing else
- * waits for such a delivery, or both could wait for each other.
+ * SQL: whether a delivery waits at `$2` for an earlier one of its monitor, or for trouble that a worker held. Nothing
+ * else waits for such a delivery, or both could wait for each other.
  */
-const waitsForEarlier = (d: string, now: string) => `(EXISTS (
-  SELECT FROM unheld_ahead(${d}.channel_id, ${d}.monitor_id, ${d}.no, ${d}.after_id, ${now}))
+const waitsForEarlier = (d: string) => `(EXISTS (
+  SELECT FROM unheld_ahead(${d}.channel_id, ${d}.monitor_id, ${d}.no, ${d}.after_id, $2))
   OR ${followsUnreleased('pending', d)})`;
 
 /**
@@ -293,7 +293,7 @@ async function claimEach(
          WHERE e.channel_id = c.id AND is_due(e, $2)
            AND EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = e.id AND h.summary_id IS NULL
              AND h.released_at IS NULL)
-           AND NOT ${waitsForEarlier('e', '$2')}
+           AND NOT ${waitsForEarlier('e')}
          ORDER BY e.next_attempt_at, e.id LIMIT 1) AS id
        FROM requested c WHERE c.type <> 'webhook' AND NOT EXISTS (
          SELECT FROM deliveries e JOIN held_deliveries h ON h.delivery_id = e.id AND h.summary_id IS NULL
@@ -303,7 +303,7 @@ async function claimEach(
        SELECT n.id FROM requested c, LATERAL (
          SELECT d.id FROM deliveries d
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
-           AND NOT ${waitsForEarlier('d', '$2')}
+           AND NOT ${waitsForEarlier('d')}
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
                AND h.released_at IS NULL)

@@ -215,18 +215,17 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
 }
 
 /** SQL: whether an overload of the service made the monitor `m` unknown, and still does. */
-const IS_UNCHECKED = (m: string) => `EXISTS (SELECT FROM unchecked_times u
-  WHERE u.monitor_no = ${m}.no AND u.ended_at IS NULL)`;
+const IS_UNCHECKED = 'EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_no = m.no AND u.ended_at IS NULL)';
 
 /**
  * SQL: whether the monitor `m` failed by itself after a time. A heartbeat has no results while pings are missing. An
  * unknown monitor may have none either: it has failed once that has lasted as long as it takes to become unknown.
  */
-const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${IS_UNCHECKED(m)} THEN false
-  WHEN ${m}.type = 'heartbeat'
-  THEN ${now}::bigint - ${since}::bigint >= (${m}.interval_seconds + coalesce(${m}.heartbeat_grace_seconds, 0)) * 1000
-  WHEN ${m}.state = 'unknown' THEN ${since}::bigint <= fresh_since(${m}.interval_seconds, ${now}::bigint)
-  ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = ${m}.no AND r.due_at > ${since}
+const failedByItself = (since: string, now: string) => `CASE WHEN ${IS_UNCHECKED} THEN false
+  WHEN m.type = 'heartbeat'
+  THEN ${now}::bigint - ${since}::bigint >= (m.interval_seconds + coalesce(m.heartbeat_grace_seconds, 0)) * 1000
+  WHEN m.state = 'unknown' THEN ${since}::bigint <= fresh_since(m.interval_seconds, ${now}::bigint)
+  ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = m.no AND r.due_at > ${since}
     AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
 
 /** Reports whether a monitor has a bad result newer than a time, or is a heartbeat that has not been pinged since. */
@@ -235,7 +234,7 @@ export async function hasOwnFailure(
   { monitorId, sinceMs, nowMs }: { monitorId: string; sinceMs: number; nowMs: number },
 ): Promise<boolean> {
   const [row] = await run<{ has: boolean }>(
-    `SELECT ${OWN_FAILURE('m', '$2', '$3')} AS has FROM monitors m WHERE m.id = $1`,
+    `SELECT ${failedByItself('$2', '$3')} AS has FROM monitors m WHERE m.id = $1`,
     [monitorId, sinceMs, nowMs],
   );
   return row?.has === true;
@@ -253,7 +252,7 @@ export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.deli
     LEFT JOIN parent_holds j ON j.delivery_id = o.id JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id)
     WHERE m.id = d.monitor_id AND d.event <> 'monitor.up' AND ${TAKES_BEHIND('d.id', '$3')})
   AND NOT EXISTS (SELECT FROM parent_holds k JOIN monitors m ON m.id = k.monitor_id
-    WHERE k.delivery_id = d.id AND k.awaits_own AND NOT ${OWN_FAILURE('m', 'k.since', '$3')})`;
+    WHERE k.delivery_id = d.id AND k.awaits_own AND NOT ${failedByItself('k.since', '$3')})`;
 
 /**
  * SQL: common table expressions that make alerts due which were in the messages of these deliveries, now not sent after
@@ -352,8 +351,8 @@ export async function listWaiting(run: Run, nowMs: number, limit: number): Promi
        h.awaits_own AS "awaitsOwn"
      FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id JOIN monitors m ON m.id = h.monitor_id
      WHERE h.joined_id IS NULL AND ${waits('$1')} AND d.next_attempt_at > $1
-       AND NOT (h.awaits_own AND (m.sequence = h.sequence OR ${IS_UNCHECKED('m')})
-         AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
+       AND NOT (h.awaits_own AND (m.sequence = h.sequence OR ${IS_UNCHECKED})
+         AND NOT ${failedByItself('h.since', '$1')})
      ORDER BY h.delivery_id LIMIT $2`,
     [nowMs, limit],
   );

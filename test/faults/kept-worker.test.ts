@@ -45,7 +45,7 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
     if (redis === null) throw new Error('no Redis');
     const way = await layForgetfulWay(t, redis.url);
     const registry = new Registry();
-    const metrics = createWorkerMetrics(registry);
+    const metrics = createWorkerMetrics(registry, () => Promise.resolve(null));
     const reopened: string[] = [];
     const onWorkerReopened = (queue: string) => {
       reopened.push(queue);

@@ -40,7 +40,7 @@ export const EVALUATION_LAG = 'spotcheck_evaluation_lag_seconds';
 type UnrolledSince = () => Promise<number | null>;
 
 /** Registers the workers' metrics. The lag of roll-ups is read with each scrape. */
-export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: UnrolledSince): WorkerMetrics {
+export function createWorkerMetrics(registry: Registry, unrolledSinceMs: UnrolledSince): WorkerMetrics {
   const registers = [registry];
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name, help, labelNames, registers });
@@ -233,19 +233,18 @@ const LAG_WAIT_MS = 1000;
  * Creates the gauge of the roll-ups' lag, which grows between runs, while they fail, and if there is none at all.
  * `learn` sets a known time.
  */
-function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (sinceMs: number) => void } {
+function createRollupLag(registers: Registry[], ask: UnrolledSince): { learn: (sinceMs: number) => void } {
   let sinceMs: number | null = null;
   const gauge = new Gauge({
     name: 'spotcheck_rollup_lag_seconds',
     help: 'Seconds since the end of the oldest hour without a roll-up; 0 = none',
     registers,
     async collect() {
-      if (ask !== undefined)
-        sinceMs = await within(
-          LAG_WAIT_MS,
-          ask().catch(() => sinceMs),
-          sinceMs,
-        );
+      sinceMs = await within(
+        LAG_WAIT_MS,
+        ask().catch(() => sinceMs),
+        sinceMs,
+      );
       gauge.set(sinceMs === null ? 0 : Math.max(0, Date.now() - sinceMs) / 1000);
     },
   });

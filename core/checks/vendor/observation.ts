@@ -175,17 +175,19 @@ function fold(text: string): string {
 /** Longer texts are compared only up to this length: the work is quadratic. */
 const MAX_COMPARED = 64;
 
+const MAX_NEAR = 5;
+
 /**
- * Returns the candidates that a customer may have meant by `text`, best first, at most `limit`. They contain it, or
+ * Returns the candidates that a customer may have meant by `text`, best first, at most `MAX_NEAR`. They contain it, or
  * differ from its spelling in no more than a third of it, ignoring case.
  */
-export function nearMatches(text: string, candidates: readonly string[], limit = 5): string[] {
+export function nearMatches(text: string, candidates: readonly string[]): string[] {
   const wanted = cut(text);
   return [...new Set(candidates)]
     .map((candidate) => ({ candidate, distance: distanceTo(wanted, cut(candidate)) }))
     .filter(({ distance }) => distance <= Math.max(2, Math.floor(wanted.length / 3)))
     .toSorted((a, b) => a.distance - b.distance)
-    .slice(0, limit)
+    .slice(0, MAX_NEAR)
     .map(({ candidate }) => candidate);
 }
 

@@ -65,7 +65,7 @@ test('a source that cannot be rolled up is set aside and tried again later and l
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const registry = new Registry();
-  const counted = { ...runtime, metrics: createWorkerMetrics(registry) };
+  const counted = { ...runtime, metrics: createWorkerMetrics(registry, () => Promise.resolve(null)) };
   const valueOf = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
   const all = Array.from({ length: 9 }, (_, index) => index + 1);
   const poisoned = [3, 8];

@@ -47,7 +47,7 @@ const checked = (runtime: TestRuntime) => (nowMs: number) => upsertActivity(runt
 test('an hour with the whole service stopped is one gap, told and counted once, whoever polls first', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
-  const counted = { ...runtime, metrics: createWorkerMetrics(registry) };
+  const counted = { ...runtime, metrics: createWorkerMetrics(registry, () => Promise.resolve(null)) };
   const startMs = Date.now();
   const valueOf = async (name: string, kind: string) =>
     (await registry.getSingleMetric(name)?.get())?.values.find(({ labels }) => labels['kind'] === kind)?.value;

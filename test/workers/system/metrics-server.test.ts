@@ -43,7 +43,10 @@ test('a worker process is ready until it is stopped, and healthy to its end', as
 test('evaluation lag begins when a batch is complete, however long its results were collected before', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
-  const evaluating = await startEvaluate({ ...runtime, metrics: createWorkerMetrics(registry) });
+  const evaluating = await startEvaluate({
+    ...runtime,
+    metrics: createWorkerMetrics(registry, () => Promise.resolve(null)),
+  });
   t.teardown(evaluating.stop);
   const valueOf = async (end: 'sum' | 'count') =>
     (await registry.getSingleMetric(EVALUATION_LAG)?.get())?.values.find(
@@ -67,7 +70,7 @@ test('evaluation lag begins when a batch is complete, however long its results w
 test('operators are shown the lateness of all regions of a process together', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
-  const { checkCompleted } = createWorkerMetrics(registry);
+  const { checkCompleted } = createWorkerMetrics(registry, () => Promise.resolve(null));
   for (const region of ['hanoi', 'hanoi', 'paris'])
     checkCompleted({ type: 'http', verdict: 'up', region, latenessMs: 9 });
   const recorded = startProcessRecord(runtime, { kind: 'spotcheck', version: '1.0.0', registry });
@@ -167,7 +170,7 @@ test('when the newest gap of the service ended is read, so that one of before th
 
 test('what alerts are about is there from the start, so that the first time is a change', async (t) => {
   const registry = new Registry();
-  createWorkerMetrics(registry);
+  createWorkerMetrics(registry, () => Promise.resolve(null));
   const text = await registry.metrics();
   for (const line of [
     'spotcheck_chores_total{chore="reconcile",outcome="failed"} 0',
