@@ -51,9 +51,9 @@ export class SelfCheck {
     if (!talksToTarget(check.type)) return judgement;
     const { monitor } = check;
     const isSuspect = this.#results.add({ monitor, verdict: judgement.verdict }, this.#options.now());
-    const isBad = judgement.verdict === 'down';
-    if (!isBad && !this.#reachesAny) void this.#askHosts();
-    if (!isBad || (!isSuspect && this.#reachesAny)) return judgement;
+    const isDown = judgement.verdict === 'down';
+    if (!isDown && !this.#reachesAny) void this.#askHosts();
+    if (!isDown || (!isSuspect && this.#reachesAny)) return judgement;
     if (!(await this.#askHosts())) return CUT_OFF;
     this.#results.confirm(monitor);
     return judgement;

@@ -1,4 +1,4 @@
-import { CAUSES, MAX_CAUSE, MAX_REASON, type FixedCause, type Vote } from '../checks/verdict.ts';
+import { CAUSES, MAX_CAUSE, MAX_REASON, UP, type FixedCause, type Vote } from '../checks/verdict.ts';
 import { cleanText, quote } from '../foreign-text.ts';
 import type { Report } from './requests.ts';
 import { UNSUPPORTED_BY_AGENT, type Inability } from './wire.ts';
@@ -103,7 +103,7 @@ const INABILITIES = {
 export function judgeReport(report: Report, agent: { name: string; inability: Inability | null }): ReportedJudgement {
   if (agent.inability !== null)
     return { verdict: 'none', cause: UNSUPPORTED_BY_AGENT, reason: INABILITIES[agent.inability](agent.name) };
-  if (report.ok && !report.degraded) return { verdict: 'up', cause: null, reason: null };
+  if (report.ok && !report.degraded) return UP;
   const cause = (report.cause !== null && cleanText(report.cause, MAX_CAUSE)) || null;
   return { verdict: verdictOf(report.ok, cause), cause, reason: reasonOf(report, { cause, name: agent.name }) };
 }

@@ -1,4 +1,5 @@
 import { tickMoment, msUntilTick } from '../checks/slots.ts';
+import { isBad } from '../checks/verdict.ts';
 import type { MonitorState } from '../incidents/state.ts';
 import type { DependencyMode } from '../monitors/dependencies.ts';
 import type { Hold } from './hold.ts';
@@ -86,7 +87,7 @@ export function findDownParents(
   change: { to: MonitorState },
   parents: readonly ParentFacts[],
 ): { id: string; name: string; state: 'down' }[] {
-  if (change.to !== 'down' && change.to !== 'degraded') return [];
+  if (!isBad(change.to)) return [];
   return parents.flatMap(({ id, name, state }) => (state === 'down' ? [{ id, name, state }] : []));
 }
 

@@ -123,14 +123,14 @@ export class RecentResults {
   /** Adds a current result; returns true if it is suspect: results have turned mostly bad at once. */
   add({ monitor, verdict }: { monitor: string | number; verdict: Vote }, nowMs: number): boolean {
     if (verdict === 'none') return false;
-    const isBad = verdict === 'down';
-    if (!isBad) this.#confirmed.delete(monitor);
+    const isDown = verdict === 'down';
+    if (!isDown) this.#confirmed.delete(monitor);
     const others = this.#recent.filter((result) => result.monitor !== monitor && nowMs - result.atMs < RECENT_MS);
     const isKnown = (this.#confirmed.get(monitor) ?? 0) >= CONFIRMED_ENOUGH;
     this.#recent =
-      isBad && isKnown ? others : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_COMPARED);
+      isDown && isKnown ? others : [...others, { monitor, turned: isDown, atMs: nowMs }].slice(-MONITORS_COMPARED);
     const turned = this.#recent.filter((result) => result.turned).length;
-    return isBad && !isKnown && turned > 0 && turned * 2 >= this.#recent.length;
+    return isDown && !isKnown && turned > 0 && turned * 2 >= this.#recent.length;
   }
 
   /**

@@ -1,6 +1,7 @@
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../incidents/source-state.ts';
 import { talksToTarget, type MonitorType } from '../monitors/monitor.ts';
 import { msUntilTick, type TickMoment } from './slots.ts';
+import { isBad } from './verdict.ts';
 
 /** A source whose bad result may need a recheck; `state` is the one before that result is applied. */
 export type RecheckedSource = { state: SourceState | null; rule: StreakRule };
@@ -25,7 +26,7 @@ const GATHERED_FROM_MS = 5000;
  * for its being degraded.
  */
 export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedResult): number | null {
-  if (result.verdict !== 'down' && result.verdict !== 'degraded') return null;
+  if (!isBad(result.verdict)) return null;
   const next = stepSource(state, result, rule);
   if (next === state) return null;
   const gauge = result.verdict === 'down' ? next.failing : next.impaired;

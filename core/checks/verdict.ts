@@ -77,6 +77,13 @@ export const MAX_REASON = 500;
  */
 export type Judgement = { verdict: Vote; cause: Cause | null; reason: string | null };
 
+export const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+
+/** Reports whether a verdict, or the state of a monitor, is `down` or `degraded`. */
+export function isBad<State extends string>(state: State): state is Extract<State, 'down' | 'degraded'> {
+  return state === 'down' || state === 'degraded';
+}
+
 /**
  * Codes of `status_NNN` start here; below are the fixed causes by their index in the list, to which entries are only
  * appended.

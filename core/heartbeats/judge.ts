@@ -1,11 +1,9 @@
-import type { Judgement } from '../checks/verdict.ts';
+import { UP, type Judgement } from '../checks/verdict.ts';
 import { quote } from '../foreign-text.ts';
 import type { HeartbeatSettings } from './deadlines.ts';
 import { sayZonedMoment } from './schedule.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;
-
-const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 const JUDGES = {
   success: () => UP,

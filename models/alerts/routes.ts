@@ -2,6 +2,7 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import { eventOf } from '../../core/alerts/event.ts';
 import type { PastChange } from '../../core/alerts/replay.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
+import { isBad } from '../../core/checks/verdict.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
@@ -225,8 +226,7 @@ function sinceReopening(rows: readonly PastRow[]): PastRow[] {
   return rows.map((row) => {
     const { monitorId, to, changedAtMs, incidentStartedAtMs } = row;
     if (to === 'up') troubleSinceMs.set(monitorId, Infinity);
-    else if (to === 'down' || to === 'degraded')
-      if (troubleSinceMs.get(monitorId) === Infinity) troubleSinceMs.set(monitorId, changedAtMs);
+    else if (isBad(to)) if (troubleSinceMs.get(monitorId) === Infinity) troubleSinceMs.set(monitorId, changedAtMs);
     const sinceMs = troubleSinceMs.get(monitorId) ?? 0;
     if (incidentStartedAtMs === null || sinceMs === Infinity) return row;
     return { ...row, incidentStartedAtMs: Math.max(incidentStartedAtMs, sinceMs) };

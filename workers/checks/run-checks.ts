@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/judge.ts';
 import { planStart, startOffsetMs, type ScheduleSlot } from '../../core/checks/slots.ts';
+import { isBad } from '../../core/checks/verdict.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/evidence.ts';
 import type { FailedCheck } from '../../core/system/otlp.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
@@ -229,7 +230,7 @@ export class CheckRunner {
   #recordFailed({ check, dueAtMs }: PlannedCheck, checked: Checked, result: ResultPayload): void {
     const { recordFailedCheck, source } = this.#parts;
     const { verdict, cause, reason, httpStatus, finishedAtMs } = result;
-    if (recordFailedCheck === null || (verdict !== 'down' && verdict !== 'degraded')) return;
+    if (recordFailedCheck === null || !isBad(verdict)) return;
     const { startedAtMs, observation } = checked;
     const latencyMs = observation?.latencyMs ?? null;
     const { monitorId, tenantId, name, target } = check;

@@ -2,6 +2,7 @@ import { isEventState, type EventState } from '../../core/alerts/event.ts';
 import type { Hold } from '../../core/alerts/hold.ts';
 import { findDownParents, holdForParents, type ParentFacts } from '../../core/alerts/parents.ts';
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../../core/checks/vendor/dependencies.ts';
+import { isBad } from '../../core/checks/verdict.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { awaitOwnResults, releaseToParents } from '../../models/alerts/parent-holds.ts';
@@ -208,7 +209,7 @@ function stateAfter({ monitor, changes }: ChangedMonitor) {
 
 /** Returns the evidence of changes for the worse; those for the better have no source's first failure. */
 function evidenceOf({ monitor, change, incident }: DecidedChange & WithIncident): NewEvidence[] {
-  if (incident === null || (change.to !== 'down' && change.to !== 'degraded')) return [];
+  if (incident === null || !isBad(change.to)) return [];
   return change.failures.map((failure) => ({ ...failure, incidentId: incident.id, monitor }));
 }
 

@@ -1,6 +1,6 @@
 import { recheckAfterMs, recheckAtMs } from '../../core/checks/recheck.ts';
 import { tickMoment } from '../../core/checks/slots.ts';
-import type { Verdict } from '../../core/checks/verdict.ts';
+import { isBad, type Verdict } from '../../core/checks/verdict.ts';
 import type { Change, SourceFailure } from '../../core/incidents/change.ts';
 import { toFailureEvidence } from '../../core/incidents/evidence.ts';
 import { applyResult, failuresOf, isWorse } from '../../core/incidents/monitor-state.ts';
@@ -81,11 +81,11 @@ function planRecheck(
 /** Reports whether a source failed that was well before: it is down, degraded, or on its way there. */
 export function hasFirstFailure({ monitor, after }: SteppedMonitor): boolean {
   return after.sources.some(({ state }, index) =>
-    GAUGES.some((gauge) => isBad(state, gauge) && !isBad(monitor.sources[index]?.state ?? null, gauge)),
+    GAUGES.some((gauge) => isFailing(state, gauge) && !isFailing(monitor.sources[index]?.state ?? null, gauge)),
   );
 }
 
-function isBad(state: SourceState | null, gauge: GaugeName): boolean {
+function isFailing(state: SourceState | null, gauge: GaugeName): boolean {
   return state !== null && firstBadOf(state[gauge]) !== null;
 }
 
@@ -139,9 +139,7 @@ function withEvidence(failures: readonly SourceFailure[], results: readonly Meas
  */
 export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor): NewEvidence[] {
   if (after.state === 'up' || after.state === 'pending') return [];
-  const alreadyStored = new Set(
-    changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo),
-  );
+  const alreadyStored = new Set(changes.findLast(({ to }) => isBad(to))?.failures.map(({ agentNo }) => agentNo));
   const turned = after.sources.filter(
     (source, index) =>
       isWorse(lastVote(source.state), lastVote(monitor.sources[index]?.state ?? null)) &&

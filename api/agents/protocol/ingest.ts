@@ -5,6 +5,7 @@ import { readIngest, type Report } from '../../../core/agents/requests.ts';
 import { isBeforeCreation, sortByAge } from '../../../core/agents/result-limit.ts';
 import { findInability, type IngestAnswer } from '../../../core/agents/wire.ts';
 import { hintRecheck } from '../../../core/checks/recheck.ts';
+import { isBad } from '../../../core/checks/verdict.ts';
 import { cleanAnswer, roundTimings, storesTimings } from '../../../core/incidents/evidence.ts';
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/input.ts';
@@ -113,7 +114,6 @@ function resultOf(
   const judgement = judgeReport(report, { name: agent.name, inability: findInability(agent, monitor) });
   const { verdict } = judgement;
   const { startedAtMs: dueAtMs, latencyMs, httpStatus, timing, answer } = report;
-  const isFailure = verdict === 'down' || verdict === 'degraded';
   const mostMs = mostMsOf(monitor);
   return {
     monitorNo: monitor.no,
@@ -128,7 +128,7 @@ function resultOf(
       isRecord(timing) && storesTimings({ verdict, dueAtMs }, monitor.intervalSeconds)
         ? roundTimings(withWait(timing), mostMs)
         : null,
-    answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
+    answer: isBad(verdict) ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
   };
 }
 
@@ -164,11 +164,7 @@ async function listRechecks(
   accepted: readonly AcceptedReport[],
 ): Promise<IngestAnswer['recheck']> {
   const current = accepted.filter(({ monitor, result }) => result.checksVersion === monitor.checksVersion);
-  const bad = new Set(
-    current
-      .filter(({ result: { verdict } }) => verdict === 'down' || verdict === 'degraded')
-      .map(({ monitor }) => monitor.no),
-  );
+  const bad = new Set(current.filter(({ result }) => isBad(result.verdict)).map(({ monitor }) => monitor.no));
   if (bad.size === 0) return [];
   const sources = await listRecheckedSources(database, agentNo, [...bad]);
   const ofMonitors = Map.groupBy(current, ({ monitor }) => monitor);
@@ -188,7 +184,7 @@ async function listRechecks(
 function failedChecks(accepted: readonly AcceptedReport[], { id, tenantId, name }: TokenAgent): FailedCheck[] {
   return accepted.flatMap(({ monitor, result }) => {
     const { verdict, dueAtMs, latencyMs, phases, httpStatus, cause, reason } = result;
-    if (verdict !== 'down' && verdict !== 'degraded') return [];
+    if (!isBad(verdict)) return [];
     return [
       {
         ids: traceIdsOf({ monitorId: monitor.id, sourceId: id, dueAtMs }),

@@ -1,7 +1,7 @@
 import { quote, cleanText } from '../../foreign-text.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../monitors/monitor.ts';
 import type { Observation } from '../observation.ts';
-import type { FixedCause, Judgement } from '../verdict.ts';
+import { UP, type FixedCause, type Judgement } from '../verdict.ts';
 import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsObservation, DnsNotQueried } from './observation.ts';
 import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';
 import { isReverseName, splitDnsTarget } from './target.ts';
@@ -43,7 +43,6 @@ export function judgeDns({
 const MIN_OPINIONS = 2;
 
 const MAX_LISTED = 5;
-const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 const NXDOMAIN: Judgement = { verdict: 'down', cause: 'dns_nxdomain', reason: 'The name does not exist (NXDOMAIN)' };
 
 type Failing = { cause: FixedCause; words: string };

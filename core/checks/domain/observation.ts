@@ -1,9 +1,7 @@
 import { DEFAULT_WARN_DAYS } from '../../monitors/defaults.ts';
 import type { CheckTarget } from '../../monitors/monitor.ts';
-import type { Judgement } from '../verdict.ts';
+import { UP, type Judgement } from '../verdict.ts';
 import { countDaysLeft, formatDate, describeExpiry, type DomainFacts, isCurrent, isGone } from './facts.ts';
-
-const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 /**
  * Judges a domain (D-27). Expired or not registered is down, within `warnDays` of the expiry is degraded, a failed

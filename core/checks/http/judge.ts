@@ -3,7 +3,7 @@ import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/mon
 import { formatDays } from '../domain/facts.ts';
 import { explainUnjudged, judgeFailure, type JudgedCondition, type Judged, type Judging } from '../judging.ts';
 import { containsText } from '../pattern.ts';
-import type { Cause, Judgement } from '../verdict.ts';
+import { UP, type Cause, type Judgement } from '../verdict.ts';
 import {
   certificateDaysLeft,
   checkAssertion,
@@ -190,8 +190,6 @@ export class HttpJudging implements Judging {
     return Boolean(this.#target.bodyMatch) && assertion === this.#listed[0];
   }
 }
-
-const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 const PARTS = {
   text_body: 'body',

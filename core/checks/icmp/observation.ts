@@ -1,6 +1,6 @@
 import type { CheckTarget } from '../../monitors/monitor.ts';
 import { judgeFailure } from '../judging.ts';
-import type { FixedCause, Judgement } from '../verdict.ts';
+import { UP, type FixedCause, type Judgement } from '../verdict.ts';
 
 type Started = {
   type: 'icmp';
@@ -84,7 +84,7 @@ function judgeReplies(
       reason: `The mean round trip took ${readable(latencyMs)} ms, more than ${rttDegradedMs} ms`,
     };
   }
-  return { verdict: 'up', cause: null, reason: null };
+  return UP;
 }
 
 /** Formats with at most three decimals, so that a figure just above a whole threshold does not equal it. */

@@ -1,13 +1,11 @@
 import type { CheckTarget } from '../../monitors/monitor.ts';
 import type { PatternSearch } from '../http/assertion-check.ts';
 import { judgeFailure } from '../judging.ts';
-import type { FixedCause, Judgement, Timings } from '../verdict.ts';
+import { UP, type FixedCause, type Judgement, type Timings } from '../verdict.ts';
 import { explainMismatch, isExpectedAnswer } from './payload.ts';
 
 /** Inputs of the verdict on a response. */
 type Expectation = Pick<CheckTarget, 'checkSpec'>;
-
-const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 /** Judges one tcp observation (D-23): up on connect and, if a response is expected, only with a matching one. */
 export function judgeTcp({

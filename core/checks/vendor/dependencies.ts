@@ -1,6 +1,7 @@
 import { cleanText } from '../../foreign-text.ts';
 import type { Change } from '../../incidents/change.ts';
 import type { MonitorState } from '../../incidents/state.ts';
+import { isBad } from '../verdict.ts';
 
 /** A vendor monitor on which another monitor depends, with its present state. */
 export type Dependency = { id: string; name: string; state: MonitorState };
@@ -18,9 +19,7 @@ const MAX_NAME = 60;
  */
 export function findCulprits(change: Pick<Change, 'to'>, dependencies: readonly Dependency[]): FailingDependency[] {
   if (change.to !== 'down') return [];
-  const failing = dependencies.filter(
-    (one): one is FailingDependency => one.state === 'down' || one.state === 'degraded',
-  );
+  const failing = dependencies.filter((one): one is FailingDependency => isBad(one.state));
   return failing.toSorted(
     (a, b) => Number(b.state === 'down') - Number(a.state === 'down') || a.name.localeCompare(b.name, 'en'),
   );

@@ -1,6 +1,6 @@
 import { accepted, cleanText, refused, type Parsed } from '../../foreign-text.ts';
 import type { CheckTarget } from '../../monitors/monitor.ts';
-import type { Judgement } from '../verdict.ts';
+import { UP, type Judgement } from '../verdict.ts';
 import { findVendorPage } from './page.ts';
 import { overallOf, worstState, type VendorComponent, type VendorSnapshot, type VendorState } from './snapshot.ts';
 
@@ -36,7 +36,7 @@ export function judgeVendor({
     return { verdict: VERDICTS[state], cause: state === 'major' ? 'vendor_down' : 'vendor_degraded', reason };
   }
   const unlisted = snapshot.listsAll ? found.filter((one) => one.parts.length === 0).map(({ text }) => text) : [];
-  if (unlisted.length === 0) return { verdict: 'up', cause: null, reason: null };
+  if (unlisted.length === 0) return UP;
   return {
     verdict: 'none',
     cause: 'vendor_unreachable',
