@@ -22,7 +22,7 @@ import {
 } from '../../models/alerts/channels.ts';
 import { rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
-import { runOn } from '../../models/sql.ts';
+import { runOn, type RowKey } from '../../models/sql.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/authorization.ts';
 import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
@@ -160,10 +160,7 @@ export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Ha
 }
 
 /** Finds a channel of the account; throws 404 if there is none with the id. */
-export async function getOwnChannel(
-  { database }: Parts<'database'>,
-  key: { tenantId: string; id: string },
-): Promise<Channel> {
+export async function getOwnChannel({ database }: Parts<'database'>, key: RowKey): Promise<Channel> {
   const channel = await findChannel(database, key);
   if (channel === null) throw notFound('channel', key.id);
   return channel;

@@ -12,6 +12,7 @@ import {
   type Delivery,
   type ReopenedDelivery,
 } from '../../models/alerts/delivery-record.ts';
+import type { RowKey } from '../../models/sql.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Body, Handler, Parts } from '../handler.ts';
@@ -112,10 +113,7 @@ export function replayHandler(dependencies: ResendingParts): Handler<'replayDeli
 }
 
 /** Throws 404 or 409 for a channel whose deliveries would fail at once. */
-async function requireOpenChannel(
-  { database }: Parts<'database'>,
-  key: { tenantId: string; id: string },
-): Promise<Channel> {
+async function requireOpenChannel({ database }: Parts<'database'>, key: RowKey): Promise<Channel> {
   const channel = await findChannel(database, key);
   if (channel === null) throw notFound('channel', key.id);
   if (!channel.enabled) throw conflict(`channel ${key.id} is disabled: set enabled to true first`);

@@ -5,13 +5,8 @@ import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/protocol.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
-import {
-  findMonitor,
-  findMonitors,
-  listMonitors,
-  type FoundMonitor,
-  type MonitorKey,
-} from '../../models/monitors/monitors.ts';
+import { findMonitor, findMonitors, listMonitors, type FoundMonitor } from '../../models/monitors/monitors.ts';
+import type { RowKey } from '../../models/sql.ts';
 import { accept, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
@@ -112,7 +107,7 @@ export function createMonitorHandler(
 
 /** `GET /monitors/{id}` */
 export function getMonitorHandler(dependencies: Parts<'database' | 'now'>): Handler<'getMonitor'> {
-  const find = createBatched((keys: MonitorKey[]) => findMonitors(dependencies.database, keys));
+  const find = createBatched((keys: RowKey[]) => findMonitors(dependencies.database, keys));
   const readFacts = createFactsReader(dependencies);
   return async (request, response) => {
     const id = idOf(request);

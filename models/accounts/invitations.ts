@@ -5,7 +5,7 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { NO_PASSWORD_HASH } from '../secrets/password.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
 import { personName, type User } from './user-row.ts';
@@ -125,7 +125,7 @@ export async function listInvitations(
 /** Revokes an invitation; false if the account has no open one with this id. */
 export async function deleteInvitation(
   database: Pick<Database, 'pool'>,
-  { tenantId, id, author }: { tenantId: string; id: string } & Authored,
+  { tenantId, id, author }: RowKey & Authored,
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const [gone] = await run<{ email: string; role: Role }>(

@@ -3,7 +3,7 @@ import type { Role } from '../../core/accounts/roles.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { notifySessionsEnded } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { endOtherSessions } from './sessions.ts';
 import { createTenantBy, type NewTenant } from './tenants.ts';
@@ -223,9 +223,6 @@ export async function resetAccess(
 /** Maximum number of members of an account. */
 export const MAX_MEMBERS = 1000;
 
-/** A member of an account. */
-type MemberKey = { tenantId: string; id: string };
-
 /** Lists the members of an account, by creation. */
 export async function listMembers(database: Pick<Database, 'pool'>, tenantId: string): Promise<User[]> {
   const rows = await runOn(database.pool)<UserRow>(
@@ -241,7 +238,7 @@ export async function listMembers(database: Pick<Database, 'pool'>, tenantId: st
  */
 export async function changeRole(
   database: Pick<Database, 'pool'>,
-  { author, ...key }: MemberKey & Authored,
+  { author, ...key }: RowKey & Authored,
   { role, keepSessionId }: { role: Role; keepSessionId: string | null },
 ): Promise<User | 'last_owner' | null> {
   return await inTransaction(database, async (run) => {
@@ -267,7 +264,7 @@ export async function changeRole(
  */
 export async function removeMember(
   database: Pick<Database, 'pool'>,
-  { author, ...key }: MemberKey & Authored,
+  { author, ...key }: RowKey & Authored,
 ): Promise<User | 'last_owner' | null> {
   return await inTransaction(database, async (run) => {
     const member = await lockMember(run, key);
@@ -304,7 +301,7 @@ export async function requireOwner(run: Run, author: Author | null, tenantId: st
 }
 
 /** Locks a member and the account: if two owners remove each other concurrently, one must remain. */
-async function lockMember(run: Run, { tenantId, id }: MemberKey): Promise<User | null> {
+async function lockMember(run: Run, { tenantId, id }: RowKey): Promise<User | null> {
   await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   const [row] = await run<UserRow>(
     `SELECT ${USER_COLUMNS} FROM users u WHERE u.id = $2 AND u.tenant_id = $1 FOR UPDATE`,

@@ -11,7 +11,7 @@ import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.t
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type AgentKind, type AgentRecord } from '../orm.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { insertAgentResolves } from './watch.ts';
 
 /** A stored agent. Times are Unix seconds. */
@@ -53,7 +53,7 @@ export async function listAgents(
 }
 
 /** Finds an agent that the tenant may use; null if there is none with this id. */
-export async function findAgent(database: Database, key: { tenantId: string; id: string }): Promise<Agent | null> {
+export async function findAgent(database: Database, key: RowKey): Promise<Agent | null> {
   const { Op } = sequelize();
   const record = await database.records.agents.findOne({
     where: { [Op.and]: [{ id: key.id }, visibleTo(key.tenantId)] },
@@ -113,7 +113,7 @@ export async function createAgentWithin(
  */
 export async function updateAgent(
   database: Database,
-  { author, ...key }: { tenantId: string; id: string } & Authored,
+  { author, ...key }: RowKey & Authored,
   change: { name?: string; region?: string | null; tags?: readonly string[] },
 ): Promise<Agent | null> {
   return await inTransaction(database, async (run, client) => {
@@ -139,7 +139,7 @@ export async function updateAgent(
  */
 export async function deleteAgent(
   database: Database,
-  { tenantId, id, nowMs, author }: { tenantId: string; id: string; nowMs: number } & Authored,
+  { tenantId, id, nowMs, author }: RowKey & { nowMs: number } & Authored,
 ): Promise<ScheduleChange | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);

@@ -1,5 +1,5 @@
 import type { WebhookFormat } from '../../core/alerts/webhook.ts';
-import type { Run } from '../sql.ts';
+import type { Run, RowKey } from '../sql.ts';
 
 /**
  * Maximum number of channels of an account, on any plan: it limits the cost of one change, far above any real need
@@ -51,11 +51,7 @@ export function isLimited({ reportTimezone, format, ...fields }: LimitedFields):
  * Throws a `ChannelRefusal` if the tenant's other channels leave no room for one with these fields. If the tenant's row
  * is locked, the result holds until the transaction ends.
  */
-export async function requireRoom(
-  run: Run,
-  { tenantId, id }: { tenantId: string; id: string },
-  fields: LimitedFields,
-): Promise<void> {
+export async function requireRoom(run: Run, { tenantId, id }: RowKey, fields: LimitedFields): Promise<void> {
   const [others] = await run<{ channels: number; zones: number; grouping: number; templates: number }>(
     `SELECT count(*)::int AS channels,
        count(DISTINCT report_timezone) FILTER (WHERE report_timezone <> $3)::int AS zones,

@@ -6,7 +6,7 @@ import { channelFields, recordChange, type Authored } from '../accounts/audit-lo
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type ChannelRecord } from '../orm.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { ChannelRefusal, countRoutes, isLimited, requireRoom } from './channel-limits.ts';
 import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
 import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
@@ -60,8 +60,6 @@ type ChannelChange = {
   groupSeconds?: number;
   summarizesFlapping?: boolean;
 };
-
-type ChannelKey = { tenantId: string; id: string };
 
 /** Columns for reads that only display a channel: no encrypted values. */
 const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] };
@@ -133,7 +131,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
 }
 
 /** Finds a channel of a tenant; null if there is none. */
-export async function findChannel(database: Database, { tenantId, id }: ChannelKey): Promise<Channel | null> {
+export async function findChannel(database: Database, { tenantId, id }: RowKey): Promise<Channel | null> {
   const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId } });
   if (record === null) return null;
   return channelOf(record, (await listRouting(runOn(database.pool), [id])).get(id));
@@ -168,7 +166,7 @@ export async function listChannels(
  */
 export async function updateChannel(
   database: Database,
-  { author, ...key }: ChannelKey & Authored,
+  { author, ...key }: RowKey & Authored,
   change: ChannelChange,
 ): Promise<Channel | null> {
   const { monitorIds, monitorTags, ...fields } = change;
@@ -204,10 +202,7 @@ export async function updateChannel(
 }
 
 /** Deletes a channel with its deliveries; false if the tenant has no such channel. */
-export async function deleteChannel(
-  database: Database,
-  { tenantId, id, author }: ChannelKey & Authored,
-): Promise<boolean> {
+export async function deleteChannel(database: Database, { tenantId, id, author }: RowKey & Authored): Promise<boolean> {
   // A concurrent record of a delivery that heals the channel locks in the opposite order, so the transaction is
   // repeated on deadlock.
   return await inTransaction(database, async (run, client) => {
@@ -225,11 +220,7 @@ export async function deleteChannel(
   });
 }
 
-async function replaceRouting(
-  run: Run,
-  { tenantId, id }: ChannelKey,
-  monitorIds: readonly string[],
-): Promise<string[]> {
+async function replaceRouting(run: Run, { tenantId, id }: RowKey, monitorIds: readonly string[]): Promise<string[]> {
   await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
   await notifyChange(run, { tenantId, kind: 'channel', id });
   if (monitorIds.length === 0) return [];

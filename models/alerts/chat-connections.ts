@@ -3,7 +3,7 @@ import type { ChannelLoss } from '../../core/alerts/channel-message.ts';
 import type { ChannelType, ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../../core/alerts/channel.ts';
 import { authorOf, recordChange, systemActor } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from './channel-health.ts';
 import type { NewDelivery } from './deliveries.ts';
 
@@ -83,10 +83,7 @@ export async function updateQuietUntil(
 }
 
 /** Finds the connection of a tenant's chat channel, as in a claim; null if nothing is connected, or it is a webhook. */
-export async function findConnection(
-  database: Database,
-  { tenantId, id }: { tenantId: string; id: string },
-): Promise<string | null> {
+export async function findConnection(database: Database, { tenantId, id }: RowKey): Promise<string | null> {
   const [row] = await runOn(database.pool)<{ connection: string | null }>(
     `SELECT coalesce(chat_id, sealed_url, address) AS connection FROM channels WHERE id = $1 AND tenant_id = $2
      AND type <> 'webhook' AND status = 'connected'`,

@@ -1,6 +1,6 @@
 import { authorOf, recordChange, systemActor, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn } from '../sql.ts';
+import { inTransaction, runOn, type RowKey } from '../sql.ts';
 import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from './channel-health.ts';
 import { insertConnectCode, takeConnectCode, type CodedChannel, type StoredConnectCode } from './chat-connections.ts';
 import type { NewDelivery } from './deliveries.ts';
@@ -128,7 +128,7 @@ export async function confirmEmailChannel(
  */
 export async function replaceEmailCode(
   database: Database,
-  { tenantId, id, author }: { tenantId: string; id: string } & Authored,
+  { tenantId, id, author }: RowKey & Authored,
   code: StoredConnectCode,
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {

@@ -3,7 +3,7 @@ import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { MAX_ERROR_LENGTH } from './delivery-attempts.ts';
 
 /** The outcome of a delivery so far. */
@@ -60,8 +60,6 @@ export type Attempt = {
 /** Filter for a list of deliveries; absent fields do not restrict it. */
 type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 
-type Key = { tenantId: string; id: string };
-
 const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId",
   CASE WHEN d.monitor_id LIKE 'drl\\_%' THEN d.message #>> '{monitor,id}'
     WHEN d.event NOT LIKE 'agent.%' THEN d.monitor_id END AS "monitorId",
@@ -108,7 +106,7 @@ export async function listDeliveries(
 /** Finds a delivery of a tenant with its message and all attempts in order; null if there is none. */
 export async function findDelivery(
   database: Database,
-  { tenantId, id }: Key,
+  { tenantId, id }: RowKey,
 ): Promise<(Delivery & { message: StoredMessage; attempts: Attempt[] }) | null> {
   const run = runOn(database.pool);
   const [delivery] = await run<Delivery & { message: StoredMessage }>(
@@ -172,7 +170,7 @@ export type ReopenedDelivery = { id: string; channelId: string; attempt: number 
  */
 export async function reopenDelivery(
   database: Database,
-  { tenantId, id, author }: Key & Authored,
+  { tenantId, id, author }: RowKey & Authored,
   nowMs: number,
 ): Promise<ReopenedDelivery | null> {
   return await inTransaction(database, async (run) => {

@@ -4,7 +4,7 @@ import { isStateful, type WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import type { DeliveryOutcome } from './delivery-record.ts';
 import { listRoutes } from './routes.ts';
 
@@ -23,8 +23,6 @@ export type Drill = {
   endsAtMs: number | null;
   endedAtMs: number | null;
 };
-
-type Key = { tenantId: string; id: string };
 
 const DRILL_COLUMNS = `d.id, d.tenant_id AS "tenantId", d.monitor, d.incident_id AS "incidentId",
   d.is_monthly AS "isMonthly", d.status, d.answers, d.skipped, d.started_at AS "startedAtMs",
@@ -254,7 +252,10 @@ type SkippedDelivery = SkippedChannel & { channelName: string | null };
 export type DrillRecord = Drill & { deliveries: DrillDelivery[]; skippedDeliveries: SkippedDelivery[] };
 
 /** Finds a drill of a tenant with its deliveries; null if there is none. */
-export async function findDrill(database: Pick<Database, 'pool'>, { tenantId, id }: Key): Promise<DrillRecord | null> {
+export async function findDrill(
+  database: Pick<Database, 'pool'>,
+  { tenantId, id }: RowKey,
+): Promise<DrillRecord | null> {
   const [drill] = await runOn(database.pool)<Drill>(
     `SELECT ${DRILL_COLUMNS} FROM drills d WHERE d.id = $1 AND d.tenant_id = $2`,
     [id, tenantId],

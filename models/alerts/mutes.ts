@@ -1,10 +1,8 @@
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { moveHeld } from './held-deliveries.ts';
-
-type Key = { tenantId: string; id: string };
 
 /** End of the time that alerts wait, in Unix milliseconds; null = they no longer wait. */
 type Waiting = { untilMs: number | null; nowMs: number };
@@ -17,7 +15,7 @@ export type MovedAttempts = Awaited<ReturnType<typeof moveHeld>>;
  */
 export async function muteMonitor(
   database: Database,
-  { author, ...key }: Key & Authored,
+  { author, ...key }: RowKey & Authored,
   { untilMs, nowMs }: Waiting,
 ): Promise<MovedAttempts | null> {
   return await inTransaction(database, async (run) => {
@@ -44,7 +42,7 @@ export async function muteMonitor(
   });
 }
 
-async function writeMute(run: Run, { id, tenantId }: Key, untilMs: number | null): Promise<void> {
+async function writeMute(run: Run, { id, tenantId }: RowKey, untilMs: number | null): Promise<void> {
   if (untilMs === null) await run('DELETE FROM monitor_mutes WHERE id = $1', [id]);
   else
     await run(
@@ -60,7 +58,7 @@ async function writeMute(run: Run, { id, tenantId }: Key, untilMs: number | null
  */
 export async function snoozeIncident(
   database: Database,
-  { author, ...key }: Key & Authored,
+  { author, ...key }: RowKey & Authored,
   { untilMs, nowMs }: Waiting,
 ): Promise<MovedAttempts | 'resolved' | null> {
   return await inTransaction(database, async (run) => {

@@ -3,7 +3,7 @@ import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../cor
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn } from '../sql.ts';
+import { inTransaction, runOn, type RowKey } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { isLimited, requireRoom } from './channel-limits.ts';
 
@@ -27,8 +27,6 @@ export type NewWebhook = { url: string; signingSecret: string; headers?: Webhook
 
 /** Address and format of deliveries. */
 type Address = { url: string; headers: WebhookHeaders; format: WebhookFormat };
-
-type ChannelKey = { tenantId: string; id: string };
 
 /** Time that the previous secret also signs after a change, in milliseconds: a day, to update receivers. */
 export const PREVIOUS_SECRET_MS = DAY_MS;
@@ -81,7 +79,7 @@ export function openWebhook(database: Database, sealed: SealedWebhook): OpenedWe
 /** Finds the sealed webhook of a tenant's channel; null if there is no such channel or it is not a webhook. */
 export async function findWebhook(
   database: Database,
-  { tenantId, id }: ChannelKey,
+  { tenantId, id }: RowKey,
   nowMs: number,
 ): Promise<SealedWebhook | null> {
   const [row] = await runOn(database.pool)<Omit<SealedWebhook, 'channelId'>>(
@@ -100,7 +98,7 @@ export async function findWebhook(
  */
 export async function rotateSigningSecret(
   database: Database,
-  { tenantId, id, author }: ChannelKey & Authored,
+  { tenantId, id, author }: RowKey & Authored,
   { signingSecret, nowMs }: { signingSecret: string; nowMs: number },
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
@@ -128,7 +126,7 @@ export async function rotateSigningSecret(
  */
 export async function replaceAddress(
   database: Database,
-  { tenantId, id, author }: ChannelKey & Authored,
+  { tenantId, id, author }: RowKey & Authored,
   { sealed, before, after }: { sealed: SealedWebhook; before: Address; after: Address },
 ): Promise<boolean> {
   const { urlHost, sealedUrl, headerNames, sealedHeaders, format } = sealAddress(database, id, after);

@@ -9,7 +9,7 @@ import { requireRoutes } from '../monitors/monitor-changes.ts';
 import { monitorOf } from '../monitors/monitor-rows.ts';
 import { transactionOn } from '../orm.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { insertHeartbeats } from './heartbeats.ts';
 
 /** Key for pinging an account's heartbeats by slug. `createdAt` is in Unix seconds. */
@@ -39,7 +39,7 @@ export async function findPingKey(database: Database, tenantId: string): Promise
 /** Gives a tenant a new ping key, with this `id`; the previous one becomes unknown. */
 export async function replacePingKey(
   database: Database,
-  { tenantId, id, key, nowMs, author }: { tenantId: string; id: string; key: string; nowMs: number } & Authored,
+  { tenantId, id, key, nowMs, author }: RowKey & { key: string; nowMs: number } & Authored,
 ): Promise<PingKey> {
   const createdAt = Math.floor(nowMs / 1000);
   await inTransaction(database, async (run) => {

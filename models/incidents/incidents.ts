@@ -5,10 +5,8 @@ import type { FailureEvidence } from '../../core/incidents/evidence.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Delivery } from '../alerts/delivery-record.ts';
 import type { Database } from '../database.ts';
-import { runOn, type Run } from '../sql.ts';
+import { runOn, type Run, type RowKey } from '../sql.ts';
 import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
-
-type Key = { tenantId: string; id: string };
 
 /** A change of the monitor's state within an incident. Times are Unix milliseconds. */
 export type IncidentTransition = {
@@ -55,7 +53,7 @@ export type IncidentDelivery = Pick<
 };
 
 /** Finds an incident of a tenant, even if its monitor is deleted; null if there is none. */
-export async function findIncident(database: Database, { tenantId, id }: Key): Promise<ListedIncident | null> {
+export async function findIncident(database: Database, { tenantId, id }: RowKey): Promise<ListedIncident | null> {
   const [incident] = await runOn(database.pool)<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2`,
     [id, tenantId],

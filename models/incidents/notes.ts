@@ -2,13 +2,11 @@ import type { Author, FieldChanges } from '../../core/accounts/audit-entry.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
 
 /** A note of an incident; `author` is the name of the user or token that wrote it. */
 export type IncidentNote = { id: string; author: string; text: string; createdAtMs: number };
-
-type Key = { tenantId: string; id: string };
 
 /** Maximum number of notes of one incident, so that they are always shown in full. */
 export const MAX_NOTES = 500;
@@ -28,7 +26,7 @@ export async function listIncidentNotes(database: Database, incidentId: string):
 /** Adds a note to a tenant's incident, unless it is full. */
 export async function addIncidentNote(
   database: Database,
-  { author, ...key }: Key & Authored,
+  { author, ...key }: RowKey & Authored,
   note: IncidentNote,
 ): Promise<AddedNote> {
   return await inTransaction(database, async (run) => {
@@ -43,7 +41,7 @@ export async function addIncidentNote(
 /** Deletes a note of a tenant's incident; false if there is none. */
 export async function deleteIncidentNote(
   database: Database,
-  { author, ...key }: Key & Authored,
+  { author, ...key }: RowKey & Authored,
   noteId: string,
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
@@ -67,7 +65,7 @@ export async function deleteIncidentNote(
  */
 export async function acknowledgeIncident(
   database: Database,
-  { author, ...key }: Key & Authored,
+  { author, ...key }: RowKey & Authored,
   by: { name: string; nowMs: number; note: IncidentNote | null },
 ): Promise<ListedIncident | 'full' | null> {
   return await inTransaction(database, async (run) => {
@@ -97,7 +95,7 @@ export async function acknowledgeIncident(
 /** Withdraws an acknowledgement and returns the incident; null if the tenant has no such incident. */
 export async function unacknowledgeIncident(
   database: Database,
-  { author, ...key }: Key & Authored,
+  { author, ...key }: RowKey & Authored,
 ): Promise<ListedIncident | null> {
   return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
@@ -115,7 +113,7 @@ export async function unacknowledgeIncident(
 async function auditIncident(
   run: Run,
   author: Author | null,
-  { key, incident, changes }: { key: Key; incident: ListedIncident; changes: FieldChanges },
+  { key, incident, changes }: { key: RowKey; incident: ListedIncident; changes: FieldChanges },
 ): Promise<void> {
   await recordChange(run, author, {
     tenantId: key.tenantId,
@@ -125,7 +123,7 @@ async function auditIncident(
 }
 
 /** Locks an incident, so that concurrent changes wait for each other. */
-async function lockIncident(run: Run, { tenantId, id }: Key): Promise<ListedIncident | null> {
+async function lockIncident(run: Run, { tenantId, id }: RowKey): Promise<ListedIncident | null> {
   const [incident] = await run<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
     [id, tenantId],
@@ -148,7 +146,7 @@ async function hasNote(run: Run, incidentId: string, { author, text }: IncidentN
 /** Inserts a note; false if the incident is full. */
 async function insertNote(
   run: Run,
-  { tenantId, id: incidentId }: Key,
+  { tenantId, id: incidentId }: RowKey,
   { id, author, text, createdAtMs }: IncidentNote,
 ): Promise<boolean> {
   const rows = await run(

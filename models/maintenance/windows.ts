@@ -13,12 +13,10 @@ import { toUnixSeconds } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { coverWindow } from './maintenance-times.ts';
 import { endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
 import { JUST_NOW_MS } from './recurrence.ts';
-
-type Key = { tenantId: string; id: string };
 
 /** Thrown if a tenant has reached the limit of windows or planned occurrences. */
 export class TooManyWindows extends Error {}
@@ -169,7 +167,7 @@ async function requireRoom(
 }
 
 /** Finds a window of a tenant; null if there is none. */
-export async function findWindow(database: Database, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
+export async function findWindow(database: Database, key: RowKey, nowMs: number): Promise<MaintenanceWindow | null> {
   return await selectWindow(runOn(database.pool), key, nowMs);
 }
 
@@ -187,7 +185,7 @@ async function selectWindow(
   return window ?? null;
 }
 
-async function readStored(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow> {
+async function readStored(run: Run, key: RowKey, nowMs: number): Promise<MaintenanceWindow> {
   const window = await selectWindow(run, key, nowMs);
   if (window === null) throw new Error(`Maintenance window ${key.id} is gone in the middle of its own transaction`);
   return window;
@@ -234,7 +232,7 @@ export async function listWindows(
  */
 export async function updateWindow(
   database: Database,
-  { author, tenantId, id }: Key & Authored,
+  { author, tenantId, id }: RowKey & Authored,
   { read, nowMs }: { read: (current: MaintenanceWindow) => WindowSettings; nowMs: number },
 ): Promise<MaintenanceWindow | null> {
   return await inTransaction(database, async (run) => {
@@ -302,7 +300,7 @@ function timesOf({ timezone, startsAt, durationSeconds, cron, rrule }: WindowSet
  */
 export async function moveEnd(
   database: Database,
-  { author, tenantId, id }: Key & Authored,
+  { author, tenantId, id }: RowKey & Authored,
   { endOf, nowMs }: { endOf: (occurrence: Occurrence) => number; nowMs: number },
 ): Promise<{ window: MaintenanceWindow; released: Released[] } | null> {
   return await inTransaction(database, async (run) => {
@@ -336,7 +334,7 @@ export async function moveEnd(
  */
 export async function skipOccurrence(
   database: Database,
-  { author, tenantId, id }: Key & Authored,
+  { author, tenantId, id }: RowKey & Authored,
   { startsAt, nowMs }: { startsAt: number | null; nowMs: number },
 ): Promise<MaintenanceWindow | null> {
   return await inTransaction(database, async (run) => {
@@ -375,7 +373,7 @@ export async function skipOccurrence(
  */
 export async function deleteWindow(
   database: Database,
-  { author, tenantId, id }: Key & Authored,
+  { author, tenantId, id }: RowKey & Authored,
   nowMs: number,
 ): Promise<Released[] | null> {
   return await inTransaction(database, async (run) => {
@@ -389,7 +387,7 @@ export async function deleteWindow(
   });
 }
 
-async function lockWindow(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
+async function lockWindow(run: Run, key: RowKey, nowMs: number): Promise<MaintenanceWindow | null> {
   await run('SELECT FROM maintenance_windows WHERE id = $1 AND tenant_id = $2 FOR UPDATE', [key.id, key.tenantId]);
   return await selectWindow(run, key, nowMs);
 }

@@ -11,7 +11,7 @@ import {
 } from '../../core/monitors/bulk.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 
 /** Maximum number of unfinished jobs of an account. */
 export const MAX_JOBS = 3;
@@ -129,7 +129,7 @@ async function countJobs(run: Run, tenantId: string): Promise<number> {
 /** Finds a tenant's job; null if it has none with this id. */
 export async function findBulkJob(
   database: Pick<Database, 'pool'>,
-  { tenantId, id }: { tenantId: string; id: string },
+  { tenantId, id }: RowKey,
 ): Promise<BulkChange | null> {
   const [found] = await runOn(database.pool)<BulkChange>(
     `SELECT ${COLUMNS} FROM bulk_changes WHERE id = $1 AND tenant_id = $2 AND total > $3`,

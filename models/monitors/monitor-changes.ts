@@ -19,7 +19,7 @@ import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
 import { transactionOn, type MonitorColumns } from '../orm.ts';
-import { inTransaction, type Run } from '../sql.ts';
+import { inTransaction, type Run, type RowKey } from '../sql.ts';
 import { PARENTS, lockDependencies, recheckDependents, replaceParents } from './dependencies.ts';
 import {
   COLUMNS,
@@ -30,7 +30,6 @@ import {
   selectList,
   type WholeMonitor,
 } from './monitor-rows.ts';
-import type { MonitorKey } from './monitors.ts';
 
 /** Runs at the end of a change's transaction; by throwing it rolls back the change. */
 export type BeforeCommit = (run: Run) => Promise<void>;
@@ -39,7 +38,7 @@ export type BeforeCommit = (run: Run) => Promise<void>;
  * The monitor to change, and the time. With `defersRechecks`, the caller plans the rechecks after the commit; otherwise
  * they are planned with the change.
  */
-export type ChangeKey = MonitorKey & {
+export type ChangeKey = RowKey & {
   nowMs: number;
   defersRechecks?: boolean;
   beforeCommit?: BeforeCommit;
@@ -181,7 +180,7 @@ type UpdateParts = { database: Database; run: Run; nowMs: number; defersRechecks
 export type LockedMonitor = WholeMonitor & { row: MonitorColumns };
 
 /** Locks a monitor for a change in the same transaction; null if the tenant has no such monitor. */
-export async function lockMonitor(database: Database, run: Run, key: MonitorKey): Promise<LockedMonitor | null> {
+export async function lockMonitor(database: Database, run: Run, key: RowKey): Promise<LockedMonitor | null> {
   const locked = await lockRow(run, key);
   return locked && { ...locked, monitor: monitorOf(locked.row), secrets: openSecrets(database, locked.row) };
 }
@@ -307,7 +306,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
  * transaction first: many dependents and their vendor in one would lock monitors in a different order than the
  * evaluator.
  */
-async function forgetVendor(run: Run, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
+async function forgetVendor(run: Run, { tenantId, id }: RowKey): Promise<void> {
   await run(
     `UPDATE monitors SET check_spec = CASE
        WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
@@ -384,7 +383,7 @@ type LockedRow = { row: MonitorColumns; agentIds: string[]; parents: Parent[] };
  * deadlock. The monitor is read after any wait. Its sources may have been replaced by the transaction that held the
  * lock, so a second statement reads them. Returns their agents, and the monitors that it depends on.
  */
-async function lockRow(run: Run, key: MonitorKey): Promise<LockedRow | null> {
+async function lockRow(run: Run, key: RowKey): Promise<LockedRow | null> {
   const [row] = await run<MonitorColumns>(
     {
       name: 'lock-monitor',

@@ -3,7 +3,7 @@ import type { MonitorState, MonitorStatus } from '../../core/incidents/state.ts'
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorType } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn } from '../sql.ts';
+import { inTransaction, runOn, type RowKey } from '../sql.ts';
 import { PARENTS } from './dependencies.ts';
 import { LISTED, openSecrets, selectList, type ListedMonitor, type WholeMonitor } from './monitor-rows.ts';
 
@@ -27,11 +27,8 @@ export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources
 /** The pool, or a client of it in a transaction. */
 type Queryable = { pool: Pick<Pool, 'query'> };
 
-/** A monitor of a tenant. */
-export type MonitorKey = { tenantId: string; id: string };
-
 /** Finds a monitor of a tenant; null if there is none. */
-export async function findMonitor(database: Queryable, key: MonitorKey): Promise<FoundMonitor | null> {
+export async function findMonitor(database: Queryable, key: RowKey): Promise<FoundMonitor | null> {
   const [found] = await findMonitors(database, [key]);
   return found ?? null;
 }
@@ -39,7 +36,7 @@ export async function findMonitor(database: Queryable, key: MonitorKey): Promise
 /**
  * Finds each of these monitors like `findMonitor`, in order, in one prepared statement: this is the most frequent read.
  */
-export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKey[]): Promise<(FoundMonitor | null)[]> {
+export async function findMonitors({ pool }: Queryable, keys: readonly RowKey[]): Promise<(FoundMonitor | null)[]> {
   // PostgreSQL reuses the plan for a single monitor, but makes a new one for each number of many.
   const isOne = keys.length === 1;
   const requested = isOne
@@ -78,10 +75,7 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
 }
 
 /** Finds a monitor of a tenant with its secrets in clear, for a preview of an edit; null if there is none. */
-export async function findWholeMonitor(
-  database: Database,
-  key: { tenantId: string; id: string },
-): Promise<WholeMonitor | null> {
+export async function findWholeMonitor(database: Database, key: RowKey): Promise<WholeMonitor | null> {
   return await inTransaction(database, async (run, client) => {
     // Without one snapshot, the secrets could belong to another target.
     await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -105,7 +99,7 @@ export type MeasuredMonitor = Pick<
 /** Finds a monitor of a tenant, with the fields for statistics; null if there is none. */
 export async function findMeasuredMonitor(
   database: Pick<Database, 'pool'>,
-  { tenantId, id }: { tenantId: string; id: string },
+  { tenantId, id }: RowKey,
 ): Promise<MeasuredMonitor | null> {
   const [monitor] = await runOn(database.pool)<MeasuredMonitor>(
     {

@@ -2,7 +2,7 @@ import type { ReportContent, ReportDetails } from '../../core/statistics/reports
 import type { ReportPeriod, ReportWindow } from '../../core/statistics/reports/periods.ts';
 import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
-import { runOn, type Run } from '../sql.ts';
+import { runOn, type Run, type RowKey } from '../sql.ts';
 
 /** A stored report (D-62), without its details. Times are Unix seconds. */
 export type Report = {
@@ -57,10 +57,7 @@ export async function listReports(
 }
 
 /** Finds a report of a tenant with its details; null if there is none. */
-export async function findReport(
-  database: Database,
-  key: { tenantId: string; id: string },
-): Promise<FullReport | null> {
+export async function findReport(database: Database, key: RowKey): Promise<FullReport | null> {
   const [report] = await runOn(database.pool)<FullReport>(
     `SELECT ${COLUMNS}, details FROM reports WHERE tenant_id = $1 AND id = $2`,
     [key.tenantId, key.id],
