@@ -77,13 +77,13 @@ function setStatement([name, value]: readonly [string, string | number]): string
     : statement;
 }
 
-/** Runs one piece of work on a connection of its own. */
+/** Runs one piece of work on a connection of its own, for which it waits 5 s by default. */
 export async function withConnection<Result>(
   databaseUrl: string,
   work: (client: Client) => Promise<Result>,
-  config: ClientConfig = {},
+  connectionTimeoutMillis = 5000,
 ): Promise<Result> {
-  const client = new (clientClass(databaseUrl))(config);
+  const client = new (clientClass(databaseUrl))({ connectionTimeoutMillis });
   // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
   client.on('error', () => undefined);
   await client.connect();

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
 import { prepareConsole } from '../console/build/build.ts';
+import { withConnection } from '../postgres/client.ts';
 import { NO_FAKETIME, findFaketime } from '../test/helpers/set-clock.ts';
 import { COMPILE_CACHE, findDataDirectory } from './data-directory.ts';
 import { startRedis } from './redis-server.ts';
@@ -98,7 +98,7 @@ async function nodeOptions(): Promise<string> {
  * guessed, however often it is hashed.
  */
 async function easeConnecting(databaseUrl: string): Promise<void> {
-  await withClient(databaseUrl, async (client) => {
+  await withConnection(databaseUrl, async (client) => {
     await client.query('SET scram_iterations = 1');
     await client.query(`ALTER ROLE CURRENT_USER PASSWORD ${client.escapeLiteral(new URL(databaseUrl).password)}`);
   });

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { cleanText } from '../../core/foreign-text.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import { OPERATOR, recordChange } from '../../models/accounts/audit-log.ts';
+import { OPERATOR, insertAuditEntry } from '../../models/accounts/audit-log.ts';
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
 import { recordSignInClients } from '../../models/accounts/sign-in-clients.ts';
 import { personName, type User } from '../../models/accounts/user-row.ts';
@@ -48,7 +48,7 @@ async function recordBoardAction(means: Means, { request, user, address }: Board
   const tenantIds = user === null ? await listOperatorTenants(database) : [user.tenantId];
   for (const tenantId of tenantIds) {
     const author = { id: makeId('aud'), action: 'queue.changed' as const, actor, address, nowMs: now() };
-    await recordChange(runOn(database.pool), author, { tenantId, object, changes: { action: [null, done] } });
+    await insertAuditEntry(runOn(database.pool), author, { tenantId, object, changes: { action: [null, done] } });
   }
 }
 

@@ -1,7 +1,7 @@
 import { chmod, chown, copyFile, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { withClient } from './connection.ts';
+import { withConnection } from '../../postgres/client.ts';
 
 /**
  * Folders of a cluster whose contents belong to a running server or to one session; the necessary log is copied
@@ -37,7 +37,7 @@ export async function backUpCluster({ databaseUrl, dataDir, to }: BackupOptions)
   const from = join(dataDir, 'postgres');
   await makeFolder(from, to);
   await copyEntry(join(from, 'password'), join(to, 'password'));
-  await withClient(databaseUrl, (client) => copyCluster(client, join(from, 'cluster'), join(to, 'cluster')));
+  await withConnection(databaseUrl, (client) => copyCluster(client, join(from, 'cluster'), join(to, 'cluster')));
 }
 
 async function copyCluster(client: Client, from: string, to: string): Promise<void> {

@@ -19,7 +19,8 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { awaitConnection, withClient } from './connection.ts';
+import { withConnection } from '../../postgres/client.ts';
+import { awaitConnection } from './connection.ts';
 
 /** The system account that PostgreSQL runs as. */
 export type Account = { uid: number; gid: number };
@@ -177,7 +178,7 @@ async function changePassword({ directory, account, password }: CopyPlan, postgr
   try {
     if (!(await awaitConnection(databaseUrl, { timeoutMs: START_TIMEOUT_MS, isAlive: () => isAlive })))
       throw new Error(`the prepared database could not be opened in ${directory}`);
-    await withClient(databaseUrl, (client) =>
+    await withConnection(databaseUrl, (client) =>
       client.query(`ALTER ROLE CURRENT_USER PASSWORD ${client.escapeLiteral(password)}`),
     );
   } finally {

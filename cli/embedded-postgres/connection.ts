@@ -1,28 +1,16 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
 import { withConnection } from '../../postgres/client.ts';
 
 const POLL_MS = 25;
-
-const CONNECT_TIMEOUT_MS = 5000;
-
-/** Runs work on its own connection, for which it waits 5 s by default. */
-export async function withClient<T>(
-  databaseUrl: string,
-  work: (client: Client) => Promise<T>,
-  timeoutMs = CONNECT_TIMEOUT_MS,
-): Promise<T> {
-  return await withConnection(databaseUrl, work, { connectionTimeoutMillis: timeoutMs });
-}
 
 /**
  * Reports whether a session with these credentials works; false for a server that is still starting and for another
  * program on its port.
  */
 export async function canConnect(databaseUrl: string): Promise<boolean> {
-  return withClient(databaseUrl, (client) => client.query('SELECT 1')).then(
+  return withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(
     () => true,
     () => false,
   );

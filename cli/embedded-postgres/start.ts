@@ -3,8 +3,9 @@ import { mkdir, realpath, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
+import { withConnection } from '../../postgres/client.ts';
 import { openCluster, type Cluster } from './cluster.ts';
-import { withClient, removeRuntime, writeRuntime } from './connection.ts';
+import { removeRuntime, writeRuntime } from './connection.ts';
 import {
   adoptPostmaster,
   databaseUrlOf,
@@ -114,7 +115,7 @@ async function describeStandstill(error: unknown, dataDir: string): Promise<stri
 }
 
 async function createDatabase(cluster: Cluster, { port }: Postmaster): Promise<void> {
-  await withClient(databaseUrlOf(cluster, port, 'postgres'), async (client) => {
+  await withConnection(databaseUrlOf(cluster, port, 'postgres'), async (client) => {
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
     if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
   });

@@ -8,7 +8,7 @@ import type { Database } from '../database.ts';
 import { sequelize, transactionOn, type ApiTokenRecord } from '../orm.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
-import { recordChange, type Authored } from './audit-log.ts';
+import { insertAuditEntry, type Authored } from './audit-log.ts';
 import { requireOwner } from './users.ts';
 
 /** The account and rights that a valid token grants. */
@@ -68,7 +68,7 @@ export async function createApiToken(
       { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
       { transaction: transactionOn(database, client), returning: true },
     );
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'token', id, name },
       changes: madeWith({ name, scopes, expires_at: expiresAt }, { token: token.token }),
@@ -172,7 +172,7 @@ async function revoke(
     );
     if (revoked === undefined) return false;
     const { id, name, tenantId } = revoked;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'token', id, name },
       changes: { revoked_at: [null, revokedAt] },

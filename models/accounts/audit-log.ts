@@ -49,7 +49,7 @@ export function authorOf(
  * Writes the entry of a change with `run`, in the transaction of that change. Writes nothing without an author or
  * without changes. Throws if the actor is unknown.
  */
-export async function recordChange(run: Run, author: Author | null, recorded: Recorded): Promise<void> {
+export async function insertAuditEntry(run: Run, author: Author | null, recorded: Recorded): Promise<void> {
   const { tenantId, object, changes } = recorded;
   if (author === null || (changes !== undefined && Object.keys(changes).length === 0)) return;
   const actor = author.actor ?? recorded.actor;
@@ -79,7 +79,7 @@ export async function recordChange(run: Run, author: Author | null, recorded: Re
 }
 
 /** Writes the entries of several changes, each with its author, in the transaction of the changes. */
-export async function recordChanges(run: Run, recorded: readonly (Recorded & Authored)[]): Promise<void> {
+export async function insertAuditEntries(run: Run, recorded: readonly (Recorded & Authored)[]): Promise<void> {
   const entries = recorded.flatMap(({ author, actor, ...entry }) => {
     const who = author?.actor ?? actor;
     return author === null || who === undefined ? [] : [{ ...entry, author, actor: who }];

@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { NO_PASSWORD_HASH } from '../secrets/password.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { recordChange, type Authored } from './audit-log.ts';
+import { insertAuditEntry, type Authored } from './audit-log.ts';
 import {
   USER_COLUMNS,
   memberObject,
@@ -134,7 +134,7 @@ export async function provisionUser(
     if (user === null) return 'taken';
     if (!(await insertIdentity(run, user.id, wanted.identity)))
       throw new Error('An identity was taken while its user was made');
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: tenant.id,
       actor: { kind: 'user', id: user.id, name: personName(user) },
       object: memberObject(user),

@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { NO_PASSWORD_HASH } from '../secrets/password.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
-import { recordChange, type Authored } from './audit-log.ts';
+import { insertAuditEntry, type Authored } from './audit-log.ts';
 import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
 import { personName, type User } from './user-row.ts';
 import { MAX_MEMBERS, insertUser, normalizeEmail, requireOwner } from './users.ts';
@@ -100,7 +100,7 @@ export async function createInvitation(
       [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + GOOD_SECONDS],
     );
     if (invitation === undefined) throw new Error('An invitation was not stored');
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'invitation', id, name: email },
       changes: madeWith({ email, role, expires_at: invitation.expiresAt }, { url: token }),
@@ -133,7 +133,7 @@ export async function deleteInvitation(
       [tenantId, id],
     );
     if (gone === undefined) return false;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'invitation', id, name: gone.email },
       changes: goneWith(gone),
@@ -197,7 +197,7 @@ export async function acceptInvitation(
       throw new Error('An identity became another user’s while its invitation was accepted');
     await run('UPDATE invitations SET accepted_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
     const actor = { kind: 'user' as const, id: userId, name: personName(user) };
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       actor,
       object: { kind: 'invitation', id, name: email },

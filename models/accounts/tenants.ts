@@ -4,7 +4,7 @@ import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
 import { sequelize } from '../orm.ts';
 import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
-import { recordChange, type Authored } from './audit-log.ts';
+import { insertAuditEntry, type Authored } from './audit-log.ts';
 
 /** An account. Times are Unix seconds. */
 export type Tenant = { id: string; name: string; plan: Plan; createdAt: number };
@@ -28,7 +28,7 @@ export async function createTenantBy(
     [id, name, plan, Math.floor(nowMs / 1000)],
   );
   if (rows.length === 0) return false;
-  await recordChange(run, author, {
+  await insertAuditEntry(run, author, {
     tenantId: id,
     object: { kind: 'account', id, name },
     changes: madeWith({ name, plan }),
@@ -77,7 +77,7 @@ export async function renameTenant(
     await inTransaction(database, async (run) => {
       const [before] = await run<{ name: string }>('SELECT name FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [id]);
       await run('UPDATE tenants SET name = $2 WHERE id = $1', [id, name]);
-      await recordChange(run, author, {
+      await insertAuditEntry(run, author, {
         tenantId: id,
         object: { kind: 'account', id, name },
         changes: compareFields({ fields: { name: before?.name } }, { fields: { name } }),

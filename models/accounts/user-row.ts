@@ -2,7 +2,7 @@ import type { AuditObject, Author, FieldChanges } from '../../core/accounts/audi
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
-import { recordChange } from './audit-log.ts';
+import { insertAuditEntry } from './audit-log.ts';
 
 /** Appearance of the console for a person: light, dark, or that of their system. */
 type Theme = 'system' | 'light' | 'dark';
@@ -103,7 +103,7 @@ export async function recordMemberChange(
   );
   if (user === undefined) return;
   const object = memberObject(user);
-  await recordChange(run, author, {
+  await insertAuditEntry(run, author, {
     tenantId: user.tenant_id,
     object,
     actor: { kind: 'user', id: user.id, name: object.name },

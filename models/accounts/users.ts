@@ -4,7 +4,7 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import { notifySessionsEnded } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
-import { recordChange, type Authored } from './audit-log.ts';
+import { insertAuditEntry, type Authored } from './audit-log.ts';
 import { endOtherSessions } from './sessions.ts';
 import { createTenantBy, type NewTenant } from './tenants.ts';
 import { USER_COLUMNS, memberObject, recordMemberChange, userOf, type User, type UserRow } from './user-row.ts';
@@ -59,7 +59,7 @@ async function createUserBy(run: Run, { author, ...user }: NewUser & Authored): 
   const created = await insertUser(run, user);
   if (created === null) return null;
   const { tenantId, email, name, role } = created;
-  await recordChange(run, author, {
+  await insertAuditEntry(run, author, {
     tenantId,
     object: memberObject(created),
     changes: madeWith({ email, name, role }, { password: user.passwordHash }),
@@ -121,7 +121,7 @@ export async function setOperator(
     await run('UPDATE users SET is_operator = $2 WHERE id = $1', [id, isOperator]);
     const user = { ...userOf(before), isOperator };
     if (before.is_operator === isOperator) return user;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: user.tenantId,
       object: memberObject(user),
       changes: { operator: [before.is_operator, isOperator] },
@@ -149,7 +149,7 @@ export async function updateUser(
       fields: { name: row.user_name, theme: row.theme, time_zone: row.time_zone, clock: row.clock },
     });
     const user = userOf(after);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: user.tenantId,
       object: memberObject(user),
       changes: compareFields(fieldsOf(before), fieldsOf(after)),
@@ -177,7 +177,7 @@ export async function changePassword(
     );
     if (changed === undefined) return null;
     const user = userOf(changed);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: user.tenantId,
       object: memberObject(user),
       changes: { password: 'changed' },
@@ -249,7 +249,7 @@ export async function changeRole(
     await run('UPDATE users SET role = $2 WHERE id = $1', [member.id, role]);
     await endOtherSessions(run, { userId: member.id, keepSessionId });
     if (member.role === 'owner') await dropInvitationsBy(run, member.id);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: key.tenantId,
       object: memberObject(member),
       changes: { role: [member.role, role] },
@@ -275,7 +275,7 @@ export async function removeMember(
     await run('DELETE FROM users WHERE id = $1', [member.id]);
     await notifySessionsEnded(run, member.id);
     const { email, name, role } = member;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: key.tenantId,
       object: memberObject(member),
       changes: goneWith({ email, name, role }),

@@ -8,7 +8,7 @@ import {
   type Fields,
 } from '../../core/accounts/audit-entry.ts';
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type AgentKind, type AgentRecord } from '../orm.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
@@ -234,7 +234,8 @@ async function recordAgent(
   author: Author | null,
   { agent: { id, name, tenantId }, changes }: { agent: Pick<Agent, 'id' | 'name' | 'tenantId'>; changes: FieldChanges },
 ): Promise<void> {
-  if (tenantId !== null) await recordChange(run, author, { tenantId, object: { kind: 'agent', id, name }, changes });
+  if (tenantId !== null)
+    await insertAuditEntry(run, author, { tenantId, object: { kind: 'agent', id, name }, changes });
 }
 
 function agentFields({ name, region, tags }: Pick<Agent, 'name' | 'region' | 'tags'>): Fields {

@@ -2,7 +2,7 @@ import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-ent
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { MonitorTags } from '../../core/monitors/monitor.ts';
-import { channelFields, recordChange, type Authored } from '../accounts/audit-log.ts';
+import { channelFields, insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type ChannelRecord } from '../orm.ts';
@@ -113,7 +113,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
     if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
     if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
     const created = channelOf(record, monitorIds);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'channel', id, name },
       changes: madeWith(
@@ -192,7 +192,7 @@ export async function updateChannel(
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     if (routes !== null && (await countRoutes(run, key.tenantId)).count > Math.max(routes.count, routes.most))
       throw new ChannelRefusal('routes');
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: key.tenantId,
       object: { kind: 'channel', id: key.id, name: channel.name },
       changes: compareFields(channelFields(before), channelFields(channel)),
@@ -211,7 +211,7 @@ export async function deleteChannel(database: Database, { tenantId, id, author }
     if (record === null) return false;
     const channel = channelOf(record, (await listRouting(run, [id])).get(id));
     if ((await database.records.channels.destroy({ where: { id, tenantId }, transaction })) === 0) return false;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'channel', id, name: channel.name },
       changes: goneWith(channelFields(channel).fields ?? {}),

@@ -1,4 +1,4 @@
-import { authorOf, recordChange, systemActor, type Authored } from '../accounts/audit-log.ts';
+import { authorOf, insertAuditEntry, systemActor, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type RowKey } from '../sql.ts';
 import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from './channel-health.ts';
@@ -54,7 +54,7 @@ export async function connectSlackChannel(
        WHERE id = $1`,
       [channel.id, sealedUrl, teamName, channelName],
     );
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: channel.tenantId,
       object: { kind: 'channel', id: channel.id, name: channel.name },
       changes: {
@@ -113,7 +113,7 @@ export async function confirmEmailChannel(
     if (taken.outcome !== 'taken') return null;
     const { channel } = taken;
     await run(`UPDATE channels SET status = 'connected', ${HEALED} WHERE id = $1`, [channel.id]);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: channel.tenantId,
       object: { kind: 'channel', id: channel.id, name: channel.name },
       changes: { status: ['pending', 'connected'] },
@@ -140,7 +140,7 @@ export async function replaceEmailCode(
     if (channel === undefined) return false;
     await run('DELETE FROM connect_codes WHERE channel_id = $1', [id]);
     await insertConnectCode(run, id, code);
-    await recordChange(run, author, { tenantId, object: { kind: 'channel', id, name: channel.name } });
+    await insertAuditEntry(run, author, { tenantId, object: { kind: 'channel', id, name: channel.name } });
     return true;
   });
 }
@@ -181,7 +181,7 @@ export async function unsubscribeEmailChannel(
       [channelId, UNSUBSCRIBED, tools.nowMs],
     );
     for (const { id, tenantId, name, wasEnabled } of rows)
-      await recordChange(
+      await insertAuditEntry(
         run,
         { ...authorOf(systemActor('Email'), 'channel.disabled', tools), address: tools.address },
         {

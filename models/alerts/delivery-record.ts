@@ -1,7 +1,7 @@
 import type { Author, FieldChanges } from '../../core/accounts/audit-entry.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { MAX_ERROR_LENGTH } from './delivery-attempts.ts';
@@ -240,7 +240,7 @@ async function recordSending(
 ): Promise<void> {
   if (author === null) return;
   const [channel] = await run<{ name: string }>('SELECT name FROM channels WHERE id = $1', [channelId]);
-  await recordChange(run, author, {
+  await insertAuditEntry(run, author, {
     tenantId,
     object: { kind: 'channel', id: channelId, name: channel?.name ?? channelId },
     changes,

@@ -2,7 +2,7 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { DrillAnswer, DrillStatus, DrilledMonitor, SkippedChannel } from '../../core/alerts/drill.ts';
 import { isStateful, type WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import type { DeliveryOutcome } from './delivery-record.ts';
@@ -86,7 +86,7 @@ export async function startDrill(
       ],
     );
     if (begun === undefined) return { refusal: 'key_in_use' };
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId: drill.tenantId,
       object: { kind: 'monitor', id: drilled.id, name: drilled.name },
       changes: { drill_id: [null, drill.id] },

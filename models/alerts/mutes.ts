@@ -1,5 +1,5 @@
 import type { Author } from '../../core/accounts/audit-entry.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { moveHeld } from './held-deliveries.ts';
@@ -105,7 +105,7 @@ async function recordWaiting(
 ): Promise<void> {
   const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   const changes = before === after ? {} : { [field]: [timeOf(before), timeOf(after)] as const };
-  await recordChange(run, author, { tenantId, object, changes });
+  await insertAuditEntry(run, author, { tenantId, object, changes });
 }
 
 /** Returns the end of the mutes of muted monitors, by id, in Unix milliseconds. */

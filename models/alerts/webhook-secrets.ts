@@ -1,7 +1,7 @@
 import { compareFields, type Compared } from '../../core/accounts/audit-entry.ts';
 import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type RowKey } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
@@ -110,7 +110,7 @@ export async function rotateSigningSecret(
       [id, tenantId, sealSigningSecret(database, id, signingSecret), nowMs + PREVIOUS_SECRET_MS],
     );
     if (rotated === undefined) return false;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'channel', id, name: rotated.name },
       changes: { signing_secret: 'changed' },
@@ -143,7 +143,7 @@ export async function replaceAddress(
       [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders, jsonOrNull(format)],
     );
     if (channel === undefined) return false;
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'channel', id, name: channel.name },
       changes: compareFields(addressFields(before), addressFields(after)),

@@ -8,7 +8,7 @@ import {
   type ScheduleSlot,
 } from '../../core/checks/slots.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import type { AgentKind } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -240,7 +240,7 @@ export async function requestCheck(
       [monitor.no, nowMs],
     );
     if (rows.length > 0) {
-      await recordChange(run, author, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
+      await insertAuditEntry(run, author, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
       await beforeCommit?.(run);
     }
     return {

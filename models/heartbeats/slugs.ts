@@ -3,7 +3,7 @@ import { compareFields, madeWith, type Author } from '../../core/accounts/audit-
 import { writeToken } from '../../core/accounts/cells.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
-import { NOTHING, monitorFields, recordChange, recordChanges, type Authored } from '../accounts/audit-log.ts';
+import { NOTHING, monitorFields, insertAuditEntry, insertAuditEntries, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { requireRoutes } from '../monitors/monitor-changes.ts';
 import { monitorOf } from '../monitors/monitor-rows.ts';
@@ -49,7 +49,7 @@ export async function replacePingKey(
       'INSERT INTO ping_keys (id, tenant_id, fingerprint, sealed_key, created_at) VALUES ($1, $2, $3, $4, $5)',
       [id, tenantId, fingerprintOf(key), database.secrets.seal(key, pingKeyContext(id)), createdAt],
     );
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: { kind: 'account', id: tenantId, name },
       changes: madeWith({}, { ping_key: key }),
@@ -67,7 +67,7 @@ export async function deletePingKey(
     const name = await lockTenant(run, tenantId);
     const deleted = await run('DELETE FROM ping_keys WHERE tenant_id = $1 RETURNING id', [tenantId]);
     if (deleted.length === 0) return false;
-    await recordChange(run, author, { tenantId, object: { kind: 'account', id: tenantId, name } });
+    await insertAuditEntry(run, author, { tenantId, object: { kind: 'account', id: tenantId, name } });
     return true;
   });
 }
@@ -147,7 +147,7 @@ export async function createHeartbeats(
     await insertSlugs(run, tenantId, monitors);
     await requireRoutes(run, tenantId);
     const authors = new Map(made.map(({ id, author }) => [id, author]));
-    await recordChanges(
+    await insertAuditEntries(
       run,
       monitors.map((monitor) => ({
         author: authors.get(monitor.id) ?? null,

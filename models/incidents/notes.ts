@@ -1,5 +1,5 @@
 import type { Author, FieldChanges } from '../../core/accounts/audit-entry.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
@@ -115,7 +115,7 @@ async function auditIncident(
   author: Author | null,
   { key, incident, changes }: { key: RowKey; incident: ListedIncident; changes: FieldChanges },
 ): Promise<void> {
-  await recordChange(run, author, {
+  await insertAuditEntry(run, author, {
     tenantId: key.tenantId,
     object: { kind: 'incident', id: key.id, name: incident.monitorName },
     changes,

@@ -10,7 +10,7 @@ import {
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
 import { toUnixSeconds } from '../../core/time.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
@@ -75,7 +75,7 @@ export async function createWindow(
     await requireRoom(run, { tenantId, added }, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     requireMonitors(stored);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: objectOf(stored),
       changes: madeWith({ ...fieldsOf(stored), ...retroactiveOf(stored) }),
@@ -274,7 +274,7 @@ export async function updateWindow(
     const changed = await readStored(run, { tenantId, id }, nowMs);
     // A deleted monitor is no reason to refuse another change.
     if (JSON.stringify(monitorsOf(settings)) !== JSON.stringify(monitorsOf(current))) requireMonitors(changed);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: objectOf(changed),
       changes: compareFields(
@@ -314,7 +314,7 @@ export async function moveEnd(
     await notifyChange(run, { tenantId, kind: 'maintenance', id });
     const [before, after] = [window.current.endsAtMs, endsAtMs].map((ms) => Math.floor(ms / 1000));
     const moved = await readStored(run, { tenantId, id }, nowMs);
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: objectOf(moved),
       changes: {
@@ -358,7 +358,7 @@ export async function skipOccurrence(
     await run('DELETE FROM maintenance_times WHERE occurrence_no = $1', [occurrence.no]);
     await run('DELETE FROM current_occurrences WHERE occurrence_no = $1', [occurrence.no]);
     await notifyChange(run, { tenantId, kind: 'maintenance', id });
-    await recordChange(run, author, {
+    await insertAuditEntry(run, author, {
       tenantId,
       object: objectOf(window),
       changes: { skipped: [null, Math.floor((startsAtMs ?? 0) / 1000)] },
@@ -382,7 +382,7 @@ export async function deleteWindow(
     const released = await endOccurrences(run, { windowId: id, endsAtMs: nowMs, nowMs });
     await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
     await run('DELETE FROM maintenance_windows WHERE id = $1', [id]);
-    await recordChange(run, author, { tenantId, object: objectOf(window), changes: goneWith(fieldsOf(window)) });
+    await insertAuditEntry(run, author, { tenantId, object: objectOf(window), changes: goneWith(fieldsOf(window)) });
     return released;
   });
 }

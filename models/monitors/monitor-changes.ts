@@ -11,7 +11,7 @@ import {
   type MonitorSecrets,
   type MonitorSettings,
 } from '../../core/monitors/monitor.ts';
-import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
+import { NOTHING, monitorFields, insertAuditEntry, type Authored } from '../accounts/audit-log.ts';
 import { countRoutes, haveManyChannels } from '../alerts/channel-limits.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
@@ -369,7 +369,7 @@ async function auditMonitor(
   author: Author | null,
   { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared },
 ): Promise<void> {
-  await recordChange(run, author, {
+  await insertAuditEntry(run, author, {
     tenantId,
     object: { kind: 'monitor', id, name },
     changes: compareFields(before, after),

@@ -1,6 +1,6 @@
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { MINUTE_MS } from '../../core/time.ts';
+import { withConnection } from '../../postgres/client.ts';
 import type { ApiClient } from '../../test/helpers/api-client.ts';
 
 /** Name of the webhook without rules, which gets one delivery of each transition. */
@@ -66,7 +66,7 @@ export async function createChannels(
     if (status !== 201) throw new Error(JSON.stringify(json));
     const rules =
       rule === null ? null : [rule.quiet === undefined ? rule : { ...rule, quiet: quietUntil(quietUntilMs) }];
-    await withClient(databaseUrl, (client) =>
+    await withConnection(databaseUrl, (client) =>
       client.query(
         `UPDATE channels SET rules = $2, status = 'connected',
            chat_id = CASE type WHEN 'telegram' THEN $3::text END WHERE id = $1`,

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { withConnection } from '../../postgres/client.ts';
 import { ON_CALL } from './channels.ts';
 
 /** A stored transition; `voters` are the sources whose vote counted, with their last results. */
@@ -113,7 +113,7 @@ type TransitionRow = Omit<Transition, 'voters' | 'isNotified'> & {
 
 /** Reads the data stored since a moment (Unix milliseconds), and all transitions and incidents. */
 export async function readRecord(databaseUrl: string, sinceMs: number): Promise<WrittenRecord> {
-  return await withClient(databaseUrl, async (client) => {
+  return await withConnection(databaseUrl, async (client) => {
     const { rows: transitions } = await client.query<TransitionRow>(
       `SELECT t.monitor_id AS "monitorId", t.sequence, t.from_state AS "from", t.to_state AS "to",
        t.at::float8 AS "atMs", t.detected_at::float8 AS "detectedAtMs", t.evidence,
@@ -161,7 +161,7 @@ export type ServiceStatus = { states: ReadonlyMap<string, string>; pendingDelive
  * Unix milliseconds.
  */
 export async function readServiceStatus(databaseUrl: string, sinceMs: number): Promise<ServiceStatus> {
-  return await withClient(databaseUrl, async (client) => {
+  return await withConnection(databaseUrl, async (client) => {
     const { rows: monitors } = await client.query<{ id: string; state: string }>('SELECT id, state FROM monitors');
     const { rows } = await client.query<{ pending: number; oldest: number }>(
       `SELECT (SELECT count(*)::int FROM deliveries d WHERE outcome = 'pending' AND NOT EXISTS (

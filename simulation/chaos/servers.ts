@@ -2,8 +2,9 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
+import { canConnect } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { withConnection } from '../../postgres/client.ts';
 import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
 import { childrenOf } from '../../test/helpers/process-tree.ts';
@@ -68,7 +69,7 @@ export async function startServers(
 ): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
   // PostgreSQL logs lock waits.
-  await withClient(postgres.databaseUrl, async (client) => {
+  await withConnection(postgres.databaseUrl, async (client) => {
     await client.query('ALTER SYSTEM SET log_lock_waits = on');
     await client.query('SELECT pg_reload_conf()');
   });
@@ -148,7 +149,7 @@ export async function startServers(
 }
 
 function canStore(databaseUrl: string): Promise<boolean> {
-  return withClient(databaseUrl, (client) =>
+  return withConnection(databaseUrl, (client) =>
     client.query('CREATE TEMPORARY TABLE stored AS SELECT generate_series(1, 10000)'),
   ).then(
     () => true,

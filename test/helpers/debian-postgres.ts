@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { chooseAccount, type Account } from '../../cli/embedded-postgres/cluster.ts';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
-import { withConnection } from '../../postgres/client.ts';
 import { findDataDirectory } from '../../tools/data-directory.ts';
 import type { KeyPair } from './certificates.ts';
 import { isInstalled } from './command.ts';
 import type { Harness } from './harness.ts';
 import { until } from './until.ts';
+import { withClient } from './with-client.ts';
 
 const PROGRAMS = '/usr/lib/postgresql';
 
@@ -59,7 +59,7 @@ export async function startPrimary(t: Harness, tls?: KeyPair): Promise<Server> {
       `hostssl all all 127.0.0.1/32 trust\nhostnossl all postgres 127.0.0.1/32 trust\n`,
     );
   const admin = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
-  await withConnection(admin, async (client) => {
+  await withClient(admin, async (client) => {
     await client.query(`CREATE ROLE ${OWNER} LOGIN`);
     await client.query(`CREATE DATABASE spotcheck OWNER ${OWNER}`);
     await client.query('SELECT pg_reload_conf()');
@@ -176,7 +176,7 @@ async function startServer(
 
 async function answering(databaseUrl: string): Promise<void> {
   await until(() =>
-    withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(
+    withClient(databaseUrl, (client) => client.query('SELECT 1')).then(
       () => true,
       () => false,
     ),

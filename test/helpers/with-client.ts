@@ -6,5 +6,5 @@ export const PATIENCE_MS = 120_000;
 
 /** Runs `work` on a separate connection. */
 export async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  return await withConnection(databaseUrl, work, { connectionTimeoutMillis: PATIENCE_MS });
+  return await withConnection(databaseUrl, work, PATIENCE_MS);
 }

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { EARLY_MS } from '../../core/checks/slots.ts';
+import { withConnection } from '../../postgres/client.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
@@ -165,7 +165,7 @@ async function openOwnQueues(t: ExecutionContext, { name }: QueueBackend) {
   t.teardown(() => queues.close().then(backend.close));
   const loseConnections = () =>
     redis?.disconnectAll() ??
-    withClient(databaseUrl, (client) =>
+    withConnection(databaseUrl, (client) =>
       client.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'spotcheck queue'`,

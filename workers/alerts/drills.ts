@@ -214,7 +214,7 @@ async function alert(run: Run, { drill, change }: Changed, parts: StepParts): Pr
   await updateDrill(run, alerted);
   const left = new Set(skipped.map(({ channelId }) => channelId));
   const channelIds = routes.map(({ channelId }) => channelId).filter((channelId) => !left.has(channelId));
-  const deliveries = await writeDeliveries(run, { drill: alerted, change, channelIds, monitorState: 'up' }, parts);
+  const deliveries = await writeDrillDeliveries(run, { drill: alerted, change, channelIds, monitorState: 'up' }, parts);
   return { drill: alerted, deliveries };
 }
 
@@ -272,7 +272,7 @@ async function end(run: Run, { drill, change }: Changed, parts: StepParts): Prom
   await updateDrill(run, ended);
   const channelIds = others.map(({ channelId }) => channelId);
   const monitorState = monitor?.state ?? null;
-  const deliveries = await writeDeliveries(run, { drill: ended, change, channelIds, monitorState }, parts);
+  const deliveries = await writeDrillDeliveries(run, { drill: ended, change, channelIds, monitorState }, parts);
   return { drill: ended, deliveries };
 }
 
@@ -282,7 +282,7 @@ type Notified = Changed & { channelIds: readonly string[]; monitorState: Monitor
  * Writes deliveries with the drill's id in place of the monitor's: order and retries then concern the drill alone
  * (D-548).
  */
-async function writeDeliveries(
+async function writeDrillDeliveries(
   run: Run,
   { drill, change, channelIds, monitorState }: Notified,
   { newId, publicUrl }: StepParts,

@@ -89,7 +89,7 @@ export async function recordChanges(
   await beginUnchecked(run, recorded.flatMap(beginningOfUnchecked));
   const notified = recorded.filter(({ isNotified }) => isNotified);
   const deliveries = await writeDeliveries(run, notified, { routes, ...parts });
-  const behind = await wakeDependents(run, moved, nowMs);
+  const behind = await updateDependents(run, moved, nowMs);
   return {
     transitions: recorded.map(transitionOf),
     deliveries: [...deliveries.map(firstAttempt), ...behind.deliveries],
@@ -101,7 +101,7 @@ export async function recordChanges(
  * Releases alerts of dependents into the message of a parent that went down. When a parent is no longer down, its
  * dependents are rechecked, and their alerts wait for that result.
  */
-async function wakeDependents(
+async function updateDependents(
   run: Run,
   moved: readonly ChangedMonitor[],
   nowMs: number,
