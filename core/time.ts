@@ -61,6 +61,14 @@ export async function within<Result, Otherwise>(
   }
 }
 
+/** Reports whether work succeeds; never rejects. */
+export function isFulfilled(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Clock format of the console: the browser's, 12 or 24 hours. */
 export type Clock = 'browser' | '12h' | '24h';
 

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { within } from '../core/time.ts';
+import { isFulfilled, within } from '../core/time.ts';
 
 /**
  * A prepared statement that each connection keeps under its name, so that PostgreSQL parses it once. Most take longer
@@ -78,11 +78,7 @@ function isOfStatement(error: unknown): boolean {
  * then.
  */
 async function rollBack(client: PoolClient): Promise<boolean> {
-  const isRolledBack = client.query('ROLLBACK').then(
-    () => true,
-    () => false,
-  );
-  return await within(ROLLBACK_MS, isRolledBack, false);
+  return await within(ROLLBACK_MS, isFulfilled(client.query('ROLLBACK')), false);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Queue, Worker, createPostgresBackend, type Job, type WorkerOptions } from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
-import { DAY_SECONDS, within } from '../core/time.ts';
+import { DAY_SECONDS, isFulfilled, within } from '../core/time.ts';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
 import { COMMAND_TIMEOUT_MS, SupervisedWorker, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 
@@ -369,11 +369,7 @@ function workerOptions({
 }
 
 async function answersInTime(answer: Promise<unknown>): Promise<boolean> {
-  const answered = answer.then(
-    () => true,
-    () => false,
-  );
-  return await within(1000, answered, false);
+  return await within(1000, isFulfilled(answer), false);
 }
 
 /** The only cast of queues: their type includes the backend, and only this file depends on it. */

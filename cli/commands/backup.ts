@@ -1,5 +1,6 @@
 import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { isFulfilled } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { countForeignSessions } from '../../models/secrets/sealed-values.ts';
 import { recordFirstStartOver } from '../../models/system/service-marks.ts';
@@ -47,10 +48,7 @@ async function refuseOtherRing(database: Database): Promise<void> {
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
+  return await isFulfilled(stat(path));
 }
 
 /** `migrate`: migrates the schema and the queue's own schema, once per deploy. */

@@ -19,6 +19,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { isFulfilled } from '../../core/time.ts';
 import { withConnection } from '../../postgres/client.ts';
 import { awaitConnection } from './connection.ts';
 
@@ -133,10 +134,7 @@ const START_TIMEOUT_MS = 60_000;
 
 /** Reports whether there is a prepared cluster. */
 async function isClusterPrepared(prepared = PREPARED): Promise<boolean> {
-  return await stat(prepared).then(
-    () => true,
-    () => false,
-  );
+  return await isFulfilled(stat(prepared));
 }
 
 /** Properties of a copy: its folder, the account of its server, and the superuser's password. */

@@ -1,6 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isFulfilled } from '../../core/time.ts';
 import { withConnection } from '../../postgres/client.ts';
 
 const POLL_MS = 25;
@@ -10,10 +11,7 @@ const POLL_MS = 25;
  * program on its port.
  */
 export async function canConnect(databaseUrl: string): Promise<boolean> {
-  return withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(
-    () => true,
-    () => false,
-  );
+  return await isFulfilled(withConnection(databaseUrl, (client) => client.query('SELECT 1')));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SharedCalls } from '../../core/shared-calls.ts';
 import { CANARY } from '../../core/system/canary.ts';
-import { within } from '../../core/time.ts';
+import { isFulfilled, within } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
 
@@ -84,10 +84,7 @@ export function createWriteProof(database: Pick<Database, 'pool'>): () => Promis
   const proofs = new SharedCalls(async (waitMs: number): Promise<void> => {
     await delay(waitMs);
     beganAtMs = performance.now();
-    isProven = await storeProof(database).then(
-      () => true,
-      () => false,
-    );
+    isProven = await isFulfilled(storeProof(database));
   });
 
   return async () => {
