@@ -12,12 +12,12 @@ import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { SharedCalls } from '../core/shared-calls.ts';
 import { HOUR_MS, within } from '../core/time.ts';
 import { currentAccount } from '../net/body-budget.ts';
+import type { HostPort } from '../net/host-address.ts';
 import { createHttpClient } from '../net/http-client.ts';
 import { findRegistrableDomain } from '../net/registrable-domain.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 import { readSnapshot, askRdap, type RdapOutcome, type RdapTools } from './domain/rdap.ts';
 import { createRegistryQueue, type DomainStore, type RegistryTurn } from './domain/registry-queue.ts';
-import type { WhoisServer } from './domain/whois-answer.ts';
 import { createWhois, type AskWhois } from './domain/whois.ts';
 
 /**
@@ -89,7 +89,7 @@ function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
  */
 type DomainEnvironment = {
   allowPrivateNetwork: boolean;
-  whoisServer: WhoisServer;
+  whoisServer: HostPort;
   domains: DomainStore;
   now: () => number;
 };

@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 import type { Registration } from '../../core/checks/domain/facts.ts';
 import { cleanText } from '../../core/foreign-text.ts';
+import type { HostPort } from '../../net/host-address.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 import { MAX_REGISTRAR } from './rdap-answer.ts';
 
@@ -58,15 +59,12 @@ function normaliseKey(key: string): string {
     .trim();
 }
 
-/** The server to query next, as `host` or `host:port`. */
-export type WhoisServer = { host: string; port: number };
-
 /**
  * Contents of a WHOIS answer: `referral` is the registrar's server, null if none is named. `limited`: the server wants
  * fewer queries. `unreadable`: none of these.
  */
 export type WhoisReading =
-  | ({ outcome: 'registered'; referral: WhoisServer | null } & Registration)
+  | ({ outcome: 'registered'; referral: HostPort | null } & Registration)
   | { outcome: 'not_found' | 'limited' | 'unreadable' };
 
 const WHOIS_PORT = 43;
@@ -220,7 +218,7 @@ export function readWhoisAnswer(text: string, name: string): WhoisReading {
 }
 
 /** Returns the registry's server to which the root's answer (IANA's) refers; null if it names none. */
-export function readRootReferral(text: string): WhoisServer | null {
+export function readRootReferral(text: string): HostPort | null {
   return findReferral(readWhoisFields(text), ROOT_REFERRAL_KEYS);
 }
 
@@ -251,7 +249,7 @@ function findRegistrar(fields: readonly WhoisField[]): string | null {
   return cleanText(value ?? '', MAX_REGISTRAR) || null;
 }
 
-function findReferral(fields: readonly WhoisField[], keys: readonly string[]): WhoisServer | null {
+function findReferral(fields: readonly WhoisField[], keys: readonly string[]): HostPort | null {
   const value = keys
     .map((wanted) => fields.find(({ key }) => key === wanted)?.value)
     .find((found) => found !== undefined);

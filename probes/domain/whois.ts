@@ -1,16 +1,17 @@
 import { forgetOldest } from '../../core/bounded-map.ts';
 import type { DomainLookup, FailedLookup } from '../../core/checks/domain/facts.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import type { HostPort } from '../../net/host-address.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
 import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQueue } from './registry-queue.ts';
-import { isRootsOwn, readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
+import { isRootsOwn, readRootReferral, readWhoisAnswer, type WhoisReading } from './whois-answer.ts';
 
 /**
  * Dependencies of WHOIS lookups. `root` refers to the registry of a top-level domain, and `tcpToRoot` may reach
  * addresses that `tcp` may not: the operator chose the root, but strangers choose the servers it refers to (D-30).
  */
 type WhoisTools = {
-  root: WhoisServer;
+  root: HostPort;
   tcpToRoot: TcpClient;
   tcp: TcpClient;
   runInRegistryQueue: RunInRegistryQueue;
@@ -23,7 +24,7 @@ type Question = RegistryTurn & { name: string };
 export type AskWhois = (question: Question) => Promise<DomainLookup>;
 
 /** The registry of a top-level domain according to the root, null if there is none, and until when that is valid. */
-type Referral = { server: WhoisServer | null; untilMs: number };
+type Referral = { server: HostPort | null; untilMs: number };
 
 type Answer = { outcome: 'answered'; text: string; reading: WhoisReading } | FailedLookup;
 
@@ -62,14 +63,14 @@ export function createWhois(tools: WhoisTools): AskWhois {
     return referral !== undefined && referral.untilMs > tools.now() ? referral : null;
   };
 
-  const remember = (tld: string, server: WhoisServer | null): void => {
+  const remember = (tld: string, server: HostPort | null): void => {
     for (const known of [registries, unknown]) known.delete(tld);
     if (server === null) unknown.set(tld, { server, untilMs: tools.now() + UNKNOWN_LASTS_MS });
     else registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
     forgetOldest(unknown, MAX_UNKNOWN);
   };
 
-  const findRegistry = async (question: Question): Promise<WhoisServer | DomainLookup> => {
+  const findRegistry = async (question: Question): Promise<HostPort | DomainLookup> => {
     const tld = question.name.slice(question.name.lastIndexOf('.') + 1);
     const noRegistry = `No registry is known for .${tld}`;
     const asked = { ...question, recall: () => recall(tld) };
@@ -116,7 +117,7 @@ function conclude(reading: WhoisReading, otherwise: string): DomainLookup {
 
 /** Queries a server in its queue, unless `recall` has the result by then. */
 async function ask<Known = never>(
-  server: WhoisServer,
+  server: HostPort,
   { name, ...turn }: Question & { recall?: () => Known | null },
   tools: WhoisTools,
 ): Promise<Answer | Known> {
@@ -128,7 +129,7 @@ async function ask<Known = never>(
 }
 
 async function exchange(
-  server: WhoisServer,
+  server: HostPort,
   { name, deadlineMs }: { name: string; deadlineMs: number },
   { tcp, now }: WhoisTools,
 ): Promise<RegistryAnswer<Answer>> {
@@ -174,6 +175,6 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function keyOf({ host, port }: WhoisServer): string {
+function keyOf({ host, port }: HostPort): string {
   return `whois:${host}:${port}`;
 }
