@@ -75,61 +75,20 @@ export function Response(props: ResponseProps) {
   );
 }
 
-function Plots({
-  monitor,
-  answer,
-  before,
-  incidents,
-  shown,
-  view,
-  picked,
-  isBusy,
-  onPress,
-}: Omit<ResponseProps, 'stats' | 'before'> & {
+type PlotsProps = Omit<ResponseProps, 'stats' | 'before'> & {
   answer: ShownStats;
   before: Schemas['MonitorStats'] | null;
   isBusy: boolean;
   onPress: () => void;
-}) {
+};
+
+function Plots(props: PlotsProps) {
+  const { monitor, answer, before, incidents, shown, view, isBusy, onPress } = props;
   const hovered = useSignal<number | null>(null);
   const hidden = useSignal<ReadonlySet<string>>(HIDDEN);
   const isWide = useWide();
-  const span = useMemo<Span>(() => ({ from: answer.from, to: answer.to }), [answer]);
-  const step = STEP_SECONDS[answer.resolution];
-  const moments = useMemo(() => momentsOf(answer), [answer]);
-  const all = useMemo(() => {
-    const present = linesOf(answer, view);
-    const isComparable = before !== null && before.to === answer.from && view.name === 'percentiles';
-    return isComparable ? [...present, lineBefore(answer, before)] : present;
-  }, [answer, before, view.name, view.sourceId]);
-  const lines = useMemo(() => {
-    const visible = all.filter(({ name }) => !hidden.value.has(name));
-    return view.name === 'phases' ? stackLines(visible) : visible;
-  }, [all, hidden.value, view.name]);
-  const shades = useMemo(
-    () =>
-      incidents
-        .map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to }))
-        .filter(({ from, to }) => to >= span.from && from <= span.to),
-    [incidents, span],
-  );
-  const mark = useMemo<Span | null>(
-    () => (picked === null ? null : { from: picked, to: picked + step }),
-    [picked, step],
-  );
-  const parts = useMemo(
-    () =>
-      bandParts({
-        monitor: { status: monitor.status, state_since: monitor.state_since, created_at: monitor.created_at },
-        steps: answer.series,
-        gaps: answer.service_gaps,
-        maintenance: answer.maintenance,
-        incidents,
-        span,
-        knownFrom: incidents.length < MAX_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),
-      }),
-    [answer, incidents, span, monitor.status, monitor.state_since, monitor.created_at],
-  );
+  const plotted = usePlotted({ ...props, hidden: hidden.value });
+  const { span, step, moments, all, lines, isEmpty, shades, mark, parts } = plotted;
   const words = wordsOf(
     answer.shown,
     { now: answer.to, createdAt: monitor.created_at },
@@ -156,7 +115,6 @@ function Plots({
       }),
     );
   };
-  const isEmpty = useMemo(() => all.every(({ values }) => values.every((value) => value === null)), [all]);
   const isTimed = !(isEmpty && ['domain', 'vendor'].includes(monitor.type));
   const bridged = Math.max(step, monitor.interval_seconds, view.name === 'phases' ? KEPT_EVERY : 0) * 2.5;
   const knownAt = (index: number) => nearestKnown(moments, all, { index, withinSeconds: bridged / 2 });
@@ -234,6 +192,49 @@ function Plots({
       )}
     </div>
   );
+}
+
+/** Returns the lines, shades and band parts of an answer; each is made anew only when its inputs change. */
+function usePlotted(props: PlotsProps & { hidden: ReadonlySet<string> }) {
+  const { monitor, answer, before, incidents, view, picked, hidden } = props;
+  const span = useMemo<Span>(() => ({ from: answer.from, to: answer.to }), [answer]);
+  const step = STEP_SECONDS[answer.resolution];
+  const moments = useMemo(() => momentsOf(answer), [answer]);
+  const all = useMemo(() => {
+    const present = linesOf(answer, view);
+    const isComparable = before !== null && before.to === answer.from && view.name === 'percentiles';
+    return isComparable ? [...present, lineBefore(answer, before)] : present;
+  }, [answer, before, view.name, view.sourceId]);
+  const lines = useMemo(() => {
+    const visible = all.filter(({ name }) => !hidden.has(name));
+    return view.name === 'phases' ? stackLines(visible) : visible;
+  }, [all, hidden, view.name]);
+  const isEmpty = useMemo(() => all.every(({ values }) => values.every((value) => value === null)), [all]);
+  const shades = useMemo(
+    () =>
+      incidents
+        .map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to }))
+        .filter(({ from, to }) => to >= span.from && from <= span.to),
+    [incidents, span],
+  );
+  const mark = useMemo<Span | null>(
+    () => (picked === null ? null : { from: picked, to: picked + step }),
+    [picked, step],
+  );
+  const parts = useMemo(
+    () =>
+      bandParts({
+        monitor: { status: monitor.status, state_since: monitor.state_since, created_at: monitor.created_at },
+        steps: answer.series,
+        gaps: answer.service_gaps,
+        maintenance: answer.maintenance,
+        incidents,
+        span,
+        knownFrom: incidents.length < MAX_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),
+      }),
+    [answer, incidents, span, monitor.status, monitor.state_since, monitor.created_at],
+  );
+  return { span, step, moments, all, lines, isEmpty, shades, mark, parts };
 }
 
 function describeValues(lines: readonly Line[], index: number): string {
