@@ -26,7 +26,7 @@ import { Rules } from './rules-form.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { FOLLOWS, reportsHint, type Channel } from './words.tsx';
 
-const CHANNEL_TEXTS = {
+export const CHANNEL_TEXTS = {
   name: 'At most 255 characters',
   monitor_ids: 'At most 1000 monitors: choose all instead',
   monitor_tags: 'At most 20 tags like env:prod',

@@ -15,7 +15,7 @@ import { Card, Empty, Page, useArrival, useWide } from '../../parts/page.tsx';
 import { timeZone } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
-import { SigningSecret } from './channel-settings.tsx';
+import { CHANNEL_TEXTS, SigningSecret } from './channel-settings.tsx';
 import { AddressField, ConnectChat, judgeAddress } from './channel.tsx';
 import { Routing, judgeRoute, routeBody, type Route } from './monitor-choice.tsx';
 import {
@@ -117,14 +117,10 @@ const NEW_WEBHOOK: WebhookDraft = { url: '', headers: [], format: formatDraftOf(
 /** Input of an unchanged form: name, address, webhook, monitors, reports and maintenance. */
 const UNTOUCHED = JSON.stringify(['', '', NEW_WEBHOOK, EVERYTHING, false, false]);
 
-const CHANNEL_TEXTS: FieldTexts = {
+const NEW_CHANNEL_TEXTS: FieldTexts = {
   ...WEBHOOK_TEXTS,
-  name: 'At most 255 characters',
-  monitor_ids: 'At most 1000 monitors: choose all instead',
-  monitor_tags: 'At most 20 tags like env:prod',
-  reports: 'Reports go to chats and emails only',
+  ...CHANNEL_TEXTS,
   address: 'Enter one address, like oncall@example.com',
-  report_timezone: 'At most 10 time zones in an account: choose one of another channel, or UTC',
 };
 
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
@@ -136,7 +132,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   const reports = useDraft('new channel reports', false);
   const zone = useDraft('new channel report zone', timeZone.value);
   const isFollowing = useDraft('new channel maintenance', false);
-  const form = useJudgedForm(CHANNEL_TEXTS);
+  const form = useJudgedForm(NEW_CHANNEL_TEXTS);
   useUnsaved(
     () =>
       JSON.stringify([
