@@ -214,7 +214,8 @@ class CellRouter {
     for (const header of NOT_PASSED_ON) delete request.headers[header];
     const { body, refused } = limitedBody(request, this.#limits);
     request.headers.host ??= new URL(this.#publicUrl).host;
-    // The cell strips the path of `PUBLIC_URL`, which this router has stripped already, so it is prepended again.
+    // The cell strips the path of `PUBLIC_URL`, which this router has stripped already, so it is prepended again: a
+    // path that is stripped twice could become another one.
     request.url = basePathOf(this.#publicUrl) + request.originalUrl;
     const sending = this.#proxy.web(request, response, {
       target: upstream.url,

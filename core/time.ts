@@ -39,7 +39,7 @@ export function formatDuration(seconds: number): string {
 
 /**
  * Waits for the work at most `ms` milliseconds and returns its result, or `otherwise` after that. Late work goes on,
- * and its outcome concerns only its other callers. Rejects if the work fails in time. A process that was suspended runs
+ * and its outcome concerns only its other callers. Rejects if the work fails in time. A process that was stalled runs
  * its timers before it reads the input that arrived meanwhile; the second timer lets that count as in time.
  */
 export async function within<Result, Otherwise>(

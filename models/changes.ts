@@ -43,8 +43,8 @@ const ANSWER_MS = 5000;
 const GOODBYE_MS = 1000;
 
 /**
- * Announces a change that the row itself does not show, but its related rows; received once the caller's transaction is
- * committed.
+ * Announces a change of rows that belong to this one, which itself does not change; received once the caller's
+ * transaction is committed.
  */
 export async function notifyChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
   await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);

@@ -11,7 +11,7 @@ type Prepared = { name: string; text: string };
 /** Runs one statement with `$1` parameters, within the caller's transaction if there is one, and returns its rows. */
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
 
-/** Id of a row, and its account's: an id of another account finds nothing. */
+/** Id of a row, and that of its account: a row of another account is not found. */
 export type RowKey = { tenantId: string; id: string };
 
 /** Quotes constants as a list for `IN`: `('a', 'b')`. */

@@ -150,10 +150,7 @@ function readTags(sent: Body<'createChannel'>['monitor_tags']): MonitorTags | nu
   return sent?.all === undefined ? null : { all: sortTags(sent.all) };
 }
 
-/**
- * Returns the version of the checks that a result measured: the newest, or the previous one for a result from before
- * the newest was given.
- */
+/** Changes of the address, headers and format of a webhook's deliveries; absent parts stay as they are. */
 export type AddressPatch = {
   url?: string;
   headers?: WebhookHeadersChange;

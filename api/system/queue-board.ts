@@ -17,7 +17,7 @@ const REFRESH_MS = 5000;
 /** Maximum number of monitor names shown with a job. */
 const NAMES_PER_JOB = 20;
 
-/** The board's page requests its font from a third-party host; everything but this host remains blocked. */
+/** The board's page requests its font from a third-party host, which stays blocked: only this server is allowed. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; " +
   "form-action 'self'";

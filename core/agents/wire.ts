@@ -217,8 +217,8 @@ export function findInability(agent: AbleAgent, monitor: { type: MonitorType; ha
 }
 
 /**
- * Returns why an agent gets no secrets, by its current key and the pinned one. A null key = none was sent; none is
- * pinned yet, and then the current one is. Null if it gets them.
+ * Returns why an agent gets no secrets; null if it gets them. `shownKey` null = it sent none; `pinnedKey` null = none
+ * is pinned yet, and the one that it sent will be.
  */
 export function findWithholding(shownKey: string | null, pinnedKey: string | null): Withholding | null {
   if (shownKey === null) return 'no_key';

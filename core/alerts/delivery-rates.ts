@@ -16,7 +16,8 @@ const MONITOR_BURST = 240;
 const MONITOR_BURST_EACH = 2;
 
 /**
- * Longest wait of a delivery, in milliseconds. No mark is further ahead than twice that (one of another clock may be).
+ * Longest wait of a delivery, in milliseconds. A mark that is more than twice that ahead comes from another clock, and
+ * counts as twice that.
  */
 const LONGEST_WAIT_MS = HOUR_MS;
 export const FURTHEST_MARK_MS = 2 * LONGEST_WAIT_MS;

@@ -111,10 +111,10 @@ const CONFIRMED_ENOUGH = 5;
 const MAX_CONFIRMED = 10_000;
 
 /**
- * Recent results of an agent, to tell its own outage from one of a target (D-48). Monitors have any unique key. Results
- * have turned mostly bad when at least half of the monitors compared have turned: bad, and not known to be really so.
- * Monitors known to be bad do not count, nor does a no vote; degraded is a response, and thus good. A suspect result
- * that becomes a no vote leaves its monitor turned, so that the suspicion lasts as long as the outage.
+ * Recent results of an agent, to tell its own outage from one of a target (D-48). Monitors are named by any unique
+ * key. Results have turned mostly bad when at least half of the monitors compared have turned: bad, and not known to be
+ * really so. Monitors known to be bad do not count, nor does a no vote; degraded is a response, and thus good. A
+ * suspect result that becomes a no vote leaves its monitor turned, so that the suspicion lasts as long as the outage.
  */
 export class RecentResults {
   readonly #confirmed = new Map<string | number, number>();

@@ -3,7 +3,7 @@ import { isSilent, voteOf, type SourceState } from '../incidents/source-state.ts
 
 /**
  * Whether a source counts in a decision (D-41), or why not. Its agent is offline; no result arrived lately; it has
- * reported, but too little to decide; it cannot run the check.
+ * reported, but too little to decide; its checks repeatedly came to no verdict.
  */
 export type SourceStatus = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
 

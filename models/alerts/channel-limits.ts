@@ -17,9 +17,9 @@ export const MAX_GROUPING = 50;
 export const MAX_TEMPLATES = 100;
 
 /**
- * Maximum number of pairs of a monitor and a channel that is notified of it, per tenant and per monitor; the higher of
- * both applies. If all monitors change together, each pair is an alert, written in a transaction that other tenants'
- * results share.
+ * Maximum number of a tenant's pairs of a monitor and a channel that is notified of it. It is the first, or the second
+ * for each of its monitors, whichever is more. If all monitors change together, each pair is an alert, written in a
+ * transaction that other tenants' results share.
  */
 const MAX_ROUTES = 100_000;
 const ROUTES_OF_MONITOR = 100;

@@ -249,7 +249,7 @@ export async function countOverdueDeliveries(
   return row ?? { deliveries: 0, oldestDueAtMs: null };
 }
 
-/** Maximum number of finished deliveries kept per channel. */
+/** Number of a channel's newest deliveries that are kept; older ones are kept only until they are finished. */
 const MAX_OF_CHANNEL = 10_000;
 
 /**

@@ -228,7 +228,10 @@ const failedByItself = (since: string, now: string) => `CASE WHEN ${IS_UNCHECKED
   ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = m.no AND r.due_at > ${since}
     AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
 
-/** Reports whether a monitor has a bad result newer than a time, or is a heartbeat that has not been pinged since. */
+/**
+ * Reports whether a monitor failed by itself after a time: it has a newer bad result, or has been without results for
+ * long enough since.
+ */
 export async function hasOwnFailure(
   run: Run,
   { monitorId, sinceMs, nowMs }: { monitorId: string; sinceMs: number; nowMs: number },
@@ -270,7 +273,7 @@ export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): st
     )`;
 }
 
-/** Stores the message of a claimed delivery as it was sent. */
+/** Stores the message of a claimed delivery as it will be sent. */
 export async function storeMessage(run: Run, deliveryId: string, message: StoredMessage): Promise<void> {
   await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(message)]);
 }

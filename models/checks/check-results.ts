@@ -97,7 +97,7 @@ export type StoredCheck = {
   reason: string | null;
   httpStatus: number | null;
   latencyMs: number | null;
-  /** Null if not stored: they are for failures, and for some successes. */
+  /** Null if not stored: failures store them, and some successes. */
   timings: Timings | null;
   /** Null except for dns checks, for which they are stored when timings would be. */
   dnsAnswers: StoredAnswers | null;

@@ -9,7 +9,7 @@ import { findUncheckedFrom } from '../statistics/service-gaps.ts';
 
 /**
  * Maximum interval of monitors whose results are packed, in seconds. Up to it, results that count (`freshnessMs`) are
- * no older than an hour, and packed ones are.
+ * no older than an hour, and packed ones are older.
  */
 const MAX_PACKED_SECONDS = 1200;
 

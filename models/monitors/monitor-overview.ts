@@ -135,8 +135,8 @@ export type AccountChecks = {
 };
 
 /**
- * Time per monitor that an account's checks are cached, so that reading them takes a fiftieth of a core, and the
- * minimum.
+ * Time that an account's checks are cached, in milliseconds: the first for each monitor, but at least the second.
+ * Reading them thus takes a fiftieth of a core.
  */
 const CHECKS_KEPT_MS_A_MONITOR = 3;
 const LEAST_KEPT_MS = 5000;

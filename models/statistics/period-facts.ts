@@ -25,8 +25,8 @@ import { listOverloadGaps, listServiceGaps } from './service-gaps.ts';
 import { sumTallies, type Tally } from './statistics.ts';
 
 /**
- * Number of monitors whose facts are in memory at a time, and maximum number of changes of all of them and of one, the
- * newest.
+ * Number of monitors whose facts are in memory at a time, and the maximum number of changes of all of them and of one.
+ * Of a monitor with more only the newest are read.
  */
 const REPORTED_AT_ONCE = 200;
 const REPORTED_CHANGES = 500_000;

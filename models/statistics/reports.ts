@@ -14,7 +14,7 @@ export type Report = {
   content: ReportContent;
 };
 
-/** A report with its details; null if it was made without. */
+/** A report with its details, which are null if it was made without. */
 export type FullReport = Report & { details: ReportDetails | null };
 
 /** The columns of a `Report`. */

@@ -244,7 +244,7 @@ export async function watchOverload(run: Run, nowMs: number): Promise<OverloadSt
   return { begun: begun?.startMs ?? null, ended: ended === undefined ? null : { kind: 'overload', ...ended } };
 }
 
-/** Maximum number of times in one response or report; the longest count. */
+/** Maximum number of times in one response or report; beyond it only the longest are listed. */
 const MAX_LISTED = 500;
 
 /**

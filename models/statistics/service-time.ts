@@ -55,8 +55,8 @@ export async function recordAgreement(database: Pick<Database, 'pool'>, { databa
 }
 
 /**
- * Corrects the service's time for a step of PostgreSQL's clock, so that it continues evenly. The time is recorded as a
- * gap of the clock. False if another process was faster, or the clock was set again.
+ * Corrects the service's time for a step of PostgreSQL's clock, so that it continues evenly. The moment of the step is
+ * recorded as a gap of the clock. False if another process was faster, or the clock was set again.
  */
 export async function correctTime(
   database: Pick<Database, 'pool'>,

@@ -19,9 +19,9 @@ const RECEIVED_ROOM_MS = 100;
 const MAX_STATEMENT_MS = 300_000;
 
 /**
- * Moves all times after one that was set back, in the transaction of `client`. Measurements are deleted, because their
- * times come again; decisions and marks are set to now; plans are moved by the same amount. With `backMs` 0 it corrects
- * times that processes with the old time have written since, and leaves plans as they are.
+ * Corrects stored times that are ahead after the time was set back, in the transaction of `client`. Measurements are
+ * deleted, because their times come again; decisions and marks are set to now; plans are moved back by `backMs`. With
+ * `backMs` 0 it corrects times that processes with the old time have written since, and leaves plans as they are.
  */
 export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, backMs }: SetBack): Promise<void> {
   const run = runOn(client, MAX_STATEMENT_MS);

@@ -90,8 +90,8 @@ const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 const PRODUCTS_MIN_AGE_MS = 6 * HOUR_MS;
 
 /**
- * A page's last content replaces one or two failed attempts. It may be no older than this, in milliseconds, or than two
- * of the page's own intervals.
+ * A page's last content is still used after one or two failed attempts. It may be no older than this, in milliseconds,
+ * or than two of the page's own intervals.
  */
 const BRIDGED_FAILURES = 2;
 const BRIDGED_MS = 60_000;
