@@ -102,8 +102,8 @@ function hostOf({ type, target }: WarnedMonitor): string {
 }
 
 /**
- * Returns a domain's expiry; none without current facts, and none in the past that only an earlier answer reported. The
- * domain may have been renewed since.
+ * Returns a domain's expiry; none without current facts. An expiry in the past needs an answer from after it, because
+ * the domain may have been renewed since.
  */
 function domainExpiry(facts: DomainFacts | undefined, nowMs: number): Expiry[] {
   const expiresAt = facts?.registration?.expiresAt ?? null;

@@ -131,8 +131,8 @@ export class Deliverer {
   }
 
   /**
-   * Claims the channel's oldest due attempt. A waiting alert that is outdated is dropped first, or gathered with
-   * others, and the next one claimed instead. Alerts that wait for the claimed one are added to its message.
+   * Claims the channel's oldest due attempt. An alert that waited is first dropped if it is outdated, or gathered with
+   * others, and the next one is claimed instead. Alerts that wait for the claimed one are added to its message.
    */
   async claim(channelId: string): Promise<Claim> {
     const { now, queues, log } = this.#parts;

@@ -189,8 +189,8 @@ async function applyAnswers(
 }
 
 /**
- * Adds an answer. A location answers once with each verdict: that it works again after it failed, and once the drill is
- * to end.
+ * Adds an answer. A location answers at most once with each verdict: never `down` after `up`, and `up` only once the
+ * drill has alerted.
  */
 function withAnswer(drill: Drill, answer: DrillAnswer): Drill {
   const { agentNo, verdict } = answer;

@@ -50,7 +50,7 @@ export type RoutedDelivery = ChangeDelivery &
     sinceMs: number;
   };
 
-/** `maintenance` is that during each change, by the numbers of monitors. */
+/** `maintenance` maps the number of a monitor to the maintenance during its change. */
 type RouteParts = DeliveryParts & {
   maintenance: ReadonlyMap<number, readonly AlertMaintenance[]>;
   calendar: ServiceCalendar;

@@ -73,7 +73,7 @@ function explain(exchange: HttpExchange): string {
   return exchange.status === 200 ? 'The response is not a registry of RDAP services' : `HTTP ${exchange.status}`;
 }
 
-/** Stores facts about domains in PostgreSQL, for all processes that look up domains. */
+/** Returns the store of domain facts in PostgreSQL, for all processes that look up domains. */
 export function domainStoreOf(database: Database): DomainStore {
   return {
     read: (name) => findDomain(database, name),

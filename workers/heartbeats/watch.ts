@@ -39,7 +39,7 @@ const MAX_A_ROUND = 500;
  */
 const MAX_OF_ACCOUNT = 250;
 
-/** Maximum duration of a run that is shown: the limit of a result's latency, in milliseconds (24 days). */
+/** Duration that a longer run is shown with: the limit of a result's latency, in milliseconds (24 days). */
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**

@@ -134,8 +134,8 @@ function withEvidence(failures: readonly SourceFailure[], results: readonly Meas
 }
 
 /**
- * Returns the first failures of sources that turned bad, or worse, in a batch while their monitor already was. They are
- * added to an open incident.
+ * Returns the first failures of sources that turned bad, or worse, in a batch while their monitor already was. If an
+ * incident is open, they are added to it.
  */
 export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor): NewEvidence[] {
   if (after.state === 'up' || after.state === 'pending') return [];

@@ -27,7 +27,7 @@ type DeliverProcessOptions = {
 /** Maximum running jobs, each as long as the slowest of its channels: they wait for receivers rather than compute. */
 const JOBS_AT_ONCE = 500;
 
-/** Maximum running jobs of one account whose receivers hang: a quarter of them. */
+/** Maximum running retries of one account, whose receivers may hang: a quarter of all jobs. */
 const JOBS_OF_ACCOUNT = 125;
 
 /**

@@ -134,7 +134,7 @@ type Listening = {
 const POLL_SECONDS = 25;
 const POLL_MARGIN_MS = 10_000;
 
-/** Maximum updates of one poll: their texts are long at worst, and each is answered before the next. */
+/** Maximum updates of one poll: their texts may be long, and each is answered before the next. */
 const UPDATES_AT_ONCE = 20;
 
 /** Timeout of a reply, in milliseconds. */

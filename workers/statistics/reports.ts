@@ -42,9 +42,9 @@ type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
  * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended. Chats that want
- * it are notified of the newest of each kind. Each report is made once even by simultaneous rounds, and after days of
- * standstill, once the sweep has detected that. If no report is due and no email has its own time zone, these are two
- * queries.
+ * it are notified of the newest of each kind. Each report is made once even by simultaneous rounds, and made up for
+ * after days of standstill, once the sweep has detected that. If no report is due and no email has its own time zone,
+ * these are two queries.
  */
 export async function makeReports(
   runtime: Runtime,

@@ -154,8 +154,8 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs: Unrolle
 type CanaryPings = () => Promise<readonly { name: string; pingedAtMs: number | null }[]>;
 
 /**
- * Registers when pings of the canary last arrived, read with each scrape, because otherwise it would be outdated once
- * they stop.
+ * Registers when pings of the canary last arrived, read with each scrape: if pings stop, only the age of this value
+ * shows it.
  */
 export function registerCanaryMetric(registry: Registry, read: CanaryPings): void {
   const reading = keepReading<Awaited<ReturnType<CanaryPings>>>(read, []);
@@ -226,7 +226,7 @@ function keepReading<Reading>(read: () => Promise<Reading>, none: Reading): () =
   return async () => await within(LAG_WAIT_MS, calls.run(), known);
 }
 
-/** How long a scrape waits for PostgreSQL, in milliseconds; otherwise the last known lag grows meanwhile. */
+/** How long a scrape waits for PostgreSQL, in milliseconds; after that it uses the last reading: a lag still grows. */
 const LAG_WAIT_MS = 1000;
 
 /**

@@ -29,8 +29,8 @@ const ROUND_MS = 10_000;
 /**
  * Reconciles the queue with the database. It adds job schedulers of every occupied slot, jobs of channels with overdue
  * deliveries, rechecks that were not claimed, and sources of monitors that were created before there was an agent. For
- * a while after the service's time was set back it also removes entries with times before that. One process does this
- * at a time.
+ * a while after the service's time was set back it also corrects rows and jobs with times of the old clock. One process
+ * does this at a time.
  */
 export async function reconcile({
   database,

@@ -49,7 +49,7 @@ const KEEP_AUDIT_DAYS = 400;
 /** Retention of domain facts and of queried servers after their last use, in days. */
 const KEEP_DOMAINS_DAYS = 30;
 
-/** Retention of ended maintenance windows, in days; their exclusions from the SLA are kept as long as the days. */
+/** Retention of ended maintenance windows, in days; their exclusions from the SLA last as long as daily roll-ups. */
 const KEEP_WINDOWS_DAYS = 90;
 
 /** Retention of drills, in days. */

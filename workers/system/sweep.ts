@@ -54,9 +54,10 @@ type SweepMemory = { scannedAtMs: number; suspects: readonly number[] };
 
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). A
- * monitor becomes unknown only if the service has been watching for as long as the silence lasts, and no waiting result
- * may end it: after a standstill of the service every source is silent. If a silent location had more checks than it
- * could run, it becomes unknown without an alert, as a service gap. Without a memory it scans all monitors.
+ * monitor becomes unknown only if the service has been watching for as long as the silence lasts, and no result is
+ * waiting that could end it: after a standstill of the service every source is silent. If a silent location had more
+ * checks than it could run, the monitor becomes unknown without an alert, as a service gap. Without a memory it scans
+ * all monitors.
  */
 export async function sweep(
   runtime: Runtime,
