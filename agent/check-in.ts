@@ -20,8 +20,8 @@ type CheckInOptions = {
 };
 
 /**
- * Interval of check-ins after a refused token, in milliseconds: the refusal may have been a proxy's, or a database's
- * that was being restored.
+ * Interval of check-ins after a refused token, in milliseconds: the refusal may come from a proxy, or from a database
+ * that was restored.
  */
 const UNAUTHORIZED_MS = 60_000;
 

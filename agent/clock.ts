@@ -21,7 +21,7 @@ type Entry = {
   isBusy: boolean;
 };
 
-/** A new monitor needs no first check if its next tick is nearer than this, in milliseconds. */
+/** A new or changed monitor is not checked at once if its next tick is nearer than this, in milliseconds. */
 const NEAR_TICK_MS = 2000;
 
 /** Interval between first checks of many monitors, in milliseconds, so that a start causes no burst. */

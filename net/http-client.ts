@@ -127,7 +127,7 @@ type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
 /** Owner of bodies without a purpose and outside the work of an account. */
 const NO_ACCOUNT = 'nobody';
 
-/** Creates an HTTP client on Node's own; without `allowPrivateNetwork` it reaches public addresses only (D-30). */
+/** Creates an HTTP client over Node's; without `allowPrivateNetwork` it reaches public addresses only (D-30). */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   return createClient(options, openWithNode);
 }

@@ -72,7 +72,7 @@ export const SEALED_WEBHOOK = 'The webhook of the channel cannot be decrypted wi
 /** Maximum bytes stored of a response's body. */
 const STORED_BYTES = 1024;
 
-/** Bytes of it that are read: enough remains even if every secret in them is struck out. */
+/** Maximum bytes read of it: enough remains to store even if every secret in them is struck out. */
 const READ_BYTES = 16_384;
 
 /**
@@ -102,7 +102,8 @@ const STRUCK = '[secret]';
 export type ShortSecret = { name: string; value: string };
 
 /**
- * Minimum length of a value to strike out as a word: shorter ones are too often a number or a word (`1`, `on`, `dev`).
+ * Minimum length of a value to strike out as a word, in characters: shorter ones are too often a number or a word (`1`,
+ * `on`, `dev`).
  */
 const SHORTEST_WORD = 4;
 

@@ -19,8 +19,8 @@ import {
 
 /**
  * Permissions of a dns probe where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`).
- * The guard applies to servers that targets name, and to private networks that the system's and the cross check's
- * resolvers may resolve; these resolvers themselves are the operator's choice.
+ * The guard applies to servers that targets name, and to what the system's and the cross check's resolvers reveal of
+ * private networks; these resolvers themselves are the operator's choice.
  */
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
 

@@ -202,7 +202,7 @@ function hadNoTurn(lookup: DomainLookup): boolean {
 const FIRST_PUT_OFF_MS = 5000;
 const LONGEST_PUT_OFF_MS = HOUR_MS;
 
-/** Factor by which each wait exceeds the previous one. */
+/** Ratio of each wait to the previous one. */
 const PUT_OFF_GROWTH = 4;
 
 /** Maximum waits remembered; beyond that the oldest are forgotten. */

@@ -38,7 +38,7 @@ export type Chore = (typeof CHORES)[number];
 /** Results are not stored anywhere else yet: while PostgreSQL is unavailable, their jobs wait for up to ten minutes. */
 const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 }, removeOnComplete: true };
 
-/** States of ended jobs, and an age that every job is below, in milliseconds, whatever clock it ended by. */
+/** States of ended jobs, and how far ahead of now an end may be, in milliseconds: further than any clock is set. */
 const OVER = ['completed', 'failed'] as const;
 const FOREVER_MS = 100 * 365 * DAY_MS;
 

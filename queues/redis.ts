@@ -169,8 +169,8 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
 }
 
 /**
- * Reconnects if the server is not the one to use, and repeats the refused command. It does so for at most `forMs` at a
- * stretch, or commands whose callers have gone would pile up.
+ * Reconnects if the server is not the one to use, and repeats the refused command. It repeats commands for at most
+ * `forMs` at a stretch, or those whose callers have gone would pile up.
  */
 function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {
   let [beganAtMs, lastAtMs] = [0, Number.NEGATIVE_INFINITY];

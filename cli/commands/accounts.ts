@@ -186,7 +186,7 @@ const EMAIL = 'admin@localhost';
  * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a
  * read-write token. The first start is over once the caller has printed the result and calls `recordFirstStartOver`.
  * Until then each start completes the previous one, and makes another token and password, because a kill may have
- * prevented printing them. Null after that, even if they were deleted.
+ * prevented printing them. Null after that, even if the tenant, user or token was deleted.
  */
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const { newId, nowMs } = options;

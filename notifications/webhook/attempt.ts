@@ -32,7 +32,7 @@ export type WebhookDelivery = {
   attempt: number;
   /** False if another attempt follows a failed one. Default true. */
   isLast?: boolean;
-  /** Whether a preset must also resolve the receiver's alert of the monitor as unknown. Default false. */
+  /** Whether a preset must also resolve the receiver's alert that the monitor is unknown. Default false. */
   resolvesUnknown?: boolean;
   message: EventMessage | GroupMessage;
 };

@@ -23,7 +23,7 @@ type Prepare = {
   deliveryId: string;
   /** False if another attempt follows a failed one. */
   isLast?: boolean;
-  /** Whether a preset must also resolve the receiver's alert of the monitor as unknown. Default false. */
+  /** Whether a preset must also resolve the receiver's alert that the monitor is unknown. Default false. */
   resolvesUnknown?: boolean;
   message: EventMessage | GroupMessage;
 };

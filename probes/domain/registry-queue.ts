@@ -42,7 +42,7 @@ export function failNoTurn({ retryAtMs }: { retryAtMs: number | null }, nowMs: n
   return retryAtMs === null ? { ...failure, hadNoTurn: true } : failure;
 }
 
-/** Minimum interval between two requests to one registry, in milliseconds. */
+/** Pause after a request to a registry before the next one, in milliseconds. */
 const PAUSE_MS = 1000;
 
 /** Interval at which a process polls for its turn at a registry, in milliseconds. */
@@ -218,7 +218,7 @@ class ServerQueue {
 
 /** Storage of lookups, shared by all processes and persistent. Times are Unix milliseconds. */
 export type DomainStore = {
-  /** Registration data of a domain; null if there is none. */
+  /** Returns the stored facts about a domain; null if there are none. */
   read(name: string): Promise<DomainFacts | null>;
   /** Claims the due lookup of a domain until `untilMs`; false if another process has it, or has just had it. */
   claim(name: string, when: { nowMs: number; untilMs: number }): Promise<boolean>;

@@ -58,8 +58,8 @@ const PRIORITIES = { critical: 'P1', warning: 'P3', info: 'P5' } as const;
 
 /**
  * Opsgenie's Alert API, and that of Jira Service Management. The URL is the one of alerts (`/v2/alerts`), the key is
- * sent in the header `Authorization: GenieKey ...`. Closing an alert has the alias in a path, where many servers and
- * proxies refuse or decode `%2F` (D-581). https://docs.opsgenie.com/docs/alert-api
+ * sent in the header `Authorization: GenieKey ...`. The request that closes an alert has the alias in its path, where
+ * many servers and proxies refuse or decode `%2F` (D-581). https://docs.opsgenie.com/docs/alert-api
  */
 export const opsgenie: PresetRequests = (alerts, { url }) =>
   alerts.map((alert) => {
