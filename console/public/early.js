@@ -40,7 +40,7 @@ addEventListener('load', () => {
 
 // A wallboard has no keyboard: the browser's own error page, as for a server that is away, would stay for good.
 const reload = () => fetch(location.pathname).then(({ ok }) => ok && location.reload(), Boolean);
-if (isWall) setInterval(() => document.querySelector('main') ?? reload(), 60_000);
+if (isWall) setInterval(() => (isBroken || document.querySelector('main') === null) && reload(), 60_000);
 
 // Requests the console's first data while its own files still load; `client/api.ts` takes the responses.
 const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];
