@@ -83,7 +83,7 @@ type Question = {
   text: ComponentChildren;
   action: string;
   tone?: 'primary' | 'danger';
-  /** Whether it concerns a request in progress: a guard that ends then closes it. */
+  /** Whether it concerns a request in progress: the end of the request then closes it. */
   isOfSent?: boolean;
 };
 const openQuestion = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
@@ -157,7 +157,7 @@ export function FormDialog({
 }: FormDialogProps) {
   const id = useId();
   // The response to a request in progress may be shown only once (D-289).
-  useLeaveGuard({ isNeeded: isBusy, isFree: () => !isBusy, ask: askSent });
+  useLeaveGuard({ isNeeded: isBusy, isSent: isBusy, isFree: () => !isBusy, ask: askSent });
   return (
     <Dialog
       title={title}
@@ -223,7 +223,11 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
 }
 
 /** Asks for confirmation before leaving while `isNeeded`: in a dialog within the console, by the browser beyond it. */
-export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: boolean }): void {
+export function useLeaveGuard({
+  isNeeded,
+  isSent = false,
+  ...guard
+}: LeaveGuard & { isNeeded: boolean; isSent?: boolean }): void {
   const latest = useRef(guard);
   latest.current = guard;
   // Before the paint, so that the guard covers a request from its first moment.
@@ -245,10 +249,16 @@ export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: b
     return () => {
       stop();
       window.removeEventListener('beforeunload', warn);
+    };
+  }, [isNeeded]);
+  // A question about a request ends with it, even if the request failed and the input stays.
+  useLayoutEffect(() => {
+    if (!isSent) return undefined;
+    return () => {
       const question = openQuestion.peek();
       if (question?.isOfSent === true) question.answer(false);
     };
-  }, [isNeeded]);
+  }, [isSent]);
 }
 
 /**
@@ -257,7 +267,7 @@ export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: b
  */
 export function useUnsaved(isUnsaved: () => boolean, isBusy: boolean, query?: string): void {
   const ask = isBusy ? askSent : askUnsaved;
-  useLeaveGuard({ isNeeded: isUnsaved(), isFree: () => !isUnsaved(), ask, query });
+  useLeaveGuard({ isNeeded: isUnsaved(), isSent: isBusy, isFree: () => !isUnsaved(), ask, query });
 }
 
 /** Asks before leaving a form whose request has no response yet (D-673). */

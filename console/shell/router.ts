@@ -53,29 +53,23 @@ export type LeaveGuard = {
 
 const guards = new Set<LeaveGuard>();
 
-/** Sets a confirmation before leaving. It ends when the user confirms or the returned function is called. */
+/** Sets a confirmation before leaving, until the returned function is called. */
 export function guardLeaving(guard: LeaveGuard): () => void {
   guards.add(guard);
   return () => void guards.delete(guard);
 }
 
-/** Returns the guards that block an address (null: outside the console) because input would be lost. */
-function blocking(to: string | null): LeaveGuard[] {
+/** Returns the guards that block an address (null: any) as input would be lost, without those that were `agreed` to. */
+function blocking(to: string | null, agreed: readonly LeaveGuard[] = []): LeaveGuard[] {
   const { path, query } = route.value;
   const url = to === null ? null : new URL(to, window.location.origin);
   const isLeft = ({ query: name }: LeaveGuard) =>
     url?.pathname !== path || (name !== undefined && (url.searchParams.get(name) ?? '') !== (query[name] ?? ''));
-  return [...guards].filter((guard) => isLeft(guard) && !guard.isFree());
+  return [...guards].filter((guard) => isLeft(guard) && !guard.isFree() && !agreed.includes(guard));
 }
 
 async function isConfirmed(left: readonly LeaveGuard[]): Promise<boolean> {
   for (const ask of new Set(left.map((guard) => guard.ask))) if (!(await ask())) return false;
-  return true;
-}
-
-async function mayLeave(left: readonly LeaveGuard[]): Promise<boolean> {
-  if (!(await isConfirmed(left))) return false;
-  for (const guard of left) guards.delete(guard);
   return true;
 }
 
@@ -89,6 +83,8 @@ type Navigation = {
   replace?: boolean;
   /** Leaves without a confirmation, as after a deletion. */
   isFree?: boolean;
+  /** Guards that the user has already agreed to leave. */
+  agreed?: readonly LeaveGuard[];
   /**
    * Navigates only during this visit (`currentVisit`): a user who has left during a request stays on the other page.
    */
@@ -96,11 +92,12 @@ type Navigation = {
 };
 
 /** Goes to a page of the console. */
-export function navigate(to: string, { replace = false, isFree = false, from }: Navigation = {}): void {
+export function navigate(to: string, options: Navigation = {}): void {
+  const { replace = false, isFree = false, agreed = [], from } = options;
   if (to === currentAddress() || (from ?? currentVisit()) !== currentVisit()) return;
-  const left = isFree ? [] : blocking(to);
+  const left = isFree ? [] : blocking(to, agreed);
   if (left.length > 0) {
-    void mayLeave(left).then((mayGo) => mayGo && navigate(to, { replace }));
+    void isConfirmed(left).then((mayGo) => mayGo && navigate(to, { replace, agreed: [...agreed, ...left] }));
     return;
   }
   window.history[replace ? 'replaceState' : 'pushState'](null, '', BASE_PATH + to);
@@ -123,12 +120,19 @@ export function setQuery(
 /** Handles clicks on links to pages of the console without a page load; the browser handles all others. */
 export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
+  // Guards that the user has agreed to leave by the step back that follows.
+  let agreed: readonly LeaveGuard[] = [];
   window.addEventListener('popstate', () => {
-    const left = blocking(currentAddress());
+    const earlier = agreed;
+    const left = blocking(currentAddress(), earlier);
+    agreed = [];
     if (left.length > 0) {
       // The browser has gone back already: this is undone until the user has answered.
       window.history.pushState(null, '', BASE_PATH + address.value);
-      void mayLeave(left).then((mayGo) => mayGo && window.history.back());
+      void isConfirmed(left).then((mayGo) => {
+        agreed = mayGo ? [...earlier, ...left] : [];
+        return mayGo && window.history.back();
+      });
       return;
     }
     cameBack.value = true;

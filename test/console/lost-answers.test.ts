@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { addPerson } from '../api/person.ts';
 import { signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
@@ -412,6 +413,12 @@ test('a deletion that is under way shows on the button that it was chosen from',
   t.deepEqual(complaints, []);
 });
 
+/** Goes to a page of the console without a page load, as by a link. */
+async function openByHistory(page: Page, path: string): Promise<void> {
+  const to = CONSOLE_BASE_PATH + path;
+  await page.evaluate(`history.pushState(null, '', '${to}'); dispatchEvent(new PopStateEvent('popstate'))`);
+}
+
 /** Fills in a form, submits it, and leaves for the incidents before the response. */
 async function leaveWhileSaving(page: Page, { path, button }: { path: string; button: string }) {
   const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -468,6 +475,41 @@ test('who opens a form again that they left while it was being saved stays there
   t.deepEqual(complaints, []);
 });
 
+test('the question whether to leave a form goes once its save has failed, and the form still asks', async (t) => {
+  const { page, complaints } = await prepare(t);
+  for (const [path, button, title, leave] of [
+    ['agents', 'Create agent', 'Leave without saving?', 'Leave'],
+    ['monitors', 'Create monitor', 'Leave without saving?', 'Leave'],
+    ['maintenance', 'Plan maintenance', 'Discard changes?', 'Discard'],
+  ] as const) {
+    const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(/\/v1\/(agents|monitors|maintenance-windows)$/, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      sent.resolve();
+      await answered.promise;
+      return route.fulfill(FAILED);
+    });
+    await page.goto('/incidents');
+    // The history entry gives the console a page to go back to.
+    await openByHistory(page, `/${path}/new`);
+    await page.getByLabel('Name', { exact: true }).fill('Attic');
+    if (path === 'maintenance') await page.getByLabel('All monitors').check();
+    await page.getByRole('button', { name: button }).click();
+    await sent.promise;
+    await page.evaluate('history.back()');
+    const whileSaving = page.getByRole('dialog', { name: 'Leave while saving?' });
+    await whileSaving.waitFor();
+    answered.resolve();
+    await page.getByText('Internal error').waitFor();
+    await whileSaving.waitFor({ state: 'detached' });
+    await page.evaluate('history.back()');
+    await page.getByRole('dialog', { name: title }).getByRole('button', { name: leave }).click();
+    await page.waitForURL('**/incidents');
+    await page.unroute(/\/v1\/(agents|monitors|maintenance-windows)$/);
+  }
+  t.deepEqual(complaints, []);
+});
+
 test('a confirmation and the command palette go with their page', async (t) => {
   const { page, complaints, account, path } = await prepare(t);
   await page.goto('/incidents');
@@ -504,5 +546,23 @@ test('an acknowledgement shows at once where there is no stream', async (t) => {
   await page.getByRole('button', { name: 'Acknowledge' }).click();
   await page.getByText('Acknowledged. Your team can see it.').waitFor();
   await page.getByText(/^Acknowledged by person /).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('a form that stays although its user agreed to leave it asks again', async (t) => {
+  const { page, complaints } = await prepare(t);
+  // Both are addresses of the same page.
+  await page.goto('/monitors/new/');
+  await page.getByLabel('Name', { exact: true }).waitFor();
+  await openByHistory(page, '/monitors/new');
+  await page.getByLabel('Name', { exact: true }).fill('Attic');
+  await page.evaluate('history.back()');
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.waitForURL('**/monitors/new/');
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Attic');
+  await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.waitForURL('**/incidents');
   t.deepEqual(complaints, []);
 });

@@ -119,6 +119,7 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
   const isSaved = useRef(false);
   useLeaveGuard({
     isNeeded: Object.keys(changesOf(saved.current, bodyOf(draft))).length > 0,
+    isSent: form.isBusy.value,
     ask: () =>
       form.isBusy.value
         ? askSent()
