@@ -77,7 +77,7 @@ export function MaintenancePage({ query }: PageProps) {
 function NewWindow() {
   return (
     <ButtonLink href={PATHS.maintenanceNew} tone="primary" icon="plus">
-      New maintenance window
+      New window
     </ButtonLink>
   );
 }

@@ -40,6 +40,11 @@ test('nothing scrolls sideways at any width, however long names, URLs and reason
   await page.getByLabel('Chosen monitors').check();
   await page.getByRole('list', { name: 'Monitors' }).getByRole('checkbox').first().waitFor();
   problems.push(...(await findAtWidths(page, 'the chosen monitors')));
+  await page.goto('/monitors/new');
+  await page.getByRole('textbox', { name: 'Name' }).waitFor();
+  await page.evaluate('document.querySelectorAll("main details").forEach((fold) => { fold.open = true; })');
+  await page.getByRole('group', { name: 'Send alerts to' }).getByRole('checkbox').first().waitFor();
+  problems.push(...(await findAtWidths(page, 'the channels of a monitor')));
   const viewer = await openAs(t, await addPerson(t.context.api, account.account.tenantId, { role: 'viewer' }));
   await viewer.page.goto('/settings/tokens');
   await viewer.page.getByRole('heading', { name: 'Owners only' }).waitFor();
@@ -127,6 +132,11 @@ test('with the letters that a browser is set to, names are visible and no contro
       t.true(cut <= 1, `a row lacks ${cut} px with ${at}`);
     }
   }
+  await page.setViewportSize({ width: 360, height: HEIGHT });
+  await page.goto('/maintenance');
+  const planned = page.getByRole('main').getByRole('link', { name: 'New window' });
+  await planned.waitFor();
+  t.true(await isOnScreen(planned, 360), 'New window');
   await page.goto(`/monitors/${ids.monitor[0]}`);
   for (const width of [360, 820, 1280]) {
     await page.setViewportSize({ width, height: HEIGHT });

@@ -46,7 +46,7 @@ test('a weekly window is previewed while it is typed, planned in its own zone, a
   await person.call('PATCH', '/v1/user', { time_zone: 'America/New_York', clock: '24h' });
   const { page, complaints } = await openAt(t, person, '/maintenance');
   await page.getByRole('heading', { name: 'No maintenance planned' }).waitFor();
-  await page.getByRole('link', { name: 'New maintenance window' }).click();
+  await page.getByRole('link', { name: 'New window' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Backups');
   await page.getByRole('button', { name: 'Plan maintenance' }).click();
   await page.getByText('Choose monitors or enter tags').waitFor();
@@ -267,7 +267,7 @@ test('who may only read sees windows and no actions', async (t) => {
   t.is(await main.getByRole('button').count(), 0);
   await page.goto('/maintenance');
   await page.getByRole('link', { name: /Backups/ }).waitFor();
-  t.is(await page.getByRole('link', { name: 'New maintenance window' }).count(), 0);
+  t.is(await page.getByRole('link', { name: 'New window' }).count(), 0);
   await page.goto(`/maintenance/${id}/edit`);
   await page.getByRole('heading', { name: 'View only' }).waitFor();
   await page.goto(`/monitors/${prepared.monitorId}`);

@@ -42,7 +42,7 @@ export function Notify({ form: { draft, change, channels } }: { form: FormState 
       {active === 0 && <UnnotifiedWarning>No channel receives alerts from this monitor.</UnnotifiedWarning>}
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Send alerts to</legend>
-        <ul class="mt-1 grid gap-x-5 md:grid-cols-2">
+        <ul class="mt-1 grid grid-cols-[minmax(0,1fr)] gap-x-5 md:grid-cols-2">
           {channels.map((channel) => (
             <li key={channel.id}>
               <label class="flex min-w-0 items-center gap-2.5 py-1.5 text-sm">
