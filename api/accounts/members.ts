@@ -109,7 +109,7 @@ export function createInvitationHandler({
       invitedBy: user.id,
       nowMs: now(),
     });
-    if (created === 'member') throw conflict(`${email} is already a member of this account`);
+    if (created === 'member') throw conflict(`there is already a member with the address ${email}`);
     if (created === 'full')
       throw conflict(
         `an account can have at most ${MAX_MEMBERS} people including pending invitations, and this one ` +

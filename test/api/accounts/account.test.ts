@@ -316,7 +316,7 @@ test.serial(
     t.deepEqual((await owner.call('GET', '/v1/invitations')).json, { invitations: [] });
     isError(t, await owner.call('POST', '/v1/invitations', { email: email.toUpperCase(), role: 'viewer' }), {
       status: 409,
-      error: /is already a member of this account$/,
+      error: /^there is already a member with the address /,
     });
     const { members } = (await page('GET', '/v1/members')).json;
     t.deepEqual(
