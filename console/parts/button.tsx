@@ -1,5 +1,11 @@
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, TargetedToggleEvent } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import type {
+  AnchorHTMLAttributes,
+  ButtonHTMLAttributes,
+  ComponentChildren,
+  RefObject,
+  TargetedToggleEvent,
+} from 'preact';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
 
 type Tone = 'primary' | 'plain' | 'quiet' | 'danger';
@@ -23,8 +29,8 @@ type Common = { tone?: Tone; size?: keyof typeof SIZES; icon?: IconName; childre
 type ButtonProps = Common & Omit<ButtonHTMLAttributes, 'size' | 'icon' | 'class'> & { busy?: boolean };
 
 /**
- * A button. While `busy` it shows a spinner, keeps its width and focus, and ignores clicks; `disabled` would lose the
- * focus.
+ * A button. While `busy` it shows a spinner, keeps its width and focus, and ignores clicks. A focused one that becomes
+ * `disabled` ignores clicks, too: the attribute would lose the focus.
  */
 export function Button({
   tone = 'plain',
@@ -34,16 +40,23 @@ export function Button({
   children,
   class: extra = '',
   type = 'button',
+  disabled = false,
   onClick,
   ...rest
 }: ButtonProps) {
+  const box = useRef<HTMLButtonElement>(null);
+  useSuccessor(box);
+  const isFocused = box.current !== null && box.current === document.activeElement;
+  const isIgnored = busy || (isFocused && Boolean(disabled));
   return (
     <button
       {...rest}
+      ref={box}
       type={type}
-      aria-disabled={busy || undefined}
+      disabled={Boolean(disabled) && !isFocused}
+      aria-disabled={isIgnored || undefined}
       aria-busy={busy}
-      onClick={busy ? ignoreClick : onClick}
+      onClick={isIgnored ? ignoreClick : onClick}
       class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}
     >
       {busy ? <Spinner /> : icon !== undefined && <Icon name={icon} />}
@@ -54,6 +67,30 @@ export function Button({
 
 function ignoreClick(event: Event): void {
   event.preventDefault();
+}
+
+/** Focuses the nearest heading if a focused button is removed, as that of a deleted row, and nothing else has focus. */
+function useSuccessor(button: RefObject<HTMLButtonElement | null>): void {
+  useLayoutEffect(
+    () => () => {
+      if (button.current !== document.activeElement) return;
+      const around: Element[] = [];
+      // The sign-in page focuses its own field.
+      const page = button.current?.closest('main, dialog');
+      for (let box = button.current?.parentElement; box && page?.contains(box); box = box.parentElement)
+        around.push(box);
+      // Once the page is complete again.
+      queueMicrotask(() => {
+        if (document.activeElement !== document.body) return;
+        const headings = around.filter(({ isConnected }) => isConnected).map((box) => box.querySelector('h1, h2'));
+        const heading = headings.find((each) => each instanceof HTMLHeadingElement);
+        if (heading === undefined) return;
+        heading.tabIndex = -1;
+        heading.focus({ preventScroll: true });
+      });
+    },
+    [],
+  );
 }
 
 /** A link that looks like a button. */
@@ -80,10 +117,13 @@ export function IconButton({
   class: extra = '',
   ...rest
 }: { icon: IconName; label: string; class?: string } & Omit<ButtonHTMLAttributes, 'label' | 'icon' | 'class'>) {
+  const box = useRef<HTMLButtonElement>(null);
+  useSuccessor(box);
   return (
     <button
       type="button"
       {...rest}
+      ref={box}
       aria-label={label}
       title={label}
       class={

@@ -213,6 +213,7 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
     >
       <SelectField
         label="From now, for"
+        autofocus
         options={lengths.map((each) => ({ value: String(each), label: formatDuration(each) }))}
         value={seconds.value}
         onValue={(value) => (seconds.value = value)}

@@ -207,7 +207,7 @@ test('a monitor is muted from its page for a while, which its row says too, and 
   await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK, name: 'Quiet', followsMaintenance: true });
   const { page, complaints } = await openAt(t, await person(), `/monitors/${monitorId}`);
   await page.getByRole('button', { name: 'Mute', exact: true }).click();
-  await page.getByLabel('From now, for').selectOption({ label: '2 h' });
+  await page.getByLabel('From now, for').and(page.locator(':focus')).selectOption({ label: '2 h' });
   t.deepEqual(await findBarriers(page), []);
   await page.getByRole('dialog').getByText('Alerts to Pager are not held.').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Mute' }).click();

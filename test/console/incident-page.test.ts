@@ -386,3 +386,33 @@ test('an incident says that its monitor is in maintenance, until when', async (t
     .waitFor();
   t.deepEqual(complaints, []);
 });
+
+test('the focus stays where a note was added, and moves to the heading where one was deleted', async (t) => {
+  const { person, ids } = await furnishAccount(t.context.api, 'focus');
+  const { page, complaints } = await open(t, person);
+  await page.goto(`/incidents/${ids.incident[0]}`);
+  const add = page.getByRole('button', { name: 'Add note' });
+  const notes = page.getByRole('list', { name: 'Notes' }).getByRole('listitem');
+  const box = page.getByRole('textbox', { name: 'Add a note' });
+  await box.fill('Restarted');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await notes.getByText('Restarted').waitFor();
+  await page.locator('button:focus[aria-disabled="true"][aria-busy="false"]').and(add).waitFor();
+  const sent: string[] = [];
+  page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
+  await page.keyboard.press('Enter');
+  await box.fill('Again');
+  await page.locator('button:not([aria-disabled])').and(add).waitFor();
+  await box.fill('');
+  await page.locator('button:disabled').and(add).waitFor();
+  t.deepEqual(sent, [], 'a button that ignores clicks sends nothing');
+
+  const noted = await notes.count();
+  await page.getByRole('button', { name: 'Delete note' }).last().focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete note' }).click();
+  await notes.nth(noted - 1).waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Notes' }).and(page.locator(':focus')).waitFor();
+  t.deepEqual(complaints, []);
+});

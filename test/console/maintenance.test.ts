@@ -90,7 +90,7 @@ test('a window in progress is extended and ended, and its monitor says so on its
   const { page, complaints } = await openAt(t, person, `/monitors/${prepared.monitorId}`);
   await press(page, 'More actions');
   await press(page, 'Maintenance');
-  await page.getByLabel('From now, for').selectOption({ label: '30 min' });
+  await page.getByLabel('From now, for').and(page.locator(':focus')).selectOption({ label: '30 min' });
   await press(page, 'Start maintenance');
   const banner = page.getByRole('status').filter({ hasText: /^In maintenance until / });
   await banner.waitFor();

@@ -98,6 +98,10 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.getByRole('button', { name: 'Back to 24 h' }).click();
   await page.getByText('the last 24 hours:').waitFor();
   t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Custom' }).click();
+  await page.getByRole('dialog').getByLabel('From').and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Back to 24 h' }).click();
 
   const listed = page
     .locator('section')

@@ -50,6 +50,8 @@ test.serial('a token is shown once, works, shows when it was used, and is refuse
   await row.getByRole('button', { name: 'Revoke Office screen' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke token' }).click();
   await row.getByText('Revoked').waitFor();
+  // The button that had the focus is gone.
+  await page.getByRole('heading', { name: 'API tokens' }).and(page.locator(':focus')).waitFor();
   t.is((await ask('GET')).status, 401);
   t.deepEqual(complaints, []);
 });
@@ -157,6 +159,18 @@ test.serial(
     await page.getByLabel('Account name').fill('Northwind');
     await page.getByRole('button', { name: 'Rename account' }).click();
     await page.getByText('Account renamed').waitFor();
+    await page.getByRole('button', { name: 'Rename account', disabled: true }).and(page.locator(':focus')).waitFor();
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByLabel('Email').fill(person.email);
+    await page.keyboard.press('Enter');
+    await page.getByText(`There is already a member with the address ${person.email}`).waitFor();
+    await page.getByLabel('Email').fill('joan@example.org');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'I’ve sent it' }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation for joan@example.org' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke invitation' }).click();
+    await page.getByText('No pending invitations.').waitFor();
+    await page.getByRole('heading', { name: 'Invitations' }).and(page.locator(':focus')).waitFor();
     t.is(await page.getByText('Northwind', { exact: true }).first().isVisible(), true);
     await page.goto('/settings/audit-log');
     await page.getByText('renamed the account Northwind').waitFor();
@@ -232,6 +246,7 @@ test.serial('a ping key is created, creates a heartbeat by its command, is repla
   await page.getByRole('heading', { name: 'No ping key yet' }).waitFor();
   t.deepEqual(await findBarriers(page), []);
   await page.getByRole('button', { name: 'Create ping key' }).click();
+  await page.getByRole('heading', { name: 'Ping key' }).and(page.locator(':focus')).waitFor();
   const key = await copied(page, 'Ping key');
   t.regex(key, /^spp_/);
   const command = await copied(page, 'Command that creates a heartbeat');

@@ -179,6 +179,7 @@ function MaintenanceDialog({ monitor: { id, name }, unheld, onClose }: Maintenan
     >
       <SelectField
         label="From now, for"
+        autofocus
         options={LENGTHS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
         value={seconds.value}
         onValue={(value) => (seconds.value = value)}

@@ -91,18 +91,21 @@ function RangeDialog({ span, onClose }: { span: Span; onClose: () => void }) {
       <p class="text-sm text-soft">
         <TimesIn />
       </p>
-      <WallTimeField label="From" value={from} />
+      <WallTimeField label="From" value={from} autofocus />
       <WallTimeField label="To" value={to} />
     </FormDialog>
   );
 }
 
-function WallTimeField({ label, value }: { label: string; value: Signal<string> }) {
+type WallTimeProps = { label: string; value: Signal<string>; autofocus?: boolean };
+
+function WallTimeField({ label, value, autofocus = false }: WallTimeProps) {
   return (
     <Field label={label}>
       {(input) => (
         <input
           {...input}
+          autofocus={autofocus}
           type="datetime-local"
           step="1"
           value={value.value}
