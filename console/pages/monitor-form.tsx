@@ -1,9 +1,10 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { Failure } from '../client/answer.ts';
 import { api, type Schemas } from '../client/api.ts';
 import { usePoll } from '../client/live.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
-import { ViewOnly } from '../parts/object-page.tsx';
+import { EmptyPage, ViewOnly } from '../parts/object-page.tsx';
 import { Page } from '../parts/page.tsx';
 import { PATHS, type PageProps } from '../paths.ts';
 import { useChannels, type Channel } from './channels/words.tsx';
@@ -21,6 +22,11 @@ const AGENTS_POLL_MS = 30_000;
  * new one copies.
  */
 export function MonitorFormPage({ params, query }: PageProps) {
+  // A form of another monitor, or of none, is another form.
+  return <FormPage key={query['from']} params={params} query={query} />;
+}
+
+function FormPage({ params, query }: PageProps) {
   const id = params['id'];
   const from = id ?? query['from'];
   const channels = useChannels();
@@ -45,6 +51,18 @@ export function MonitorFormPage({ params, query }: PageProps) {
         icon="monitors"
         who={id === undefined ? 'create monitors' : 'edit monitors'}
       />
+    );
+  const { value: failure } = load.error;
+  if (failure instanceof Failure && failure.status === 404)
+    return (
+      <EmptyPage
+        title={id === undefined ? 'New monitor' : 'Edit monitor'}
+        back={{ label: 'Monitors', href: PATHS.monitors }}
+        icon="monitors"
+        heading="Monitor not found"
+      >
+        It was deleted, or the address is wrong.
+      </EmptyPage>
     );
   const monitor = load.value.value?.monitor ?? null;
   const back =

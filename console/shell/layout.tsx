@@ -14,7 +14,7 @@ import { PAGES } from '../routes.ts';
 import { CommonKeys, showKeys, useShortcut } from './keys.tsx';
 import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
 import { fetchPart } from './page-outlet.tsx';
-import { cameBack, leave, route } from './router.ts';
+import { cameBack, leave, renewals, route } from './router.ts';
 import { chooseTheme, theme, type Theme } from './theme.ts';
 
 /** The frame of every page for signed-in users, with navigation at the side, or at the bottom on a phone. */
@@ -84,7 +84,7 @@ function useMainFocus(path: string) {
     const remember = () => positions.set(path, current.scrollTop);
     current.addEventListener('scroll', remember, { passive: true });
     return () => current.removeEventListener('scroll', remember);
-  }, [path]);
+  }, [path, renewals.value]);
   return main;
 }
 

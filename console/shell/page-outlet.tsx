@@ -9,7 +9,7 @@ import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { Empty } from '../parts/page.tsx';
 import type { PageProps } from '../paths.ts';
 import type { Page } from '../routes.ts';
-import { route } from './router.ts';
+import { renewals, route } from './router.ts';
 
 /** Catches errors of a page, so that the rest of the console keeps working. Another `path` resets it. */
 class ErrorBoundary extends Component<{ path: string; children: ComponentChildren }, { error: unknown; path: string }> {
@@ -76,7 +76,7 @@ export function PageOutlet({ page }: { page: Page }) {
   const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {
     return (
-      <ErrorBoundary path={path}>
+      <ErrorBoundary key={renewals.value} path={path}>
         <Shown key={path} params={params} query={query} />
       </ErrorBoundary>
     );

@@ -248,9 +248,9 @@ function shortcutEntry({ keys, does, run }: ReturnType<typeof listShortcuts>[num
 
 function listActions(): PaletteEntry[] {
   const forWriters: readonly Action[] = [
-    { label: 'New monitor', icon: 'plus', run: () => navigate(PATHS.monitorNew) },
-    { label: 'New channel', icon: 'plus', run: () => navigate(PATHS.channelNew) },
-    { label: 'New agent', icon: 'plus', run: () => navigate(PATHS.agentNew) },
+    { label: 'New monitor', icon: 'plus', run: () => navigate(PATHS.monitorNew, { isNew: true }) },
+    { label: 'New channel', icon: 'plus', run: () => navigate(PATHS.channelNew, { isNew: true }) },
+    { label: 'New agent', icon: 'plus', run: () => navigate(PATHS.agentNew, { isNew: true }) },
   ];
   const forAll: readonly Action[] = [
     ...THEMES.map(({ theme, label, icon }) => ({ label, icon, run: () => chooseTheme(theme) })),

@@ -33,10 +33,13 @@ effect(() => {
   visit.path = path;
 });
 
-/** Returns the number of the current visit; another path begins the next one. */
+/** Returns the number of the current visit; another path, or the same page opened anew, begins the next one. */
 export function currentVisit(): number {
   return visit.number;
 }
+
+/** How often a page was opened anew while it was shown; each time it starts without its previous state. */
+export const renewals = signal(0);
 
 /** Whether the browser's back or forward button led here; then the page restores its scroll position. */
 export const cameBack = signal(false);
@@ -83,6 +86,8 @@ type Navigation = {
   replace?: boolean;
   /** Leaves without a confirmation, as after a deletion. */
   isFree?: boolean;
+  /** Opens the page anew even if it is the one that is shown, as after something was created on it. */
+  isNew?: boolean;
   /** Guards that the user has already agreed to leave. */
   agreed?: readonly LeaveGuard[];
   /**
@@ -93,15 +98,21 @@ type Navigation = {
 
 /** Goes to a page of the console. */
 export function navigate(to: string, options: Navigation = {}): void {
-  const { replace = false, isFree = false, agreed = [], from } = options;
-  if (to === currentAddress() || (from ?? currentVisit()) !== currentVisit()) return;
-  const left = isFree ? [] : blocking(to, agreed);
+  const { replace = false, isFree = false, isNew = false, agreed = [], from } = options;
+  const isShown = to === currentAddress();
+  const isRenewed = isNew && new URL(to, window.location.origin).pathname === route.value.path;
+  if ((isShown && !isRenewed) || (from ?? currentVisit()) !== currentVisit()) return;
+  const left = isFree ? [] : blocking(isRenewed ? null : to, agreed);
   if (left.length > 0) {
-    void isConfirmed(left).then((mayGo) => mayGo && navigate(to, { replace, agreed: [...agreed, ...left] }));
+    void isConfirmed(left).then((mayGo) => mayGo && navigate(to, { replace, isNew, agreed: [...agreed, ...left] }));
     return;
   }
-  window.history[replace ? 'replaceState' : 'pushState'](null, '', BASE_PATH + to);
+  window.history[replace || isShown ? 'replaceState' : 'pushState'](null, '', BASE_PATH + to);
   cameBack.value = false;
+  if (isRenewed) {
+    visit.number += 1;
+    renewals.value += 1;
+  }
   address.value = to;
 }
 

@@ -197,6 +197,11 @@ test.serial(
       .filter({ hasText: /no runs in the next ten years/i })
       .first()
       .waitFor();
+    // Either the field or its preview says what is wrong, about the text that is there.
+    t.is(await runs.getByText(/no runs/i).count(), 0);
+    await cron.fill('61 * * * *');
+    await runs.getByText(/minute/i).waitFor();
+    t.is(await cron.getAttribute('aria-invalid'), 'false');
     await cron.fill('30 12 * * *');
     await page.getByLabel('Time zone', { exact: true }).fill('Asia/Tokyo');
     await page.getByLabel('Time zone', { exact: true }).press('Tab');
@@ -262,5 +267,71 @@ test.serial("a vendor's components are ticked in the list of its status page, wi
   await page.getByRole('button', { name: 'Save changes' }).click();
   await page.waitForURL((url) => url.pathname === path);
   t.deepEqual(await watched(), []);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('the form of a monitor that is gone says so, when it is opened and when it is saved', async (t) => {
+  const { service } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/monitors/mon_gone/edit');
+  for (const path of ['/monitors/mon_gone/edit', '/monitors/new?from=mon_gone']) {
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Monitor not found' }).waitFor();
+    t.is(await page.getByRole('link', { name: 'All monitors' }).getAttribute('href'), '/monitors');
+  }
+  t.deepEqual(await findBarriers(page), []);
+  const { json } = await service.call('POST', '/monitors', { name: 'Till' });
+  await page.goto(`/monitors/${json['id']}/edit`);
+  await page.getByLabel('Name', { exact: true }).fill('Till 1');
+  await service.call('DELETE', `/monitors/${json['id']}`);
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('This monitor was deleted meanwhile. Your changes can’t be saved', { exact: true }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+/** Runs an action of the command palette. */
+async function runAction(page: Page, name: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog', { name: 'Command palette' }).getByRole('combobox').fill(name);
+  await page.keyboard.press('Enter');
+}
+
+test.serial('New monitor opens an empty form from a copy, and after one was created', async (t) => {
+  const { service } = t.context;
+  const { json } = await service.call('POST', '/monitors', { name: 'Till', target: 'http://127.0.0.1:1/' });
+  const { page, complaints } = await openSignedIn(t, `/monitors/new?from=${json['id']}`);
+  const [url, name] = [page.getByLabel('URL', { exact: true }), page.getByLabel('Name', { exact: true })];
+  await page.getByText('Copy of Till.').waitFor();
+  await name.fill('Till 2');
+  await runAction(page, 'New monitor');
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.waitForURL((to) => to.search === '');
+  await until(async () => (await url.inputValue()) === '');
+  t.is(await name.inputValue(), '');
+  // The browser's buttons change the monitor that is copied, too.
+  await name.fill('Attic');
+  await page.evaluate('history.back()');
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.getByText('Copy of Till.').waitFor();
+  await until(async () => (await url.inputValue()) === 'http://127.0.0.1:1/');
+
+  await page.goto('/monitors/new?type=heartbeat');
+  for (const each of ['Backup', 'Rotation']) {
+    await name.fill(each);
+    await page.getByRole('button', { name: 'Create monitor' }).click();
+    await page.getByRole('heading', { name: `Waiting for the first ping of ${each}` }).waitFor();
+    await runAction(page, 'New monitor');
+    await url.waitFor();
+    await page.getByRole('radio', { name: 'Cron job or heartbeat' }).check();
+  }
+  await page.goto('/agents/new');
+  await name.fill('home-lab');
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).waitFor();
+  await runAction(page, 'New agent');
+  // The token is shown only once.
+  await page.getByRole('dialog', { name: /\?$/ }).getByRole('button', { name: 'I’ve saved it' }).click();
+  await page.getByRole('button', { name: 'Create agent' }).waitFor();
+  t.is(await name.inputValue(), '');
   t.deepEqual(complaints, []);
 });

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
@@ -187,8 +188,11 @@ export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type
 }
 
 /** The schedule of a heartbeat, and its next runs. */
-function ScheduleFields({ form: { draft, change, problem, judge, monitor } }: { form: FormState }) {
+function ScheduleFields({ form: { draft, change, problem, problems, judge, monitor } }: { form: FormState }) {
   const { heartbeat } = draft;
+  // The preview judges every other text than the refused one.
+  const refused = useMemo(() => heartbeat.cron, [problems]);
+  const cronProblem = heartbeat.cron === refused ? problem('check_spec.heartbeat.schedule.cron') : undefined;
   const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
   const isScheduled = heartbeat.cron.trim() !== '';
   const setCron = (cron: string) => {
@@ -210,12 +214,12 @@ function ScheduleFields({ form: { draft, change, problem, judge, monitor } }: { 
         spellcheck={false}
         maxLength={200}
         hint="Optional. Minute, hour, day of month, month, day of week, as in crontab. Empty for a fixed interval."
-        error={problem('check_spec.heartbeat.schedule.cron')}
+        error={cronProblem}
         onValue={setCron}
       />
       {isScheduled && (
         <>
-          <NextRuns heartbeat={heartbeat} />
+          <NextRuns heartbeat={heartbeat} isRefused={cronProblem !== undefined} />
           <div class="grid gap-5 md:grid-cols-2">
             <ZoneField
               value={heartbeat.timezone === '' ? 'UTC' : heartbeat.timezone}
@@ -238,14 +242,14 @@ function ScheduleFields({ form: { draft, change, problem, judge, monitor } }: { 
   );
 }
 
-/** The next runs of a schedule, in its zone and in UTC; the schedule's own field shows its errors. */
-function NextRuns({ heartbeat }: { heartbeat: Draft['heartbeat'] }) {
+/** The next runs of a schedule, in its zone and in UTC, or its error unless the schedule's own field shows one. */
+function NextRuns({ heartbeat, isRefused }: { heartbeat: Draft['heartbeat']; isRefused: boolean }) {
   const { answer, problem } = usePreview(scheduleOf(heartbeat), (request) =>
     api.post('/monitors/schedule-preview', request),
   );
   return (
     <section aria-label="Next runs" aria-live="polite" class="text-sm">
-      {problem.value !== null ? (
+      {isRefused ? null : problem.value !== null ? (
         <p class="text-down">{problem.value}</p>
       ) : answer.value === null ? (
         <p class="text-soft">Loading…</p>

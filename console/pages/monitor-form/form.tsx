@@ -45,7 +45,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   const isWide = useWide();
   const created = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
-  useUnsaved(() => !isSaved.value && isChanged(draft.value, first), action.isBusy.value);
+  useUnsaved(() => !isSaved.value && isChanged(draft.value, first), action.isBusy.value, 'from');
   // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();

@@ -85,6 +85,8 @@ const SHOWN_AT: Readonly<Record<string, string>> = {
  */
 export function problemsOf(error: unknown, draft: Draft): Problems {
   if (error === null || error === undefined) return NO_PROBLEMS;
+  if (error instanceof Failure && error.status === 404 && /^monitor /i.test(error.message))
+    return { byField: {}, rest: ['This monitor was deleted meanwhile. Your changes can’t be saved'] };
   if (!(error instanceof Failure) || error.status !== 400) return { byField: {}, rest: [withRequest(error)] };
   const byField: Record<string, string> = {};
   const rest: string[] = [];
