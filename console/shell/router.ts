@@ -107,13 +107,27 @@ export function navigate(to: string, options: Navigation = {}): void {
     void isConfirmed(left).then((mayGo) => mayGo && navigate(to, { replace, isNew, agreed: [...agreed, ...left] }));
     return;
   }
-  window.history[replace || isShown ? 'replaceState' : 'pushState'](null, '', BASE_PATH + to);
+  if (replace || isShown) window.history.replaceState(window.history.state, '', BASE_PATH + to);
+  else push(to, currentAddress());
   cameBack.value = false;
   if (isRenewed) {
     visit.number += 1;
     renewals.value += 1;
   }
   address.value = to;
+}
+
+/** Adds a history entry, which remembers the address of the entry before it. */
+function push(to: string, before: string): void {
+  window.history.pushState({ before }, '', BASE_PATH + to);
+}
+
+/** Leaves a saved form for a page: goes back if the form was opened there, else replaces the form. */
+export function leaveForm(to: string, from: number): void {
+  if (from !== currentVisit()) return;
+  const { before = '' } = (window.history.state ?? {}) as { before?: string };
+  if (before.split('?')[0] === to) window.history.back();
+  else navigate(to, { replace: true });
 }
 
 /** Changes the query of the current page; empty values are removed. It adds a history entry only with `isStep`. */
@@ -139,7 +153,7 @@ export function followLinks(): void {
     agreed = [];
     if (left.length > 0) {
       // The browser has gone back already: this is undone until the user has answered.
-      window.history.pushState(null, '', BASE_PATH + address.value);
+      push(address.value, currentAddress());
       void isConfirmed(left).then((mayGo) => {
         agreed = mayGo ? [...earlier, ...left] : [];
         return mayGo && window.history.back();

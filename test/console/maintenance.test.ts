@@ -333,3 +333,17 @@ test('a window that is edited again after a sign-in keeps what others changed me
   t.deepEqual([seconds, alerts], [7200, 'drop']);
   t.deepEqual(complaints, []);
 });
+
+test('Back after an edit leads to the page before the window', async (t) => {
+  const prepared = await prepare(t);
+  await plan(prepared, { starts_at: '2027-03-06T02:30', timezone: 'UTC' });
+  const { page, complaints } = await openAt(t, await prepared.person(), '/maintenance');
+  await page.getByRole('link', { name: /Backups/ }).click();
+  await page.getByRole('link', { name: 'Edit', exact: true }).first().click();
+  await page.getByLabel('Name', { exact: true }).fill('Archive');
+  await press(page, 'Save changes');
+  await page.getByRole('heading', { level: 1, name: 'Archive' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: 'Maintenance' }).waitFor();
+  t.deepEqual(complaints, []);
+});

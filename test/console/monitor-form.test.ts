@@ -335,3 +335,30 @@ test.serial('New monitor opens an empty form from a copy, and after one was crea
   t.is(await name.inputValue(), '');
   t.deepEqual(complaints, []);
 });
+
+test.serial('Back after an edit leads to the page before the monitor', async (t) => {
+  const { service } = t.context;
+  const { json } = await service.call('POST', '/monitors', { name: 'Ledger' });
+  const path = `/monitors/${json['id']}`;
+  const { page, complaints } = await openSignedIn(t, '/incidents');
+  await page.getByRole('link', { name: 'Monitors', exact: true }).first().click();
+  await page.getByRole('link', { name: /Ledger/ }).click();
+  for (const name of ['Ledger 1', 'Ledger 2']) {
+    await page.getByRole('link', { name: 'Edit', exact: true }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.waitForURL((url) => url.pathname === path);
+    await page.getByRole('heading', { level: 1, name: `${name} is a draft` }).waitFor();
+  }
+  await page.goBack();
+  const list = page.getByRole('list', { name: 'Monitors' });
+  await list.waitFor();
+  // A form that was opened by its address is replaced by the monitor.
+  await page.goto(`${path}/edit`);
+  await page.getByLabel('Name', { exact: true }).fill('Ledger 3');
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.waitForURL((url) => url.pathname === path);
+  await page.goBack();
+  await list.waitFor();
+  t.deepEqual(complaints, []);
+});

@@ -16,7 +16,7 @@ import { ObjectPage, ViewOnly } from '../../parts/object-page.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { clock } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
-import { currentVisit, navigate } from '../../shell/router.ts';
+import { currentVisit, leaveForm } from '../../shell/router.ts';
 import { Routing } from '../channels/monitor-choice.tsx';
 import {
   ALERTS,
@@ -135,7 +135,7 @@ function WindowForm({ window }: { window: MaintenanceWindow | null }) {
           : await change({ id: window.id, known: saved, sent: bodyOf(draft) });
       isSaved.current = true;
       toast(isNew ? `${name} planned` : 'Saved');
-      navigate(`/maintenance/${id}`, { replace: true, from });
+      leaveForm(`/maintenance/${id}`, from);
       await loadAll();
     });
   const request = (): ApiRequest =>

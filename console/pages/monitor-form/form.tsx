@@ -10,7 +10,7 @@ import { useUnsaved } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, useArrival, useWide } from '../../parts/page.tsx';
 import { PATHS } from '../../paths.ts';
-import { currentVisit, navigate } from '../../shell/router.ts';
+import { currentVisit, leaveForm } from '../../shell/router.ts';
 import { Notify, Parents, ServiceHours, saveChannels } from './alerting.tsx';
 import { Basics, TypeChooser } from './basics.tsx';
 import { createBody, isChanged, patchBody, requestOf } from './body.ts';
@@ -168,7 +168,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
 
 function leave(id: string, text: string, from: number): void {
   toast(text);
-  navigate(`/monitors/${id}`, { replace: true, from });
+  leaveForm(`/monitors/${id}`, from);
 }
 
 /** The errors that belong to no field, at the top of the form. */
