@@ -228,7 +228,8 @@ export class Outbox {
   #refuse([entry]: readonly Entry[], { reason, isFromService }: { reason: string; isFromService: boolean }): void {
     // A bound may have dropped it while it was on its way.
     if (entry === undefined || !this.#entries.includes(entry)) return;
-    const refusals = this.#hasPassedProxy ? (this.#refusedByProxy.get(entry) ?? 0) + 1 : 1;
+    const before = this.#refusedByProxy.get(entry) ?? 0;
+    const refusals = this.#hasPassedProxy ? before + 1 : Math.max(before, 1);
     const isLast = isFromService || (this.#hasPassedProxy && refusals >= MAX_REFUSALS);
     this.#hasPassedProxy = false;
     if (isLast) {

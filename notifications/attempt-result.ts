@@ -102,8 +102,8 @@ const STRUCK = '[secret]';
 export type ShortSecret = { name: string; value: string };
 
 /**
- * Minimum length of a value to strike out as a word, in characters: shorter ones are too often a number or a word (`1`,
- * `on`, `dev`).
+ * Minimum length of a value that is struck out as a word, in characters. Shorter ones are too often a number or a word
+ * (`1`, `on`, `dev`).
  */
 const SHORTEST_WORD = 4;
 

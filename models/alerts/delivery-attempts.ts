@@ -130,15 +130,20 @@ const RESOLVES_UNKNOWN = `(c.format ? 'preset' AND d.event IN ('monitor.down', '
     ORDER BY e.created_at DESC, e.no DESC LIMIT 1), false))`;
 
 /**
- * SQL: whether a summary that was delivered to a chat already reports the end of the trouble of a delivery `d` of a
- * channel `c`. A summary does not wait for single alerts of its monitors that are to be retried.
+ * SQL: whether a summary that was delivered to a chat reports a later recovery than a delivery `d` of a channel `c`. A
+ * summary does not wait for single alerts of its monitors that are to be retried, and leaves out a recovery before
+ * newer trouble. The first condition on transitions spares most alerts the search for summaries, which has no index.
  */
 const HAS_ENDED_IN_SUMMARY = `(c.type <> 'webhook' AND d.attempts_before = 0
-  AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.unknown')
+  AND d.event IN ('monitor.down', 'monitor.degraded', 'monitor.unknown', 'monitor.up')
+  AND EXISTS (SELECT FROM transitions t WHERE t.monitor_id = d.monitor_id AND t.to_state = 'up'
+    AND t.sequence > (d.message #>> '{detail,sequence}')::integer)
   AND EXISTS (SELECT FROM deliveries u JOIN summary_changes s ON s.delivery_id = u.id AND s.monitor_id = d.monitor_id
     WHERE u.channel_id = d.channel_id AND u.created_at >= d.created_at - ${SUMMARY_OPEN_MS} AND u.event = 'summary'
       AND u.outcome = 'delivered' AND s.state = 'up'
-      AND s.sequence > (d.message #>> '{detail,sequence}')::integer))`;
+      AND s.sequence > (d.message #>> '{detail,sequence}')::integer
+      AND NOT EXISTS (SELECT FROM transitions t WHERE t.monitor_id = s.monitor_id AND t.sequence > s.sequence
+        AND t.to_state IN ('degraded', 'down', 'unknown') AND t.detected_at <= u.finished_at)))`;
 
 /** Maximum length of a stored error, in characters. */
 export const MAX_ERROR_LENGTH = 1000;

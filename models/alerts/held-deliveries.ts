@@ -185,23 +185,24 @@ export async function releaseHeld(
  */
 export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<DueHeld[]> {
   return await run<DueHeld>(
-    `WITH unheld AS MATERIALIZED (
-       SELECT u.monitor_id, min(u.no) AS no FROM deliveries u
-       WHERE u.channel_id = $1 AND is_on_first_attempt(u, $3)
-         AND NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = u.id AND h.summary_id IS NULL
-           AND h.released_at IS NULL)
-       GROUP BY u.monitor_id)
+    `WITH behind AS MATERIALIZED (
+       SELECT no FROM (
+         SELECT u.no, bool_or(is_on_first_attempt(u, $3) AND h.delivery_id IS NULL)
+           OVER (PARTITION BY u.monitor_id ORDER BY u.no ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS waits
+         FROM deliveries u LEFT JOIN held_deliveries h
+           ON h.delivery_id = u.id AND h.summary_id IS NULL AND h.released_at IS NULL
+         WHERE u.channel_id = $1 AND u.outcome = 'pending' AND u.monitor_id IS NOT NULL) p
+       WHERE waits)
      SELECT d.id, d.monitor_id AS "monitorId", d.message -> 'monitor' ->> 'name' AS name,
             d.message ->> 'state' AS state, (d.message -> 'detail' ->> 'sequence')::integer AS sequence,
             d.created_at AS "createdAtMs", (d.message ->> 'event_at')::bigint AS "eventAt",
             CASE WHEN h.reason = 'maintenance' THEN d.message #>> '{detail,maintenance,name}' END AS maintenance
      FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
-       LEFT JOIN unheld u ON u.monitor_id = d.monitor_id
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
-       AND (d.id = $2 OR u.no IS NULL OR u.no > d.no)
+       AND (d.id = $2 OR d.no NOT IN (SELECT no FROM behind))
        AND NOT (${FOLLOWS_MAINTENANCE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,

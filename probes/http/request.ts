@@ -120,9 +120,9 @@ export function redirectTarget(
 }
 
 /**
- * Builds the request that follows a redirect of `status` to `to` (D-21): GET after 303, except that HEAD stays HEAD,
- * and after 301 and 302 in response to a POST. A hop that leaves the first host and its subdomains, or its port, loses
- * all secrets (D-69) and the `traceparent`, and later hops do not regain them.
+ * Builds the request that follows a redirect of `status` to `to` (D-21). It is a GET after 303, except that HEAD stays
+ * HEAD, and after 301 and 302 in response to a POST. A hop that leaves the first host and its subdomains, or its port,
+ * loses all secrets (D-69) and the `traceparent`, and later hops do not regain them.
  */
 export function followRedirect({ hop, status, to }: { hop: Hop; status: number; to: URL }, first: URL): Hop {
   const next = asGet(hop, status)

@@ -257,6 +257,20 @@ test('a refusal counts only if another result was accepted since the one before'
   t.false(kinds().includes('refused'));
 });
 
+test('a result that a proxy always refuses is dropped where the others come one by one', async (t) => {
+  const { outbox, time, service, sent, kinds } = await openOutbox(t);
+  service.answer = ([first]) => (first?.monitorId === 'mon_1' ? REFUSED_BY_PROXY : accepted(1));
+  outbox.add(result(1), { isUrgent: true });
+  for (let number = 2; number < 42; number += 1) {
+    await time.pass(60_000);
+    outbox.add(result(number), { isUrgent: true });
+  }
+  await time.pass(60_000);
+  t.true(kinds().includes('refused'));
+  t.is(outbox.waiting, 0);
+  t.true(sent.length < 60, `${sent.length} requests`);
+});
+
 test('a result that is dropped while it is sent is not counted as refused', async (t) => {
   const { outbox, time, service, sent } = await openOutbox(t, { maxResults: 2 });
   for (const number of [1, 2]) outbox.add(result(number), { isUrgent: true });

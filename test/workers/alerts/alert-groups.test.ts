@@ -182,11 +182,15 @@ async function prepareEmail(t: ExecutionContext) {
   const { runtime, monitors, change, emails, emailId } = await prepareGroups(t, 2, { chatIds: [] });
   const { database, newId, publicUrl } = runtime;
   const clock = { second: 0 };
+  const refused = { count: 0 };
   const worker = createDeliverer({
     database,
     newId,
     publicUrl,
     sendEmail: ({ message }) => {
+      refused.count -= 1;
+      if (refused.count >= 0)
+        return Promise.resolve({ ...DELIVERED, outcome: 'retry', statusCode: null, error: 'The server is busy' });
       emails.push(message);
       return Promise.resolve(DELIVERED);
     },
@@ -198,7 +202,17 @@ async function prepareEmail(t: ExecutionContext) {
     for (let claimed = await claim(); claimed !== null; claimed = await claim()) await worker.attempt(claimed);
   };
   const titles = () => emails.map(({ title }) => title);
-  return { shop: monitors.slice(0, 1), other: monitors.slice(1), change, clock, worker, claim, deliver, titles };
+  return {
+    shop: monitors.slice(0, 1),
+    other: monitors.slice(1),
+    change,
+    clock,
+    refused,
+    worker,
+    claim,
+    deliver,
+    titles,
+  };
 }
 
 test('an alert that a stalled worker gives back is not sent after a summary that reports its recovery', async (t) => {
@@ -233,4 +247,39 @@ test('an alert behind one whose worker was killed is not sent after a summary th
     titles().filter((title) => /Down: Shop 0/.test(title)),
     ['Down: Shop 0'],
   );
+});
+
+test('a recovery behind an alert that is given back is not sent after a summary of a later one', async (t) => {
+  const { shop, change, clock, worker, claim, deliver, titles } = await prepareEmail(t);
+  await change('down', 0, { of: shop });
+  const claimed = await claim();
+  if (claimed === null) throw new Error('There is an alert to claim');
+  await change('up', 3, { of: shop });
+  await change('down', 5, { cause: 'http' });
+  await change('up', 6);
+  for (const second of [6, 20]) await deliver(second);
+  const before = titles();
+  clock.second = 400;
+  t.is(await worker.attempt(claimed), 'skipped');
+  for (const second of [401, 500]) await deliver(second);
+  t.deepEqual(titles(), before);
+});
+
+test('an alert that is given back is sent where the summary left its recovery out', async (t) => {
+  const { shop, other, change, clock, refused, worker, claim, deliver, titles } = await prepareEmail(t);
+  await change('down', 0, { of: shop });
+  const claimed = await claim();
+  if (claimed === null) throw new Error('There is an alert to claim');
+  await change('down', 1, { of: other, cause: 'http' });
+  await deliver(1);
+  await change('up', 5);
+  refused.count = 1;
+  await deliver(6);
+  await change('down', 7, { of: shop, cause: 'dns' });
+  for (const second of [8, 20]) await deliver(second);
+  clock.second = 400;
+  t.is(await worker.attempt(claimed), 'skipped');
+  for (const second of [401, 500]) await deliver(second);
+  t.true(titles().includes('1 monitor: 1 recovered'), titles().join(', '));
+  t.true(titles().includes('Delayed: Down: Shop 0'), titles().join(', '));
 });
