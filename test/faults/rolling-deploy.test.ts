@@ -84,7 +84,6 @@ test(
       AGENT_REGION: 'hanoi',
       PORT: '0',
       NODE_EXTRA_CA_CERTS: receiver.caFile,
-      STOP_GRACE_SECONDS: '2',
     };
     const start = async (name: ProcessName, cwd: string): Promise<Program> => {
       const program = startProgramAs(t, {

@@ -15,7 +15,15 @@ export type LoadBalancer = {
 };
 
 type Call = { method: string; path: string; body?: object };
-type Backend = { url: string; agent: Agent; isReady: boolean };
+type Backend = {
+  url: string;
+  agent: Agent;
+  /** Number of polls, and the newest of them that was answered. */
+  polls: number;
+  newest: number;
+  /** Status of `/readyz` at that poll; null if there was no response. */
+  status: number | null;
+};
 
 const ASK_EVERY_MS = 150;
 /** 500 a minute, below the rate limit of a token. */
@@ -24,7 +32,7 @@ const DEADLINE_MS = 60_000;
 
 /**
  * Sends calls at a steady rate over kept connections to the web processes that were ready when last polled. If none is,
- * it sends to all of them: on a busy machine `/readyz` may respond late. Failures are not retried.
+ * it sends to those that did not refuse: on a busy machine `/readyz` may respond late. Failures are not retried.
  */
 export function startLoadBalancer(
   t: Harness,
@@ -54,17 +62,18 @@ export function startLoadBalancer(
     return await promise;
   };
   const ask = async (backend: Backend) => {
-    backend.isReady = await send(backend, { method: 'GET', path: '/readyz' }).then(
-      (status) => status === 200,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ECONNREFUSED') backends.delete(backend);
-        return false;
-      },
-    );
+    backend.polls += 1;
+    const poll = backend.polls;
+    const status = await send(backend, { method: 'GET', path: '/readyz' }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') backends.delete(backend);
+      return null;
+    });
+    if (poll > backend.newest) Object.assign(backend, { newest: poll, status });
   };
   const sendNext = async () => {
-    const ready = [...backends].filter(({ isReady }) => isReady);
-    const choice = ready.length > 0 ? ready : [...backends];
+    const all = [...backends];
+    const withStatus = (wanted: number | null) => all.filter(({ status }) => status === wanted);
+    const choice = [withStatus(200), withStatus(null), all].find(({ length }) => length > 0) ?? all;
     const call = nextCall(sent);
     const backend = choice[sent % choice.length];
     sent += 1;
@@ -89,10 +98,10 @@ export function startLoadBalancer(
   t.teardown(stop);
   return {
     async add(url) {
-      const backend = { url, agent: new Agent({ keepAlive: true }), isReady: false };
+      const backend: Backend = { url, agent: new Agent({ keepAlive: true }), polls: 0, newest: 0, status: null };
       await until(async () => {
         await ask(backend);
-        return backend.isReady;
+        return backend.status === 200;
       });
       backends.add(backend);
       isStarted = true;
