@@ -4,7 +4,9 @@ import type { Found } from './findings.ts';
 import type { Result } from './record.ts';
 
 /**
- * Most that a check may be late: up to a second at once, or before the next one (D-89). A slow machine adds its delay.
+ * Maximum lateness of a check, beside two intervals: up to a second at once, or before the next one (D-89), unless its
+ * tick waited behind others, as after a freeze of Redis, and then before the one after that. A slow machine adds its
+ * delay.
  */
 const LATE_MS = 1000;
 
@@ -52,7 +54,7 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
             isIn({ fromMs: atMs - intervalSeconds * 1000 + 1, toMs: atMs + CLOCK_RESOLUTION_MS }, result.dueAtMs),
         ),
       );
-    const missing = withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs);
+    const missing = withoutResult(toBeThere, results, 2 * intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs);
     for (const atMs of missing.filter((missed) => !isRepeat(missed))) {
       const listAround = (moments: readonly number[]) =>
         moments
