@@ -98,7 +98,7 @@ function presentTransition(transition: IncidentTransition): Wire['IncidentTransi
   };
 }
 
-/** Returns a source's statement. If it was stored without a standing, a fresh vote counts as voting. */
+/** Returns a source's statement. Without a stored `standing`, a fresh vote counts as voting. */
 function presentStatement(statement: SourceStatement): Wire['SourceStatement'] {
   const { name, vote, fresh, standing, sinceMs, cause, reason } = statement;
   return {

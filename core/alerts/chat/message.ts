@@ -1,6 +1,6 @@
 import { DIRECTION_CONTROLS, cleanText } from '../../foreign-text.ts';
 
-/** Severity of a chat message at first sight. */
+/** Severity of a chat message, shown by its symbol or color. */
 export type ChatTone = 'bad' | 'warning' | 'good' | 'unclear' | 'neutral';
 
 /**
