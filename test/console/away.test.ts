@@ -16,6 +16,8 @@ async function openLivePage(t: ExecutionContext<ConsoleService>) {
   await page.goto('/');
   await signIn(page, person);
   await isShown(page, 'Live');
+  // The stream may open before the data are there, and without data the warning names no time.
+  await page.getByText(/^Updated \d/).waitFor();
   const { pid } = service.program.child;
   return { page, complaints, send: (signal: NodeJS.Signals) => process.kill(Number(pid), signal) };
 }
