@@ -73,8 +73,9 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDow
 
 /**
  * Re-queues alerts that were folded into a parent's message. Called when the parent is no longer down, or the
- * dependency was removed; each alert then waits for a new result of its own monitor. Alerts with a newer change are
- * left as they are. One that a worker has claimed keeps its time: the worker reads its parents again after this commit.
+ * dependency was removed; each alert then waits for a new result of its own monitor. Those that already wait for one
+ * since the recovery of another parent start over. Alerts with a newer change are left as they are. One that a worker
+ * has claimed keeps its time: the worker reads its parents again after this commit.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -89,12 +90,19 @@ export async function awaitOwnResults(
        UNION
        SELECT h.delivery_id, h.monitor_id, h.joined_id FROM come c
          JOIN parent_holds h ON h.joined_id = c.joined_id AND h.parent_id = c.monitor_id
+     ), waiting AS (
+       SELECT delivery_id, monitor_id FROM parent_holds
+       WHERE $4 AND parent_id = ANY ($1::text[]) AND joined_id IS NULL AND NOT awaits_own
+       UNION
+       SELECT h.delivery_id, h.monitor_id FROM monitors p
+         JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold' JOIN monitors m ON m.no = e.monitor_no
+         JOIN parent_holds h ON h.monitor_id = m.id AND h.sequence = m.sequence
+       WHERE $4 AND p.id = ANY ($1::text[]) AND h.joined_id IS NULL AND h.awaits_own AND h.since < $2
      ), behind AS MATERIALIZED (
        SELECT delivery_id FROM come
        UNION
-       SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
-       WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
-         AND w.outcome = 'pending' AND ($3::text IS NULL OR h.monitor_id = $3)
+       SELECT h.delivery_id FROM waiting h JOIN deliveries w ON w.id = h.delivery_id
+       WHERE w.outcome = 'pending' AND ($3::text IS NULL OR h.monitor_id = $3)
          AND EXISTS (SELECT FROM held_deliveries e WHERE e.delivery_id = w.id AND e.released_at IS NULL)
      ), rearmed AS (
        UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true

@@ -138,6 +138,33 @@ test('after the recovery of the parent only a failure of its own brings an alert
   t.true((await outcomes(chat)).includes('Shop down delivered parent Router'));
 });
 
+for (const isChain of [true, false])
+  test(`a failure while ${isChain ? 'the next' : 'another'} parent was down does not count once it is up`, async (t) => {
+    const { change, add, addChannel, deliver } = await prepareParents(t);
+    const line = await add('Line');
+    const router = await add('Router', isChain ? [[line, 'hold']] : []);
+    const parents = isChain ? [router] : [line, router];
+    const shop = await add(
+      'Shop',
+      parents.map((parent) => [parent, 'hold']),
+    );
+    const chat = await addChannel('telegram');
+    await change('down', 0, [line]);
+    await change('down', 1, [shop]);
+    if (isChain) await change('down', 1, [router]);
+    await deliver(chat, 2);
+    if (!isChain) await change('down', 3, [router]);
+    await change('up', 20, [line]);
+    if (isChain) await deliver(chat, 21);
+    // Nothing is delivered until the router is up again.
+    await change('down', 25, [router, shop]);
+    await change('up', 30, [router]);
+    const titles = await deliver(chat, 31);
+    t.false(titles.some((title) => title.endsWith('Down: Shop')));
+    await change('down', 40, [shop]);
+    t.deepEqual(await deliver(chat, 41), ['Down: Shop']);
+  });
+
 test('a parent that goes down again takes what waited for results of its own', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
