@@ -205,3 +205,18 @@ async function readTimed(database: Pick<Database, 'pool'>): Promise<TimedReading
   const uncertainMs = (performance.now() - startedAt) / 2;
   return { reading, atMs: startedAt + uncertainMs, uncertainMs };
 }
+
+/**
+ * Ends this installation's sessions that have waited for a lock since before PostgreSQL's own clock was set back, and
+ * returns their number. PostgreSQL compares its timeouts with that clock: until it has caught up, it neither resolves
+ * their deadlocks nor cancels their statements, not even once their clients are gone. After a step of less than a
+ * minute the timeouts end them soon.
+ */
+export async function endStrandedSessions(database: Pick<Database, 'pool'>): Promise<number> {
+  const [row] = await runOn(database.pool)<{ ended: number }>(
+    `SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) AS ended FROM pg_stat_activity
+     WHERE datname = current_database() AND usename = current_user AND application_name LIKE 'spotcheck%'
+       AND state = 'active' AND wait_event_type = 'Lock' AND query_start > clock_timestamp() + interval '1 minute'`,
+  );
+  return row?.ended ?? 0;
+}

@@ -4,9 +4,9 @@ import type { Found } from './findings.ts';
 import type { Result } from './record.ts';
 
 /**
- * Maximum lateness of a check, beside two intervals: up to a second at once, or before the next one (D-89), unless its
- * tick waited behind others, as after a freeze of Redis, and then before the one after that. A slow machine adds its
- * delay.
+ * Maximum lateness of a check, beside two intervals. A check starts within a second or before the next one (D-89). Its
+ * tick may have waited behind others, as after a freeze of Redis: then it starts before the one after that. A slow
+ * machine adds its delay.
  */
 const LATE_MS = 1000;
 

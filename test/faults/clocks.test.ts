@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setInterval as ticks } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -84,6 +85,19 @@ async function checkedAgain({ target, databaseUrl }: Watched, times: number): Pr
 const query = <Row extends object>(databaseUrl: string, text: string): Promise<Row[]> =>
   withClient(databaseUrl, async (client) => (await client.query(text)).rows);
 
+/** Selects the sessions that wait for an advisory lock. */
+const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'
+  AND query LIKE '%pg_advisory_lock(1)'`;
+
+/** Opens a session with a name like those of the service, and without timeouts. */
+async function openSession(t: ExecutionContext, databaseUrl: string): Promise<Client> {
+  const client = new Client({ connectionString: databaseUrl, application_name: 'spotcheck test' });
+  client.on('error', () => undefined);
+  await client.connect();
+  t.teardown(() => client.end());
+  return client;
+}
+
 async function countResults(databaseUrl: string): Promise<number> {
   const [row] = await query<{ count: string }>(databaseUrl, 'SELECT count(*) FROM single_results');
   return Number(row?.count);
@@ -159,10 +173,19 @@ if (findFaketime() !== null) {
       const readiness = async () => (await (await fetch(`${watched.service.url}/readyz`)).json()) as object;
       await until(async () => isDeepStrictEqual(await readiness(), { status: 'ready', database: true, queue: true }));
 
+      const holder = await openSession(t, databaseUrl);
+      await holder.query('SELECT pg_advisory_lock(1)');
+      const waiter = await openSession(t, databaseUrl);
+      const waiting = t.throwsAsync(waiter.query('SELECT pg_advisory_lock(1)'), { code: '57P01' });
+      await until(async () => (await query(databaseUrl, WAITING)).length === 1);
+
       await clock.set(-300);
       await until(() => stepsIn(watched).some((step) => step.clock === 'database' && step.seconds === -300), {
         timeoutMs: CHECKED_MS,
       });
+      await waiting;
+      t.deepEqual((await holder.query('SELECT 1 AS one')).rows, [{ one: 1 }]);
+      await until(() => watched.service.program.output().includes('clock.sessions_ended'));
       const isSet = { status: 'ready', database: true, queue: true, clock: 'set' };
       await until(async () => isDeepStrictEqual(await readiness(), isSet));
       await checkedAgain(watched, 3);

@@ -1,5 +1,5 @@
 import { READ_EVERY_MS } from '../../core/system/service-clock.ts';
-import type { ClockName } from '../../models/system/service-clock.ts';
+import { endStrandedSessions, type ClockName } from '../../models/system/service-clock.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
@@ -26,6 +26,9 @@ const CHORES_AT_ONCE = CHORES.length;
 /** Lifetime of a lock, in milliseconds, renewed while a chore runs; a killed worker's chore is retried after it. */
 const LOCK_MS = 15_000;
 
+/** Interval of ending stranded sessions, in milliseconds. Not a chore: all chores may be waiting for their locks. */
+const STRANDED_EVERY_MS = 10_000;
+
 /**
  * Settings of chores that access external servers: the server that refers to registries' WHOIS servers, and the URL of
  * the registry of RDAP services.
@@ -40,7 +43,7 @@ type MaintainOptions = {
 
 /** Starts doing chores; each is logged and counted. */
 export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
-  const { backend, log, metrics, now, clockListeners } = runtime;
+  const { backend, database, log, metrics, now, clockListeners } = runtime;
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(runtime.database), now });
   const stopping = new AbortController();
   const chores = openChores(runtime, { ...options, knowDomain: domains.know, signal: stopping.signal });
@@ -74,11 +77,20 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     mendAgain = setTimeout(mend, 2 * READ_EVERY_MS).unref();
   };
   clockListeners.add(mendAfterSetting);
+  const endStranded = async () => {
+    const sessions = await endStrandedSessions(database);
+    if (sessions > 0) log.warn({ sessions }, 'clock.sessions_ended');
+  };
+  const ending = setInterval(
+    () => void endStranded().catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended')),
+    STRANDED_EVERY_MS,
+  );
   return {
     name: 'maintain',
     async stop() {
       clockListeners.delete(mendAfterSetting);
       clearTimeout(mendAgain);
+      clearInterval(ending);
       stopping.abort();
       await worker.close();
       await domains.close();

@@ -139,7 +139,7 @@ test('after the recovery of the parent only a failure of its own brings an alert
 });
 
 for (const isChain of [true, false])
-  test(`a failure while ${isChain ? 'the next' : 'another'} parent was down does not count once it is up`, async (t) => {
+  test(`a failure during an outage of ${isChain ? 'the' : 'another'} parent does not count after it`, async (t) => {
     const { change, add, addChannel, deliver } = await prepareParents(t);
     const line = await add('Line');
     const router = await add('Router', isChain ? [[line, 'hold']] : []);
