@@ -10,8 +10,7 @@ const DAY = 86_400;
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 test.serial(
-  'a token is shown once to who makes it, works with the scopes that it was made with, and ends ' +
-    'when it is revoked',
+  'a token is shown once, to its creator, is limited to its scopes and stops working once revoked',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -65,7 +64,7 @@ test.serial(
 );
 
 test.serial(
-  "of the plan's tokens only those count that are good, and one more is refused with the way out",
+  'revoked tokens do not count toward the plan limit, and the error at the limit says to revoke one',
   async (t) => {
     const { api } = t.context;
     const account = await api.account('free');
@@ -79,11 +78,11 @@ test.serial(
     const [one, other] = await Promise.all(
       ['a', 'b'].map((name) => owner.call('POST', '/v1/tokens', { name, scopes: ['read'] })),
     );
-    t.deepEqual([one?.status, other?.status].toSorted(), [201, 400], 'two at once do not slip through');
+    t.deepEqual([one?.status, other?.status].toSorted(), [201, 400], 'two concurrent requests do not exceed the limit');
   },
 );
 
-test.serial('bad tokens are refused with a sentence for the field', async (t) => {
+test.serial('an invalid token request gets a 400 that names the field', async (t) => {
   const { api } = t.context;
   const owner = await addPerson(api, (await api.account()).tenantId);
   const refused: [object, RegExp][] = [
@@ -100,37 +99,34 @@ test.serial('bad tokens are refused with a sentence for the field', async (t) =>
   for (const [body, error] of refused) isError(t, await owner.call('POST', '/v1/tokens', body), { status: 400, error });
 });
 
-test.serial(
-  'tokens are seen to by owners alone: not by other members, and not by a token, which could make itself a longer life',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const editor = await addPerson(api, account.tenantId, { role: 'editor' });
-    const stranger = await addPerson(api, (await api.account()).tenantId);
-    const owner = await addPerson(api, account.tenantId);
-    const {
-      json: { id },
-    } = await owner.call('POST', '/v1/tokens', { name: 'x', scopes: ['read'] });
-    for (const [method, path, body] of [
-      ['GET', '/v1/tokens'],
-      ['POST', '/v1/tokens', { name: 'x', scopes: ['read'] }],
-      ['DELETE', `/v1/tokens/${String(id)}`],
-    ] as const) {
-      isError(t, await editor.call(method, path, body), {
-        status: 403,
-        error: 'this requires the role owner, and yours is editor',
-      });
-      isError(t, await account.owner(method, path, body), { status: 403, error: /^API tokens cannot do this/ });
-    }
-    isError(t, await stranger.call('DELETE', `/v1/tokens/${String(id)}`), {
-      status: 404,
-      error: `token ${String(id)} does not exist`,
+test.serial('only owners manage tokens: editors and API tokens get a 403, other accounts a 404', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const editor = await addPerson(api, account.tenantId, { role: 'editor' });
+  const stranger = await addPerson(api, (await api.account()).tenantId);
+  const owner = await addPerson(api, account.tenantId);
+  const {
+    json: { id },
+  } = await owner.call('POST', '/v1/tokens', { name: 'x', scopes: ['read'] });
+  for (const [method, path, body] of [
+    ['GET', '/v1/tokens'],
+    ['POST', '/v1/tokens', { name: 'x', scopes: ['read'] }],
+    ['DELETE', `/v1/tokens/${String(id)}`],
+  ] as const) {
+    isError(t, await editor.call(method, path, body), {
+      status: 403,
+      error: 'this requires the role owner, and yours is editor',
     });
-  },
-);
+    isError(t, await account.owner(method, path, body), { status: 403, error: /^API tokens cannot do this/ });
+  }
+  isError(t, await stranger.call('DELETE', `/v1/tokens/${String(id)}`), {
+    status: 404,
+    error: `token ${String(id)} does not exist`,
+  });
+});
 
 test.serial(
-  'a new agent checks in with the token that its making shows, beside the command that starts it',
+  'creating and rotating an agent shows its token and install command, and only the latest token works',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -174,7 +170,7 @@ test.serial(
 );
 
 test.serial(
-  "agents are made and given new tokens by who may change things, within the plan, and only the account's own",
+  'only editors and owners create agents and rotate tokens, within the plan and in their own account',
   async (t) => {
     const { api } = t.context;
     const account = await api.account('free');
@@ -203,11 +199,11 @@ test.serial(
       status: 403,
       error: /is shared by all accounts, and its token cannot be rotated here$/,
     });
-    t.is((await own.post('pull', { capabilities: ['http'] })).status, 200, 'its token is the old one');
+    t.is((await own.post('pull', { capabilities: ['http'] })).status, 200, 'its token is unchanged');
   },
 );
 
-test.serial('what is used of a plan is counted as the limits count it', async (t) => {
+test.serial('plan usage counts what the limits count, and limits that are not enforced are null', async (t) => {
   const { api } = t.context;
   const account = await api.account('solo');
   await account.owner('POST', '/v1/monitors', { name: 'x' });
@@ -255,8 +251,7 @@ const NEW_PASSWORD = 'correct horse battery staple';
 const OVER = 'this invitation was used or revoked, or is older than 7 days: ask for a new one';
 
 test.serial(
-  'who is invited looks at the link, chooses a password, and is in, with the role that was meant; the link is ' +
-    'good once',
+  'an invitee opens the link, chooses a password and is signed in with the invited role; the link works once',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -297,7 +292,7 @@ test.serial(
       role: 'editor',
       is_operator: false,
     });
-    t.is(typeof joined.json['user'].password_changed_at, 'number', 'nobody else knows it');
+    t.is(typeof joined.json['user'].password_changed_at, 'number', 'the invitee chose it');
     const page = callWith(api, { Cookie: cookieOf(joined) ?? '', 'X-CSRF-Token': joined.json['csrf_token'] });
     t.is((await page('POST', '/v1/monitors', { name: 'x' })).status, 201);
     t.is((await page('GET', '/v1/invitations')).status, 403);
@@ -330,12 +325,12 @@ test.serial(
     const { rows } = await api.database.pool.query<{ text: string }>(
       'SELECT to_jsonb(i)::text AS text FROM invitations i',
     );
-    t.true(rows.length > 0 && rows.every(({ text }) => !text.includes(token)), 'only its fingerprint is kept');
+    t.true(rows.length > 0 && rows.every(({ text }) => !text.includes(token)), 'only its fingerprint is stored');
   },
 );
 
 test.serial(
-  'a link that is past, taken back, replaced by a newer one, or of an owner who has gone opens nothing',
+  'an invitation link gets a 404 once expired, revoked or replaced, or once its inviter is demoted or removed',
   async (t) => {
     const { api } = t.context;
     const { tenantId } = await api.account();
@@ -369,7 +364,7 @@ test.serial(
 );
 
 test.serial(
-  'of many who use one link at once one comes in, and an address that has an account elsewhere keeps it',
+  'of concurrent acceptances of one invitation only one succeeds, and an address with an account gets a 409',
   async (t) => {
     const { api } = t.context;
     const { tenantId } = await api.account();
@@ -405,7 +400,7 @@ test.serial(
   },
 );
 
-test.serial('bad invitations and acceptances are refused with a sentence for the field', async (t) => {
+test.serial('invalid invitations and acceptances get a 400 that names the field', async (t) => {
   const { api } = t.context;
   const owner = await addPerson(api, (await api.account()).tenantId);
   for (const email of [
@@ -437,108 +432,117 @@ test.serial('bad invitations and acceptances are refused with a sentence for the
   t.is((await accept({})).status, 201);
 });
 
-test.serial('invitations end at a hundred open ones', async (t) => {
-  const { api } = t.context;
-  const { tenantId } = await api.account();
-  const owner = await addPerson(api, tenantId);
-  await api.database.pool.query(
-    `INSERT INTO invitations (id, tenant_id, email, role, fingerprint, created_at, expires_at)
+test.serial(
+  'an account can have 100 pending invitations, and a new one to the same address replaces the old one',
+  async (t) => {
+    const { api } = t.context;
+    const { tenantId } = await api.account();
+    const owner = await addPerson(api, tenantId);
+    await api.database.pool.query(
+      `INSERT INTO invitations (id, tenant_id, email, role, fingerprint, created_at, expires_at)
      SELECT 'inv_' || $1 || n, $1, n || '@example.org', 'viewer', sha256(($1 || n)::bytea), $2::bigint, $2::bigint + 60
      FROM generate_series(1, 100) n`,
-    [tenantId, nowSeconds()],
-  );
-  isError(t, await owner.call('POST', '/v1/invitations', { email: 'one@more.example', role: 'viewer' }), {
-    status: 409,
-    error: 'this account has reached the limit of 100 pending invitations: revoke one first',
-  });
-  t.is(
-    (await owner.call('POST', '/v1/invitations', { email: '7@example.org', role: 'viewer' })).status,
-    201,
-    'in the place of an older one',
-  );
-});
-
-test.serial('a role that changes counts at once, and ends the sessions that began with the old one', async (t) => {
-  const { api } = t.context;
-  const { tenantId } = await api.account();
-  const [owner, member] = [await addPerson(api, tenantId), await addPerson(api, tenantId, { role: 'editor' })];
-  const path = `/v1/members/${member.user.id}`;
-  t.is((await owner.call('PATCH', path, { role: 'editor' })).status, 200);
-  t.is((await member.call('GET', '/v1/session')).status, 200, 'nothing changed');
-  t.like((await owner.call('PATCH', path, { role: 'viewer' })).json, {
-    id: member.user.id,
-    role: 'viewer',
-    is_you: false,
-  });
-  t.is((await member.call('GET', '/v1/session')).status, 401);
-  const again = callWith(api, (await addSession(api, member.user)).headers);
-  isError(t, await again('POST', '/v1/monitors', { name: 'x' }), {
-    status: 403,
-    error: /^your role viewer does not allow changes/,
-  });
-  t.is((await owner.call('PATCH', path, { role: 'owner' })).status, 200);
-
-  // When users change their own role, this session stays and the others end.
-  const other = callWith(api, (await addSession(api, owner.user)).headers);
-  t.is((await owner.call('PATCH', `/v1/members/${owner.user.id}`, { role: 'viewer' })).status, 200);
-  t.deepEqual(
-    [(await owner.call('GET', '/v1/session')).status, (await other('GET', '/v1/session')).status],
-    [200, 401],
-  );
-  isError(t, await owner.call('PATCH', path, { role: 'viewer' }), {
-    status: 403,
-    error: 'this requires the role owner, and yours is viewer',
-  });
-});
-
-test.serial('a removed member is out at once; every member can leave, and only owners send others away', async (t) => {
-  const { api } = t.context;
-  const account = await api.account();
-  const [owner, editor, viewer] = [
-    await addPerson(api, account.tenantId),
-    await addPerson(api, account.tenantId, { role: 'editor' }),
-    await addPerson(api, account.tenantId, { role: 'viewer' }),
-  ];
-  isError(t, await editor.call('DELETE', `/v1/members/${viewer.user.id}`), {
-    status: 403,
-    error: 'removing other members requires the role owner, and yours is editor',
-  });
-  isError(t, await account.owner('DELETE', `/v1/members/${viewer.user.id}`), {
-    status: 403,
-    error: /^API tokens cannot do this/,
-  });
-  t.is((await owner.call('DELETE', `/v1/members/${editor.user.id}`)).status, 204);
-  t.is((await editor.call('GET', '/v1/session')).status, 401);
-  t.is(
-    (
-      await send(`${api.url}/v1/session`, {
-        method: 'POST',
-        body: { email: editor.email, password: editor.password },
-        headers: {},
-      })
-    ).status,
-    401,
-  );
-  isError(t, await owner.call('DELETE', `/v1/members/${editor.user.id}`), {
-    status: 404,
-    error: `member ${editor.user.id} does not exist`,
-  });
-  const left = await viewer.call('DELETE', `/v1/members/${viewer.user.id}`);
-  t.is(left.status, 204);
-  t.regex(left.headers.get('set-cookie') ?? '', /^spotcheck=; /);
-  const stranger = await addPerson(api, (await api.account()).tenantId);
-  for (const [method, body] of [
-    ['PATCH', { role: 'viewer' }],
-    ['DELETE', undefined],
-  ] as const)
-    isError(t, await stranger.call(method, `/v1/members/${owner.user.id}`, body), {
-      status: 404,
-      error: `member ${owner.user.id} does not exist`,
+      [tenantId, nowSeconds()],
+    );
+    isError(t, await owner.call('POST', '/v1/invitations', { email: 'one@more.example', role: 'viewer' }), {
+      status: 409,
+      error: 'this account has reached the limit of 100 pending invitations: revoke one first',
     });
-});
+    t.is(
+      (await owner.call('POST', '/v1/invitations', { email: '7@example.org', role: 'viewer' })).status,
+      201,
+      'it replaces the older one',
+    );
+  },
+);
 
 test.serial(
-  'the last owner can neither go nor become less, also when two owners do so to each other at once',
+  'a role change takes effect immediately and ends the sessions that started with the old role',
+  async (t) => {
+    const { api } = t.context;
+    const { tenantId } = await api.account();
+    const [owner, member] = [await addPerson(api, tenantId), await addPerson(api, tenantId, { role: 'editor' })];
+    const path = `/v1/members/${member.user.id}`;
+    t.is((await owner.call('PATCH', path, { role: 'editor' })).status, 200);
+    t.is((await member.call('GET', '/v1/session')).status, 200, 'nothing changed');
+    t.like((await owner.call('PATCH', path, { role: 'viewer' })).json, {
+      id: member.user.id,
+      role: 'viewer',
+      is_you: false,
+    });
+    t.is((await member.call('GET', '/v1/session')).status, 401);
+    const again = callWith(api, (await addSession(api, member.user)).headers);
+    isError(t, await again('POST', '/v1/monitors', { name: 'x' }), {
+      status: 403,
+      error: /^your role viewer does not allow changes/,
+    });
+    t.is((await owner.call('PATCH', path, { role: 'owner' })).status, 200);
+
+    // When users change their own role, this session stays and the others end.
+    const other = callWith(api, (await addSession(api, owner.user)).headers);
+    t.is((await owner.call('PATCH', `/v1/members/${owner.user.id}`, { role: 'viewer' })).status, 200);
+    t.deepEqual(
+      [(await owner.call('GET', '/v1/session')).status, (await other('GET', '/v1/session')).status],
+      [200, 401],
+    );
+    isError(t, await owner.call('PATCH', path, { role: 'viewer' }), {
+      status: 403,
+      error: 'this requires the role owner, and yours is viewer',
+    });
+  },
+);
+
+test.serial(
+  'a removed member is signed out immediately; any member can leave, and only owners remove others',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    const [owner, editor, viewer] = [
+      await addPerson(api, account.tenantId),
+      await addPerson(api, account.tenantId, { role: 'editor' }),
+      await addPerson(api, account.tenantId, { role: 'viewer' }),
+    ];
+    isError(t, await editor.call('DELETE', `/v1/members/${viewer.user.id}`), {
+      status: 403,
+      error: 'removing other members requires the role owner, and yours is editor',
+    });
+    isError(t, await account.owner('DELETE', `/v1/members/${viewer.user.id}`), {
+      status: 403,
+      error: /^API tokens cannot do this/,
+    });
+    t.is((await owner.call('DELETE', `/v1/members/${editor.user.id}`)).status, 204);
+    t.is((await editor.call('GET', '/v1/session')).status, 401);
+    t.is(
+      (
+        await send(`${api.url}/v1/session`, {
+          method: 'POST',
+          body: { email: editor.email, password: editor.password },
+          headers: {},
+        })
+      ).status,
+      401,
+    );
+    isError(t, await owner.call('DELETE', `/v1/members/${editor.user.id}`), {
+      status: 404,
+      error: `member ${editor.user.id} does not exist`,
+    });
+    const left = await viewer.call('DELETE', `/v1/members/${viewer.user.id}`);
+    t.is(left.status, 204);
+    t.regex(left.headers.get('set-cookie') ?? '', /^spotcheck=; /);
+    const stranger = await addPerson(api, (await api.account()).tenantId);
+    for (const [method, body] of [
+      ['PATCH', { role: 'viewer' }],
+      ['DELETE', undefined],
+    ] as const)
+      isError(t, await stranger.call(method, `/v1/members/${owner.user.id}`, body), {
+        status: 404,
+        error: `member ${owner.user.id} does not exist`,
+      });
+  },
+);
+
+test.serial(
+  'the last owner can neither leave nor be demoted, even if two owners remove each other concurrently',
   async (t) => {
     const { api } = t.context;
     const { tenantId } = await api.account();
@@ -585,7 +589,11 @@ test.serial('owners rename the account, which the audit log and every session sh
     error: 'name is already used by another account: choose a different one',
   });
   const taken = await Promise.all([rename('Contoso'), rename('Contoso', stranger)]);
-  t.deepEqual(taken.map(({ status }) => status).toSorted(), [200, 409], 'two at once do not share one');
+  t.deepEqual(
+    taken.map(({ status }) => status).toSorted(),
+    [200, 409],
+    'two concurrent renames cannot both use the name',
+  );
   for (const [name, error] of [
     ['', /^name must be a string of 1 to 255 characters/],
     ['  ', /^name must not be blank$/],

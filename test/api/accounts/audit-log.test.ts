@@ -142,8 +142,7 @@ const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
 };
 
 test.serial(
-  'every operation that changes something leaves one entry, says who and from where, and changes nothing where ' +
-    'the entry cannot be written',
+  'every changing operation writes one entry with actor and address, and changes nothing if that write fails',
   async (t) => {
     const { api } = t.context;
     const stage: Stage = {
@@ -224,8 +223,7 @@ test.serial(
 );
 
 test.serial(
-  'what was refused or changed nothing leaves no entry, and what changed is reported field by field, secrets as ' +
-    'changed',
+  'refused requests and no-ops write no entry, and changes are listed by field, with secrets only as changed',
   async (t) => {
     const { api } = t.context;
     const { account, ids, person } = await furnishAccount(api, 'quiet');
@@ -284,7 +282,7 @@ test.serial(
     await account.owner('PATCH', `/v1/monitors/${id}`, {
       check_spec: { ...spec, request: { ...spec.request, auth: { type: 'bearer' } } },
     });
-    t.is((await log())[0]?.id, changed?.id, 'the same secrets are no change');
+    t.is((await log())[0]?.id, changed?.id, 'the same secrets are not a change');
     await account.owner('PATCH', `/v1/monitors/${id}`, { body_match: 'x'.repeat(1024), check_spec: spec });
     t.deepEqual((await log())[0]?.changes['body_match'], ['quiet', `${'x'.repeat(1000)}…`]);
     const heartbeat = await account.owner('GET', `/v1/monitors/${ids.monitor[1]}`);
@@ -294,7 +292,7 @@ test.serial(
 );
 
 test.serial(
-  'owners read the log of their account, page by page and by actor, action, object and time; tokens and others do not',
+  'only owners read the audit log, page by page and filtered by actor, action, object and time',
   async (t) => {
     const { api } = t.context;
     const { account, ids, person } = await furnishAccount(api, 'reading');
@@ -371,34 +369,31 @@ test.serial(
     t.deepEqual(
       entriesIn(await ask(`?cursor=${cursor}`, stranger.person)),
       [],
-      'a cursor of another account is no position in this one',
+      'a cursor of another account finds nothing in this one',
     );
   },
 );
 
-test.serial(
-  'that sign-ins of an account are refused is recorded once, and of an unknown address not at all',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const person = await addPerson(api, account.tenantId);
-    const fail = (email: string) => api.anonymous('POST', '/v1/session', { email, password: 'not the one' });
-    const statuses: number[] = [];
-    for (let attempt = 1; attempt <= 13; attempt += 1) statuses.push((await fail(person.email.toUpperCase())).status);
-    t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429, 429]);
-    for (let attempt = 1; attempt <= 11; attempt += 1) await fail('nobody@example.org');
-    const entries = entriesIn(await person.call('GET', '/v1/audit-log'));
-    t.deepEqual(
-      entries.map(({ action, actor, object, address }) => ({ action, kind: actor.kind, id: object.id, address })),
-      [{ action: 'member.sign_in_throttled', kind: 'system', id: person.user.id, address: '127.0.0.1' }],
-    );
-    const { rows } = await api.database.pool.query(`SELECT 1 FROM audit_log WHERE action = 'member.sign_in_throttled'`);
-    t.is(rows.length, 1);
-    await api.database.pool.query(`DELETE FROM rate_limits WHERE key LIKE 'spotcheck-sign-in%'`);
-  },
-);
+test.serial('throttled sign-ins of an account are recorded once, and those of an unknown address never', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const person = await addPerson(api, account.tenantId);
+  const fail = (email: string) => api.anonymous('POST', '/v1/session', { email, password: 'not the one' });
+  const statuses: number[] = [];
+  for (let attempt = 1; attempt <= 13; attempt += 1) statuses.push((await fail(person.email.toUpperCase())).status);
+  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429, 429]);
+  for (let attempt = 1; attempt <= 11; attempt += 1) await fail('nobody@example.org');
+  const entries = entriesIn(await person.call('GET', '/v1/audit-log'));
+  t.deepEqual(
+    entries.map(({ action, actor, object, address }) => ({ action, kind: actor.kind, id: object.id, address })),
+    [{ action: 'member.sign_in_throttled', kind: 'system', id: person.user.id, address: '127.0.0.1' }],
+  );
+  const { rows } = await api.database.pool.query(`SELECT 1 FROM audit_log WHERE action = 'member.sign_in_throttled'`);
+  t.is(rows.length, 1);
+  await api.database.pool.query(`DELETE FROM rate_limits WHERE key LIKE 'spotcheck-sign-in%'`);
+});
 
-test.serial('what becomes of a channel in its chat is recorded, though no member of the account did it', async (t) => {
+test.serial('changes to a channel made in its chat are recorded, though no member made them', async (t) => {
   const { api } = t.context;
   const { account, person } = await furnishAccount(api, 'chatty');
   const { json } = await account.owner('POST', '/v1/channels', { type: 'telegram', name: 'On call' });
@@ -425,7 +420,7 @@ test.serial('what becomes of a channel in its chat is recorded, though no member
   t.deepEqual(entries[0]?.changes, { enabled: [true, false], last_error: [null, 'A member sent /stop in the chat'] });
 });
 
-test('the description knows the actions and the kinds of objects that there are', async (t) => {
+test('the API description lists every audit action and object kind', async (t) => {
   const document = (await (await fetch(`${t.context.api.url}/openapi.json`)).json()) as Document;
   const schemas = document.components['schemas'] as Record<string, { enum?: unknown[] }>;
   t.deepEqual(schemas['AuditAction']?.enum, [...AUDIT_ACTIONS]);

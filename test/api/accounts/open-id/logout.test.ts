@@ -44,7 +44,7 @@ async function signedIn(t: Parameters<typeof auditOf>[0]) {
   return { tenantId, url, sub, browser };
 }
 
-test('a logout that the provider itself reports ends the session that it began, and no other', async (t) => {
+test('a back-channel logout with a session id ends only that session, and is recorded', async (t) => {
   const { api } = t.context;
   const { tenantId, url, sub, browser } = await signedIn(t);
   const second = new Browser(url);
@@ -72,7 +72,7 @@ test('a logout that the provider itself reports ends the session that it began, 
   });
 });
 
-test('a token with the person alone ends all sessions that the provider began for them, once', async (t) => {
+test('a logout token with only a subject ends all provider sessions of that user, and works once', async (t) => {
   const { url, sub, browser } = await signedIn(t);
   const second = new Browser(url);
   t.is((await second.signIn(provider, sub)).status, 303);
@@ -94,7 +94,7 @@ test('a token with the person alone ends all sessions that the provider began fo
   t.is((await again.session()).status, 200);
 });
 
-test('a logout with very many parameters is too large, and no failure of ours', async (t) => {
+test('a logout request with too many parameters gets a 413', async (t) => {
   const body = new URLSearchParams(Array.from({ length: 30 }, (_, no) => [`p${no}`, 'x']));
   const { status } = await fetch(`${t.context.api.url}/connect/open-id/logout`, { method: 'POST', body });
   t.is(status, 413);
@@ -134,7 +134,7 @@ const FORGERIES: readonly [why: string, forge: Forge][] = [
   ['another type', (claims) => provider.sign(claims, { typ: 'at+jwt' })],
 ];
 
-test('no other token ends anything: not a forged one, not an old one, not an ID token', async (t) => {
+test('forged, expired or malformed logout tokens get a 400 and end no session', async (t) => {
   const { url, sub, browser } = await signedIn(t);
   for (const [why, forge] of FORGERIES) {
     const answer = await post(url, await forge(claimsOf(sub)));

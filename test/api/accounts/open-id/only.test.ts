@@ -8,7 +8,7 @@ import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdCon
 const { serial: test } = anyTest as TestFn<OpenIdContext>;
 const provider = await withOpenId(anyTest as TestFn<OpenIdContext>);
 
-test('the sign-in page learns what to offer: with a provider, with it alone, and without one', async (t) => {
+test('the sign-in methods list the password and the provider as configured', async (t) => {
   const { api } = t.context;
   for (const [openId, expected] of [
     [openIdOf(provider), { password: true, open_id: { name: 'Keycloak' } }],
@@ -20,7 +20,7 @@ test('the sign-in page learns what to offer: with a provider, with it alone, and
   }
 });
 
-test('without a provider nothing of it can be begun, returned from, or ended', async (t) => {
+test('without a provider its sign-in, callback and logout routes return a 404', async (t) => {
   const url = await t.context.api.another({ openId: null });
   t.is((await new Browser(url).call('POST', '/session/open-id', {})).status, 404);
   t.is((await new Browser(url).open(`${url}/connect/open-id?code=a&state=b`)).status, 404);
@@ -29,7 +29,7 @@ test('without a provider nothing of it can be begun, returned from, or ended', a
   t.is((await fetch(`${url}/connect/open-id/logout`)).status, 405);
 });
 
-test('where passwords are off a right one is refused with what to do, and a reset lets one user in', async (t) => {
+test('with passwords off a correct one gets a 403 that says what to do, and a reset lets one user in', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const [ada, grace] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];
@@ -58,7 +58,7 @@ test('where passwords are off a right one is refused with what to do, and a rese
   t.is((await signIn(ada.email)).status, 403);
 });
 
-test('an invitation is accepted with an account at the provider, by that alone where passwords are off', async (t) => {
+test('an invitation can be accepted through the provider, and only that way where passwords are off', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const inviter = await addPerson(api, tenantId);
@@ -102,7 +102,7 @@ test('an invitation is accepted with an account at the provider, by that alone w
   t.is((await browser.call('POST', '/user/identities', { password: 'x' }, csrf)).status, 409);
 });
 
-test('while the provider is away its sign-ins say so, and passwords work', async (t) => {
+test('while the provider is unreachable its sign-in returns a 503, and passwords still work', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const person = await addPerson(api, tenantId);

@@ -6,7 +6,7 @@ import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdCon
 const test = anyTest as TestFn<OpenIdContext>;
 const provider = await withOpenId(test);
 
-test('a person of a provisioned domain gets a user at the first sign-in, and the same one at the second', async (t) => {
+test('the first sign-in from a provisioned domain creates a user, and later ones find it by subject', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const url = await api.another({
@@ -45,7 +45,7 @@ test('a person of a provisioned domain gets a user at the first sign-in, and the
   );
 });
 
-test('a secret that the provider does not take is in the log by the provider’s word', async (t) => {
+test('a client secret that the provider rejects is logged with the error code of the provider', async (t) => {
   const { api } = t.context;
   const url = await api.another({ openId: openIdOf(provider, { clientSecret: 'not the secret' }) });
   const page = await new Browser(url).signIn(provider, addProviderUser(provider, { name: 'Ada' }));
@@ -57,7 +57,7 @@ test('a secret that the provider does not take is in the log by the provider’s
   );
 });
 
-test('a person links their account at the provider with their password, signs in by it, and unlinks it', async (t) => {
+test('a user links an account at the provider with their password, signs in with it and unlinks it', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const person = await addPerson(api, tenantId, { role: 'editor' });
@@ -92,7 +92,7 @@ test('a person links their account at the provider with their password, signs in
   );
 });
 
-test('a person with a second factor links with a code too, and signs in at the provider without one', async (t) => {
+test('a user with two-factor authentication links the provider with a code, and signs in without one', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const person = await addPerson(api, tenantId);

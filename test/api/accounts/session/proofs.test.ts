@@ -24,7 +24,7 @@ const VECTORS: readonly [atSeconds: number, code: string][] = [
 ];
 
 for (const [atSeconds, code] of VECTORS) {
-  test(`the code at ${atSeconds} s is ${code}, as RFC 6238 says, good one step either way, and no further`, (t) => {
+  test(`the code at ${atSeconds} s is ${code} as in RFC 6238, valid one step before and after, but no further`, (t) => {
     const step = Math.floor(atSeconds / 30);
     t.is(totpCode(SECRET, step), code);
     // Steps before the second one are too early to test.
@@ -36,12 +36,12 @@ for (const [atSeconds, code] of VECTORS) {
   });
 }
 
-test('nothing but six digits is a code', (t) => {
+test('only six ASCII digits are a valid code', (t) => {
   for (const code of ['', '28708', '2870822', '287 82', 'abcdef', '２８７０８２'])
     t.is(findTotpStep(SECRET, code, 59_000), null);
 });
 
-test('every secret has 160 bits and is read back as it was written', (t) => {
+test('every generated secret has 160 bits and produces codes that verify', (t) => {
   fc.assert(
     fc.property(fc.nat(2 ** 31), (step) => {
       const secret = generateTotpSecret();
@@ -55,7 +55,7 @@ test('every secret has 160 bits and is read back as it was written', (t) => {
   t.pass();
 });
 
-test('recovery codes are ten, no two alike, and good however they are typed', (t) => {
+test('the ten recovery codes are distinct, and case, spaces and hyphens do not matter when they are typed', (t) => {
   const codes = generateRecoveryCodes();
   t.is(new Set(codes).size, 10);
   for (const code of codes) {
@@ -66,7 +66,7 @@ test('recovery codes are ten, no two alike, and good however they are typed', (t
   }
 });
 
-test('an app finds out for whom the code is, also where the address has characters of its own', (t) => {
+test('the otpauth URL names the user even if the email address has reserved characters', (t) => {
   const url = new URL(otpauthUrl(SECRET, 'a+b&c?d@example.org'));
   t.is(decodeURIComponent(url.pathname), '/Spotcheck:a+b&c?d@example.org');
   t.deepEqual(Object.fromEntries(url.searchParams), {
