@@ -49,7 +49,7 @@ test("an account sees the shared agents and its own, and no other account's", as
   });
 });
 
-test('deleting an own agent takes it from its monitors and lowers their quorum to what is left', async (t) => {
+test('deleting a private agent removes it from its monitors and lowers their quorum to match', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   const id = await ownAgent(api, tenantId);
@@ -65,7 +65,7 @@ test('deleting an own agent takes it from its monitors and lowers their quorum t
   t.like((await owner('GET', `/v1/monitors/${both}`)).json, { agent_sources: [shared], down_min_sources: 1 });
   t.like((await owner('GET', `/v1/monitors/${alone}`)).json, { agent_sources: [], down_min_sources: 1 });
   const { rows } = await api.database.pool.query('SELECT updated_at FROM monitors WHERE id = $1', [both]);
-  t.true(rows[0].updated_at > 1, 'what changes now by its locations began with that');
+  t.true(rows[0].updated_at > 1, 'the monitor counts as changed');
   isError(t, await owner('DELETE', `/v1/agents/${id}`), { status: 404, error: `agent ${id} does not exist` });
 });
 

@@ -9,7 +9,7 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 test.serial(
-  'operators see processes with their figures, shared agents with what they watch, and queues; nothing of any account',
+  'operators see process figures, shared agents with monitor counts, and queues, but nothing of any account',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -66,7 +66,7 @@ test.serial(
   },
 );
 
-test('an owner who is no operator sees no fleet, nor does a token', async (t) => {
+test('owners who are not operators, and tokens, cannot see the fleet', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   isError(t, await (await addPerson(api, tenantId)).call('GET', '/v1/fleet'), {
@@ -77,7 +77,7 @@ test('an owner who is no operator sees no fleet, nor does a token', async (t) =>
   isError(t, await api.anonymous('GET', '/v1/fleet'), { status: 401, error: /signed in/ });
 });
 
-test.serial('new monitors get regions that are alive; the others can still be named', async (t) => {
+test.serial('new monitors get regions with a live agent; other regions can still be named', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const { rows } = await api.database.pool.query<{ id: string }>(
@@ -98,7 +98,7 @@ test.serial('new monitors get regions that are alive; the others can still be na
 });
 
 test.serial(
-  'an operator sees what giving up a region does before it is done, and the accounts see that the operator did it',
+  'retiring a region is previewed before it is confirmed, and accounts see that an operator did it',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();

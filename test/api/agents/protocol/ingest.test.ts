@@ -26,7 +26,7 @@ async function workingAgent(api: ApiServer, monitor: object = {}) {
   return { account, agent, id };
 }
 
-test('results go to the evaluator in the form of our own, with the checks that they measured', async (t) => {
+test('the results of an agent reach the evaluator in the common form, with the version of the checks', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const [{ no }] = (await api.database.pool.query('SELECT no FROM monitors WHERE id = $1', [id])).rows;
@@ -88,31 +88,27 @@ test('results go to the evaluator in the form of our own, with the checks that t
   t.is(submitted[0]?.dueAtMs, Math.round(ts * 1000));
 });
 
-test(
-  'after an edit that an agent does not know yet its results measured the checks before, whatever part of a second ' +
-    'its clock shows',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const agent = await agentCaller(api, account);
-    const id = await agent.watch({});
-    const versionOf = async (ts: number) => {
-      await agent.post('ingest', { results: [{ monitorId: id, ok: true, ts }] });
-      return submittedBy(api, agent).at(-1)?.checksVersion;
-    };
-    t.is(await versionOf(nowSeconds()), 1, 'there were no others');
-    await agent.post('pull', { capabilities: ALL });
-    const ts = nowSeconds() + 1;
-    t.is(await versionOf(ts), 1);
-    await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example' });
-    t.is(await versionOf(ts + 1), 1);
-    await agent.post('pull', { capabilities: ALL });
-    t.is(await versionOf(Math.floor(nowSeconds())), 2);
-    t.is(await versionOf(nowSeconds() - 600), 1);
-  },
-);
+test('results count for the old checks until the agent pulls new ones, even with whole-second times', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agent = await agentCaller(api, account);
+  const id = await agent.watch({});
+  const versionOf = async (ts: number) => {
+    await agent.post('ingest', { results: [{ monitorId: id, ok: true, ts }] });
+    return submittedBy(api, agent).at(-1)?.checksVersion;
+  };
+  t.is(await versionOf(nowSeconds()), 1, 'there is only one version');
+  await agent.post('pull', { capabilities: ALL });
+  const ts = nowSeconds() + 1;
+  t.is(await versionOf(ts), 1);
+  await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example' });
+  t.is(await versionOf(ts + 1), 1);
+  await agent.post('pull', { capabilities: ALL });
+  t.is(await versionOf(Math.floor(nowSeconds())), 2);
+  t.is(await versionOf(nowSeconds() - 600), 1);
+});
 
-test('failed checks of an agent are recorded for their spans, by the ids that its requests carried', async (t) => {
+test('failed checks of an agent are recorded as spans under the trace ids that its requests carried', async (t) => {
   const { api } = t.context;
   const { agent, account, id } = await workingAgent(api, { target: 'https://example.com/a?b=c' });
   const failed: FailedCheck[] = [];
@@ -141,7 +137,7 @@ test('failed checks of an agent are recorded for their spans, by the ids that it
   });
 });
 
-test("what is not the agent's to report, or of another day or of the future, is dropped and counted", async (t) => {
+test('results of unassigned monitors, older than a day or in the future are dropped and counted', async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api);
   const stranger = await api.account();
@@ -173,7 +169,7 @@ test("what is not the agent's to report, or of another day or of the future, is 
   t.is(submittedBy(api, agent).length, 2);
 });
 
-test('an agent is told nothing of an empty list, and at most 1000 results are taken at once', async (t) => {
+test('an empty list of results is accepted, and more than 1,000 results are refused with a 400', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api, { interval_seconds: 1 });
   t.deepEqual((await agent.post('ingest', { results: [] })).json, {
@@ -201,7 +197,7 @@ test('an agent is told nothing of an empty list, and at most 1000 results are ta
   t.is(submittedBy(api, agent).length, 1000);
 });
 
-test('the steps of an exchange are kept with failures and now and then a success, in whole milliseconds', async (t) => {
+test('timing phases are stored for failures and a sample of successes, in whole milliseconds', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api, { interval_seconds: 60 });
   const window = Math.floor(nowSeconds() / 600) * 600 - 600;
@@ -221,7 +217,7 @@ test('the steps of an exchange are kept with failures and now and then a success
   );
 });
 
-test('agents of other makes may call the wait for the first byte waitMs, and leave notAfter empty', async (t) => {
+test('third-party agents may send waitMs instead of firstByteMs, and an empty notAfter', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const timings = [
@@ -243,7 +239,7 @@ test('agents of other makes may call the wait for the first byte waitMs, and lea
   );
 });
 
-test('the answer behind a failure is kept, cleaned; of a good result and of another form it is left out', async (t) => {
+test('the response behind a failure is stored sanitized; that of a success or in another form is not', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const ts = nowSeconds();
@@ -281,7 +277,7 @@ test('the answer behind a failure is kept, cleaned; of a good result and of anot
   );
 });
 
-test('of a monitor with secrets an agent may say what it likes: nothing that may repeat them is kept', async (t) => {
+test('for a monitor with secrets the reported response is stored without body and most headers', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api, { check_spec: { request: { secretHeaders: { 'X-Key': 'canary' } } } });
   await agent.post('pull', { capabilities: ALL, publicKey: Buffer.alloc(32, 9).toString('base64') });
@@ -362,33 +358,29 @@ const BAD: readonly (readonly [string, unknown, RegExp])[] = [
   ],
 ];
 for (const [what, body, error] of BAD) {
-  test(`results with ${what} are refused, and none of them is taken`, async (t) => {
+  test(`results with ${what} are refused with a 400`, async (t) => {
     const { api } = t.context;
     const agent = await agentCaller(api, await api.account());
     isError(t, await agent.post('ingest', body), { status: 400, error });
   });
 }
 
-test(
-  'one malformed result among good ones keeps all of them back, and a batch wrong throughout is reported in a few ' +
-    'sentences',
-  async (t) => {
-    const { api } = t.context;
-    const { agent, id } = await workingAgent(api);
-    const good = { monitorId: id, ok: true, ts: nowSeconds() };
-    isError(t, await agent.post('ingest', { results: [good, { ...good, ts: null }] }), {
-      status: 400,
-      error: 'results[1].ts is required',
-    });
-    t.deepEqual(submittedBy(api, agent), []);
-    const { json } = await agent.post('ingest', {
-      results: Array.from({ length: 1000 }, () => ({ ...good, ok: 'yes' })),
-    });
-    t.is(String(json['error']).split('; ').length, 10);
-  },
-);
+test('one malformed result rejects the whole batch, and the error lists at most ten problems', async (t) => {
+  const { api } = t.context;
+  const { agent, id } = await workingAgent(api);
+  const good = { monitorId: id, ok: true, ts: nowSeconds() };
+  isError(t, await agent.post('ingest', { results: [good, { ...good, ts: null }] }), {
+    status: 400,
+    error: 'results[1].ts is required',
+  });
+  t.deepEqual(submittedBy(api, agent), []);
+  const { json } = await agent.post('ingest', {
+    results: Array.from({ length: 1000 }, () => ({ ...good, ok: 'yes' })),
+  });
+  t.is(String(json['error']).split('; ').length, 10);
+});
 
-test('what an agent says of a monitor whose secrets it was not given is no vote, and says why', async (t) => {
+test('a result for a monitor whose secrets the agent lacks is no vote, and its reason says why', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -417,7 +409,7 @@ test('what an agent says of a monitor whose secrets it was not given is no vote,
   t.deepEqual(await readStored(), ['none', 'The agent home-lab does not support this type of monitor']);
 });
 
-test('a first bad result is answered with the hint to recheck, a good or a second bad one is not', async (t) => {
+test('a first bad result gets a recheck hint; a good one or a second bad one does not', async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api, { interval_seconds: 60, down_after_failures: 2 });
   const good = await agent.watch({});
@@ -426,15 +418,15 @@ test('a first bad result is answered with the hint to recheck, a good or a secon
   const hint = async (...results: object[]) => (await agent.post('ingest', { results })).json['recheck'];
   const bad = (moment: number) => ({ monitorId: id, ok: false, cause: 'timeout', ts: moment });
   t.deepEqual(await hint(bad(ts), { monitorId: good, ok: true, ts }), [{ monitorId: id, afterMs: 20_000 }]);
-  t.deepEqual(await hint(bad(ts + 1), bad(ts)), [], 'the second of them makes the source bad');
+  t.deepEqual(await hint(bad(ts + 1), bad(ts)), [], 'the second one makes the source bad');
   t.deepEqual(await hint({ ...bad(ts), ok: true }, bad(ts + 1)), [{ monitorId: id, afterMs: 20_000 }]);
   t.deepEqual(await hint({ ...bad(ts), cause: 'unsupported_by_agent' }), []);
   await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example' });
   await agent.post('pull', { capabilities: ALL });
-  t.deepEqual(await hint(bad(ts - 600)), [], 'of older checks');
+  t.deepEqual(await hint(bad(ts - 600)), [], 'a result of older checks');
 });
 
-test('the hint to recheck comes however fast the result is decided, and once', async (t) => {
+test('the recheck hint is returned once, however fast the result is evaluated', async (t) => {
   const { api } = t.context;
   const { database, makeId } = api;
   const { agent, id } = await workingAgent(api);
@@ -447,7 +439,7 @@ test('the hint to recheck comes however fast the result is decided, and once', a
   t.deepEqual((await agent.post('ingest', { results }, {}, fast)).json['recheck'], []);
 });
 
-test('results are counted by what became of them', async (t) => {
+test('the metrics count results by outcome', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const process = await api.another();
@@ -460,7 +452,7 @@ test('results are counted by what became of them', async (t) => {
   }
 });
 
-test('while the queue is away results are not taken, and the agent is asked to come again', async (t) => {
+test('while the queue is unavailable results are refused with a 503 and Retry-After', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const away = await api.another({
@@ -478,7 +470,7 @@ test('while the queue is away results are not taken, and the agent is asked to c
   t.is((await agent.post('ingest', { results })).status, 200);
 });
 
-test('the certificate that an agent saw is kept once for an https monitor, and again when it is another', async (t) => {
+test('a reported certificate of an https monitor is stored once, and again only if it changes', async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api, { warn_days: 30 });
   const plain = await agent.watch({ target: 'http://shop.example' });
@@ -514,16 +506,16 @@ test('the certificate that an agent saw is kept once for an https monitor, and a
   await agent.post('ingest', { results: [resultWith(id, ts + 3, 1_900_000_000)] });
   t.like((await stored())[0], { expires_at: 1_900_000_000 });
   await agent.post('ingest', { results: [resultWith(id, ts + 3.2, 1_850_000_000_000)] });
-  t.like((await stored())[0], { expires_at: 1_850_000_000 }, 'told in milliseconds');
+  t.like((await stored())[0], { expires_at: 1_850_000_000 }, 'given in milliseconds');
   const days = (moment: number) => ({ monitorId: id, ok: true, ts: moment, detail: { daysRemaining: 20 } });
   await agent.post('ingest', { results: [days(ts + 3.4)] });
-  t.like((await stored())[0], { expires_at: (Math.floor((ts + 3.4) / 86_400) + 20) * 86_400 }, 'told in days');
+  t.like((await stored())[0], { expires_at: (Math.floor((ts + 3.4) / 86_400) + 20) * 86_400 }, 'given in days');
   await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example', warn_days: 30 });
   await agent.post('ingest', { results: [resultWith(id, ts + 4, 1_700_000_000)] });
-  t.like((await stored())[0], { target: 'https://shop.example' }, 'what it saw was the old target');
+  t.like((await stored())[0], { target: 'https://shop.example' }, 'the result was for the old target');
 });
 
-test('results of the time before a monitor are too old, but for a minute by which clocks may differ', async (t) => {
+test('results from more than a minute before their monitor was created are dropped as too old', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);

@@ -12,76 +12,72 @@ import { openTestRuntime } from '../../../helpers/runtime.ts';
 import { until } from '../../../helpers/until.ts';
 import { send } from '../../api-server.ts';
 
-test(
-  "a monitor that only a customer's agent watches goes from creation to an incident and back by what the agent " +
-    'reports, each result once',
-  async (t) => {
-    const { databaseUrl, drop } = await createTestDatabase();
-    t.teardown(drop);
-    const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const env = {
-      DATABASE_URL: databaseUrl,
-      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-      BOOTSTRAP_TOKEN: token,
-      ALLOW_PRIVATE_NETWORK: 'true',
-    };
-    const { url, call } = await startService(t, env, token);
-    const agent = await createOwnAgent(databaseUrl, 'home-lab');
-    const post = (path: string, body: object) =>
-      send(`${url}/agent/v1/${path}`, {
-        method: 'POST',
-        body,
-        headers: { Authorization: `Bearer ${agent.agentToken}` },
-      });
-    const { json: created } = await call('POST', '/monitors', {
-      name: 'NAS',
-      target: 'http://nas.lan/',
-      agent_sources: [agent.id],
+test('a monitor of a private agent goes down and recovers by its results, each counted once', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const token = `spk_${randomBytes(24).toString('base64url')}`;
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+  };
+  const { url, call } = await startService(t, env, token);
+  const agent = await createOwnAgent(databaseUrl, 'home-lab');
+  const post = (path: string, body: object) =>
+    send(`${url}/agent/v1/${path}`, {
+      method: 'POST',
+      body,
+      headers: { Authorization: `Bearer ${agent.agentToken}` },
     });
-    const read = async () => (await call('GET', `/monitors/${created['id']}`)).json;
-    t.like(await read(), { status: 'pending', agent_sources: [agent.id], down_min_sources: 1 });
+  const { json: created } = await call('POST', '/monitors', {
+    name: 'NAS',
+    target: 'http://nas.lan/',
+    agent_sources: [agent.id],
+  });
+  const read = async () => (await call('GET', `/monitors/${created['id']}`)).json;
+  t.like(await read(), { status: 'pending', agent_sources: [agent.id], down_min_sources: 1 });
 
-    const pulled = await post('pull', { capabilities: ['http'] });
-    t.like(pulled.json, { agentId: agent.id, work: [{ monitorId: created['id'], sourceKey: agent.id }] });
-    const now = () => Date.now() / 1000;
-    const good = { monitorId: created['id'], ok: true, cause: null, latencyMs: 3, httpStatus: 200 };
-    const bad = { monitorId: created['id'], ok: false, cause: 'conn_refused', latencyMs: null, httpStatus: null };
-    const ingest = async (...results: object[]) => (await post('ingest', { results })).json;
+  const pulled = await post('pull', { capabilities: ['http'] });
+  t.like(pulled.json, { agentId: agent.id, work: [{ monitorId: created['id'], sourceKey: agent.id }] });
+  const now = () => Date.now() / 1000;
+  const good = { monitorId: created['id'], ok: true, cause: null, latencyMs: 3, httpStatus: 200 };
+  const bad = { monitorId: created['id'], ok: false, cause: 'conn_refused', latencyMs: null, httpStatus: null };
+  const ingest = async (...results: object[]) => (await post('ingest', { results })).json;
 
-    t.like(await ingest({ ...good, ts: now() }), { accepted: 1, recheck: [] });
-    await until(async () => (await read())['status'] === 'up');
-    const since = now();
-    t.like(await ingest({ ...bad, ts: since }), {
-      accepted: 1,
-      recheck: [{ monitorId: created['id'], afterMs: 20_000 }],
-    });
-    t.like(await ingest({ ...bad, ts: since }), { accepted: 1 }, 'the same one again');
-    const database = openTestDatabase(databaseUrl);
-    t.teardown(() => closeDatabase(database));
-    const countResults = async () =>
-      (await database.pool.query<{ results: number }>('SELECT count(*)::int AS results FROM single_results')).rows[0]
-        ?.results;
-    await until(async () => (await countResults()) === 2);
-    t.like(await ingest({ ...bad, ts: now() }), { accepted: 1, recheck: [] });
-    await until(async () => (await read())['status'] === 'down');
-    const [incident] = listOf(await call('GET', '/incidents'));
-    t.like(incident, {
-      monitor_id: created['id'],
-      status: 'open',
-      state: 'down',
-      reason: 'The connection was refused',
-      sources_down: ['home-lab'],
-      started_at: Math.floor(since),
-    });
-    await ingest({ ...good, ts: now() });
-    await until(async () => (await read())['status'] === 'up');
-    t.like(listOf(await call('GET', '/incidents'))[0], { status: 'resolved', resolution: 'recovered' });
+  t.like(await ingest({ ...good, ts: now() }), { accepted: 1, recheck: [] });
+  await until(async () => (await read())['status'] === 'up');
+  const since = now();
+  t.like(await ingest({ ...bad, ts: since }), {
+    accepted: 1,
+    recheck: [{ monitorId: created['id'], afterMs: 20_000 }],
+  });
+  t.like(await ingest({ ...bad, ts: since }), { accepted: 1 }, 'the same one again');
+  const database = openTestDatabase(databaseUrl);
+  t.teardown(() => closeDatabase(database));
+  const countResults = async () =>
+    (await database.pool.query<{ results: number }>('SELECT count(*)::int AS results FROM single_results')).rows[0]
+      ?.results;
+  await until(async () => (await countResults()) === 2);
+  t.like(await ingest({ ...bad, ts: now() }), { accepted: 1, recheck: [] });
+  await until(async () => (await read())['status'] === 'down');
+  const [incident] = listOf(await call('GET', '/incidents'));
+  t.like(incident, {
+    monitor_id: created['id'],
+    status: 'open',
+    state: 'down',
+    reason: 'The connection was refused',
+    sources_down: ['home-lab'],
+    started_at: Math.floor(since),
+  });
+  await ingest({ ...good, ts: now() });
+  await until(async () => (await read())['status'] === 'up');
+  t.like(listOf(await call('GET', '/incidents'))[0], { status: 'resolved', resolution: 'recovered' });
 
-    t.is(await countResults(), 4);
-  },
-);
+  t.is(await countResults(), 4);
+});
 
-test("a customer's agent gets no job of ours, whatever its monitors are and however the queue is mended", async (t) => {
+test('a private agent gets no job in the service queues, neither by schedule changes nor by a reconcile', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, queues, newId, tenantId } = runtime;
   const shared = await runtime.addAgent('local');

@@ -30,7 +30,7 @@ function keyPair(): { publicKey: string; open: (sealed: unknown) => Record<strin
   };
 }
 
-test('a check-in is answered with who the agent is, what it may do and its work, and shows in the API', async (t) => {
+test('a check-in returns the id, capabilities and work of the agent, and is visible in the API', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -83,7 +83,7 @@ test('a check-in is answered with who the agent is, what it may do and its work,
   t.true(Number(shown['last_seen_at']) >= before);
 });
 
-test('only enabled monitors with a target and the agent as a source are its work, and only what it can', async (t) => {
+test('the work of an agent is its enabled monitors with a target and a type that it supports', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -136,7 +136,7 @@ const REFUSED: readonly (readonly [string, unknown, RegExp])[] = [
   ['a list', [], /the body must be an object, got a list/],
 ];
 for (const [what, body, error] of REFUSED) {
-  test(`a check-in with ${what} is refused and pins nothing`, async (t) => {
+  test(`a check-in with ${what} is refused with a 400 and pins no key`, async (t) => {
     const { api } = t.context;
     const agent = await agentCaller(api, await api.account());
     isError(t, await agent.post('pull', body), { status: 400, error });
@@ -147,7 +147,7 @@ for (const [what, body, error] of REFUSED) {
   });
 }
 
-test('secrets go sealed to the key that was pinned first, and nowhere in clear', async (t) => {
+test('secrets are sent sealed to the key that was pinned first, and never in clear', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -188,62 +188,57 @@ test('secrets go sealed to the key that was pinned first, and nowhere in clear',
   t.notRegex(JSON.stringify(api.logLines), /secret-/);
 });
 
-test(
-  'an agent that shows no key, or another one than at first, gets its items without secrets and marked so, and the ' +
-    'monitor says so',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const agent = await agentCaller(api, account);
-    const [first, second] = [keyPair(), keyPair()];
-    const plain = await agent.watch({});
-    const secret = await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'secret-token' } } } });
-    const unable = async (id: string) =>
-      (await account.reader('GET', `/v1/monitors/${id}`)).json['agent_sources_unable'];
-    const marks = async (publicKey?: string) =>
-      workOf(await agent.post('pull', { capabilities: ALL, ...(publicKey !== undefined && { publicKey }) })).map(
-        ({ sealedSecrets, secretsWithheld }) => [sealedSecrets !== undefined, secretsWithheld ?? null],
-      );
+test('an agent without the pinned key gets items without secrets, and item and monitor say why', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agent = await agentCaller(api, account);
+  const [first, second] = [keyPair(), keyPair()];
+  const plain = await agent.watch({});
+  const secret = await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'secret-token' } } } });
+  const unable = async (id: string) => (await account.reader('GET', `/v1/monitors/${id}`)).json['agent_sources_unable'];
+  const marks = async (publicKey?: string) =>
+    workOf(await agent.post('pull', { capabilities: ALL, ...(publicKey !== undefined && { publicKey }) })).map(
+      ({ sealedSecrets, secretsWithheld }) => [sealedSecrets !== undefined, secretsWithheld ?? null],
+    );
 
-    t.is(await unable(secret), undefined, 'before its first check-in nothing is known of it');
-    t.deepEqual(await marks(), [
-      [false, null],
-      [false, 'no_key'],
-    ]);
-    t.deepEqual(await unable(secret), [{ id: agent.id, reason: 'no_key' }]);
-    const [, withheld] = workOf(await agent.post('pull', { capabilities: ALL }));
-    t.deepEqual(withheld?.['checkSpec'], { request: {} }, 'nothing speaks of credentials that it does not have');
-    t.deepEqual(await marks(first.publicKey), [
+  t.is(await unable(secret), undefined, 'before its first check-in its abilities are unknown');
+  t.deepEqual(await marks(), [
+    [false, null],
+    [false, 'no_key'],
+  ]);
+  t.deepEqual(await unable(secret), [{ id: agent.id, reason: 'no_key' }]);
+  const [, withheld] = workOf(await agent.post('pull', { capabilities: ALL }));
+  t.deepEqual(withheld?.['checkSpec'], { request: {} }, 'nothing mentions credentials that it does not get');
+  t.deepEqual(await marks(first.publicKey), [
+    [false, null],
+    [true, null],
+  ]);
+  t.is(await unable(secret), undefined);
+  t.deepEqual(await marks(second.publicKey), [
+    [false, null],
+    [false, 'other_key'],
+  ]);
+  t.deepEqual(await unable(secret), [{ id: agent.id, reason: 'other_key' }]);
+  t.deepEqual(await marks(), [
+    [false, null],
+    [false, 'no_key'],
+  ]);
+  t.deepEqual(
+    await marks(first.publicKey),
+    [
       [false, null],
       [true, null],
-    ]);
-    t.is(await unable(secret), undefined);
-    t.deepEqual(await marks(second.publicKey), [
-      [false, null],
-      [false, 'other_key'],
-    ]);
-    t.deepEqual(await unable(secret), [{ id: agent.id, reason: 'other_key' }]);
-    t.deepEqual(await marks(), [
-      [false, null],
-      [false, 'no_key'],
-    ]);
-    t.deepEqual(
-      await marks(first.publicKey),
-      [
-        [false, null],
-        [true, null],
-      ],
-      'the first one stays pinned',
-    );
-    t.is(await unable(plain), undefined);
+    ],
+    'the first key stays pinned',
+  );
+  t.is(await unable(plain), undefined);
 
-    await agent.post('pull', { capabilities: ['tcp'], publicKey: first.publicKey });
-    t.deepEqual(await unable(plain), [{ id: agent.id, reason: 'capability' }]);
-    t.false('agent_sources_unable' in (await account.reader('GET', '/v1/monitors')).json['monitors'][0]!);
-  },
-);
+  await agent.post('pull', { capabilities: ['tcp'], publicKey: first.publicKey });
+  t.deepEqual(await unable(plain), [{ id: agent.id, reason: 'capability' }]);
+  t.false('agent_sources_unable' in (await account.reader('GET', '/v1/monitors')).json['monitors'][0]!);
+});
 
-test('of two first keys at once one is pinned, and only its holder gets secrets', async (t) => {
+test('of concurrent first keys only one is pinned, and only its holder gets secrets', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'secret-token' } } } });
@@ -260,7 +255,7 @@ test('of two first keys at once one is pinned, and only its holder gets secrets'
   t.deepEqual(winners[0]?.open(sealed.find((box) => box !== undefined)), { auth: { token: 'secret-token' } });
 });
 
-test('the same work has the same tag, whose bearer is told nothing new, until something changes', async (t) => {
+test('unchanged work keeps its ETag, and a pull with it gets a 304 until something changes', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -275,7 +270,7 @@ test('the same work has the same tag, whose bearer is told nothing new, until so
   const first = await pull();
   const tag = String(first.headers.get('etag'));
   t.regex(tag, /^"[\w-]{43}"$/);
-  t.not((await pull()).text, first.text, 'boxes differ each time');
+  t.not((await pull()).text, first.text, 'sealed boxes differ each time');
   for (const named of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
     const answer = await pull(named);
     t.deepEqual([answer.status, answer.text, answer.headers.get('etag')], [304, '', tag], named);
@@ -303,7 +298,7 @@ test('the same work has the same tag, whose bearer is told nothing new, until so
   }
 });
 
-test('a check-in records the version that it gives only where that is another one', async (t) => {
+test('a check-in records the version that it hands out only if it differs from the last one', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -327,7 +322,7 @@ test('a check-in records the version that it gives only where that is another on
   const pull = (tag: unknown) => agent.post('pull', { capabilities: ALL }, { 'If-None-Match': String(tag) });
   const third = await pull(headers.get('etag'));
   t.is(third.status, 200);
-  t.is((await given()).given_version, 3, 'also where it measures what the first one did');
+  t.is((await given()).given_version, 3, 'even if it measures the same as the first one');
   t.is((await pull(third.headers.get('etag'))).status, 304);
 
   const other = await agentCaller(api, account, 'other');
@@ -339,7 +334,7 @@ test('a check-in records the version that it gives only where that is another on
   t.is((await given()).given_version, 3, 'also where the agent may have it all already');
 });
 
-test('a check-in without news reads no settings of monitors', async (t) => {
+test('a check-in that gets a 304 reads no monitor settings', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'one' } } } });
@@ -352,7 +347,7 @@ test('a check-in without news reads no settings of monitors', async (t) => {
   t.is(readings(), 1);
 });
 
-test('secrets that a wrong key of their id did not open are offered again once the right one is there', async (t) => {
+test('secrets that a wrong key with the right id cannot decrypt are sent once the right key is back', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const { publicKey } = keyPair();
@@ -426,44 +421,40 @@ function stalledPull(base: string, { token }: AgentCaller) {
   };
 }
 
-test(
-  'large work is made no faster than it is read, twice at a time for an account, which holds up neither its other ' +
-    'requests nor others',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const agents = [await agentCaller(api, account), await agentCaller(api, account, 'other')] as const;
-    for (const agent of agents) await watchLarge(api, agent, { monitors: 70, characters: 400_000 });
-    const stranger = await agentCaller(api, await api.account());
-    await watchLarge(api, stranger, { monitors: 3, characters: 500_000 });
-    const { base, readings } = await countingProcess(t, api);
-    const [first, second] = agents.map((agent) => stalledPull(base, agent));
-    await until(() => readings() >= 2);
-    await until(async () => (await agents[0].post('pull', { capabilities: ALL }, {}, base)).status === 429);
-    isError(t, await agents[1].post('pull', { capabilities: ALL }, {}, base), {
-      status: 429,
-      error: /2 large answers of this account are being read already: read them, or close their connections/,
-    });
-    t.is((await agents[0].post('pull', { capabilities: [] }, {}, base)).status, 200, 'what is small is answered');
-    t.is((await account.reader('GET', '/v1/agents', undefined, {}, base)).status, 200);
-    const scrape = async () => await account.reader('GET', '/v1/metrics', undefined, {}, base);
-    isError(t, await scrape(), { status: 429, error: /^2 large answers of this account/ });
-    t.is(workOf(await stranger.post('pull', { capabilities: ALL }, {}, base)).length, 3);
-    const before = readings();
-    const text = await first!.read();
-    t.true(readings() > before, 'what was not read was not made');
-    t.regex(text, /^HTTP\/1\.1 200 [^]*\r\nTransfer-Encoding: chunked\r\n/);
-    t.is(text.match(/"monitorId"/g)?.length, 70);
-    const whole = await agents[0].post('pull', { capabilities: ALL }, {}, base);
-    t.is(workOf(whole).length, 70);
-    t.regex(String(whole.headers.get('etag')), /^"[\w-]{43}"$/);
-    second!.close();
-    await until(async () => (await agents[1].post('pull', { capabilities: ALL }, {}, base)).status === 200);
-    for (let count = 0; count < 3; count += 1) t.is((await scrape()).status, 200);
-  },
-);
+test('large work is generated as it is read, two at a time per account, and blocks no other requests', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agents = [await agentCaller(api, account), await agentCaller(api, account, 'other')] as const;
+  for (const agent of agents) await watchLarge(api, agent, { monitors: 70, characters: 400_000 });
+  const stranger = await agentCaller(api, await api.account());
+  await watchLarge(api, stranger, { monitors: 3, characters: 500_000 });
+  const { base, readings } = await countingProcess(t, api);
+  const [first, second] = agents.map((agent) => stalledPull(base, agent));
+  await until(() => readings() >= 2);
+  await until(async () => (await agents[0].post('pull', { capabilities: ALL }, {}, base)).status === 429);
+  isError(t, await agents[1].post('pull', { capabilities: ALL }, {}, base), {
+    status: 429,
+    error: /2 large answers of this account are being read already: read them, or close their connections/,
+  });
+  t.is((await agents[0].post('pull', { capabilities: [] }, {}, base)).status, 200, 'a small response is sent');
+  t.is((await account.reader('GET', '/v1/agents', undefined, {}, base)).status, 200);
+  const scrape = async () => await account.reader('GET', '/v1/metrics', undefined, {}, base);
+  isError(t, await scrape(), { status: 429, error: /^2 large answers of this account/ });
+  t.is(workOf(await stranger.post('pull', { capabilities: ALL }, {}, base)).length, 3);
+  const before = readings();
+  const text = await first!.read();
+  t.true(readings() > before, 'unread work was not generated yet');
+  t.regex(text, /^HTTP\/1\.1 200 [^]*\r\nTransfer-Encoding: chunked\r\n/);
+  t.is(text.match(/"monitorId"/g)?.length, 70);
+  const whole = await agents[0].post('pull', { capabilities: ALL }, {}, base);
+  t.is(workOf(whole).length, 70);
+  t.regex(String(whole.headers.get('etag')), /^"[\w-]{43}"$/);
+  second!.close();
+  await until(async () => (await agents[1].post('pull', { capabilities: ALL }, {}, base)).status === 200);
+  for (let count = 0; count < 3; count += 1) t.is((await scrape()).status, 200);
+});
 
-test('an agent that closes its connection before the end of its work was not given it', async (t) => {
+test('work is not recorded as handed out if the agent closes its connection before the end', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   await watchLarge(api, agent, { monitors: 40, characters: 400_000 });
@@ -487,7 +478,7 @@ test('an agent that closes its connection before the end of its work was not giv
   t.is(await countGiven(), 40);
 });
 
-test('work beyond 48 MiB is left out, the newest monitors first, with a warning', async (t) => {
+test('work beyond 48 MiB is left out with a warning, the newest monitors first', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const ids = await watchLarge(api, agent, { monitors: 8, characters: 8_000_000 });
@@ -508,7 +499,7 @@ test('work beyond 48 MiB is left out, the newest monitors first, with a warning'
   t.is(unchanged.status, 304);
 });
 
-test('an agent is given 15,000 monitors a minute over all processes, and checks in beyond that', async (t) => {
+test('an agent gets the work of at most 15,000 monitors a minute, and may still check in', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const { headers } = await agent.post('pull', {});
@@ -524,7 +515,7 @@ test('an agent is given 15,000 monitors a minute over all processes, and checks 
   t.is((await agent.post('pull', {}, { 'If-None-Match': String(headers.get('etag')) })).status, 304);
 });
 
-test('work whose secrets cannot be opened is left out with a warning, and offered again once they can', async (t) => {
+test('work whose secrets cannot be decrypted is left out with a warning, and sent once they can be', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const { publicKey } = keyPair();
@@ -550,7 +541,7 @@ test('work whose secrets cannot be opened is left out with a warning, and offere
   );
 });
 
-test('check-ins are counted by what came of them', async (t) => {
+test('the metrics count check-ins by outcome', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const process = await api.another();

@@ -20,7 +20,7 @@ const UNKNOWN =
   'deleted';
 
 for (const path of ['pull', 'ingest'] as const) {
-  test(`${path} asks for an agent's token and says what was wrong with another`, async (t) => {
+  test(`${path} without a valid agent token gets a 401 that says what is wrong`, async (t) => {
     const { api } = t.context;
     const { ownerToken } = await api.account();
     const post = (authorization?: string) =>
@@ -32,7 +32,7 @@ for (const path of ['pull', 'ingest'] as const) {
     const missing = await post();
     isError(t, missing, { status: 401, error: 'the Authorization header must be "Bearer spa_...", got none' });
     t.is(missing.headers.get('www-authenticate'), 'Bearer realm="spotcheck agents"');
-    t.is(missing.headers.get('ratelimit-limit'), '600', 'strangers count for their address');
+    t.is(missing.headers.get('ratelimit-limit'), '600', 'unauthenticated requests count toward their address');
     const ofApi = await post(`Bearer ${ownerToken}`);
     isError(t, ofApi, { status: 401, error: /is an API token \(spk_\.\.\.\): use the agent token \(spa_/ });
     t.is(ofApi.headers.get('www-authenticate'), 'Bearer realm="spotcheck agents", error="invalid_token"');
@@ -41,7 +41,7 @@ for (const path of ['pull', 'ingest'] as const) {
   });
 }
 
-test('what an agent of another make discovered is taken, whatever it is, and dropped', async (t) => {
+test('discoveries of third-party agents are accepted in any form and dropped', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -69,7 +69,7 @@ test('what an agent of another make discovered is taken, whatever it is, and dro
   t.deepEqual((await account.owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
 
-test("an agent's token opens nothing of the API", async (t) => {
+test('an agent token is not valid for the API', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const answer = await send(`${api.url}/v1/monitors`, {
@@ -82,7 +82,7 @@ test("an agent's token opens nothing of the API", async (t) => {
   });
 });
 
-test('an agent that is deleted, revoked or has a new token is a stranger at its next request', async (t) => {
+test('a deleted or revoked agent, or one with a rotated token, gets a 401 at its next request', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [deleted, revoked, renewed] = await Promise.all(
@@ -104,7 +104,7 @@ test('an agent that is deleted, revoked or has a new token is a stranger at its 
   }
 });
 
-test('a request that began with an old token gets nothing, and pins no key in the place of the next one', async (t) => {
+test('a request that started with a rotated token gets no work and pins no key', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const monitorId = await agent.watch({});
@@ -123,7 +123,7 @@ test('a request that began with an old token gets nothing, and pins no key in th
   t.deepEqual(await listReportedMonitors(api.database, renewed!, []), new Map());
 });
 
-test('a pull whose body comes after the rotation is refused', async (t) => {
+test('a pull whose body arrives after the token was rotated gets a 401', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const headers = { Authorization: `Bearer ${agent.token}` };
@@ -133,7 +133,7 @@ test('a pull whose body comes after the rotation is refused', async (t) => {
   t.is((await finish()).status, 401);
 });
 
-test('an agent that is deleted while it pulls is told nothing but that it is no agent any more', async (t) => {
+test('an agent deleted during a pull gets a 200 or a 401, and only a 401 from then on', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   for (let round = 0; round < 4; round += 1) {
@@ -147,7 +147,7 @@ test('an agent that is deleted while it pulls is told nothing but that it is no 
   }
 });
 
-test('bodies are JSON of at most 1 MiB', async (t) => {
+test('bodies must be JSON of at most 1 MiB and 75,000 values', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   isError(t, await agent.post('pull', '{', {}), { status: 400, error: /the body must be valid JSON/ });
@@ -166,14 +166,14 @@ test('bodies are JSON of at most 1 MiB', async (t) => {
     error: 'the body must have at most 75000 values',
   });
   const filled = `{"results":[],"x":"${'a'.repeat(1_048_576 - 22)}"}`;
-  t.is((await agent.post('ingest', filled)).status, 200, 'as large as it may be');
+  t.is((await agent.post('ingest', filled)).status, 200, 'exactly the limit');
   isError(t, await agent.post('ingest', `{"results":${'['.repeat(70_000)}${']'.repeat(70_000)}}`), {
     status: 400,
     error: /^results\[0\] must be an object, got a list$/,
   });
 });
 
-test('other methods and paths are answered as everywhere', async (t) => {
+test('other methods get a 405 and unknown paths a 404, as in the API', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const call = (method: string, path: string) =>
@@ -192,7 +192,7 @@ test('other methods and paths are answered as everywhere', async (t) => {
     });
 });
 
-test('an agent has 300 requests a minute over all processes, counted apart from others', async (t) => {
+test('an agent is limited to 300 requests a minute over all processes, independently of other agents', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);

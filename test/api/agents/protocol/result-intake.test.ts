@@ -36,7 +36,7 @@ function slowQueue() {
   return { count: () => batches, submit, letGo: () => goOn.shift()?.() };
 }
 
-test('results of agents that come together are one job, and those that come while it is added the next', async (t) => {
+test('simultaneous results of agents become one job, and those that arrive meanwhile the next one', async (t) => {
   const sizes: number[] = [];
   const gate = Promise.withResolvers<void>();
   const second: Promise<void>[] = [];
@@ -51,14 +51,14 @@ test('results of agents that come together are one job, and those that come whil
   t.deepEqual(sizes, [3, 7]);
 });
 
-test('a job has no more than 1000 results, and those of one agent are never parted', async (t) => {
+test('a job has at most 1,000 results, and those of one agent are never split', async (t) => {
   const sizes: number[] = [];
   const add = createResultBatches(async (batch) => void sizes.push(batch.length));
   await Promise.all([600, 400, 1, 1000, 5].map((count, index) => add(`ten_${index}`, results(count, index))));
   t.deepEqual(sizes, [1000, 1, 1000, 5]);
 });
 
-test('agents of a job that the queue refuses get a 503, and the next job is tried all the same', async (t) => {
+test('results of a job that the queue rejects fail together, and the next job is still tried', async (t) => {
   let jobs = 0;
   const add = createResultBatches(async () => {
     jobs += 1;
@@ -75,7 +75,7 @@ test('agents of a job that the queue refuses get a 503, and the next job is trie
   );
 });
 
-test('agents are asked to come back where the queue cannot keep up', async (t) => {
+test('results are refused while too many of them wait for the queue', async (t) => {
   const { submit, letGo, count } = slowQueue();
   const add = createResultBatches(submit);
   const taken = Array.from({ length: 20 }, (_, index) => add(`ten_${index % 5}`, results(1000, index)));
@@ -87,7 +87,7 @@ test('agents are asked to come back where the queue cannot keep up', async (t) =
   t.is(count(), 20);
 });
 
-test('agents of an account whose results wait are asked to come back before others are', async (t) => {
+test('an account with too many waiting results is refused before other accounts are', async (t) => {
   const { submit, letGo } = slowQueue();
   const add = createResultBatches(submit);
   const taken = Array.from({ length: 5 }, (_, index) => add('ten_a', results(1000, index)));
@@ -100,7 +100,7 @@ test('agents of an account whose results wait are asked to come back before othe
   t.pass();
 });
 
-test('results of another account do not wait behind all of an account', async (t) => {
+test('results of one account do not wait behind all those of another', async (t) => {
   const order: number[] = [];
   const add = createResultBatches(async (batch) => void order.push(...new Set(batch.map(({ agentNo }) => agentNo))));
   await Promise.all([
@@ -118,7 +118,7 @@ function reportOf(startedAtMs: number): AssignedReport {
   } as AssignedReport;
 }
 
-test('a repeated result that waits for the first one fails with it, and is then submitted', async (t) => {
+test('a duplicate that waits for the first submission fails with it, and is submitted when sent again', async (t) => {
   const nothingStored = { pool: { query: () => Promise.resolve({ rows: [] }) } } as unknown as Pick<Database, 'pool'>;
   const takeIn = createResultIntake(nothingStored);
   const first = Promise.withResolvers<void>();

@@ -33,49 +33,45 @@ async function storingAgent(api: ApiServer, monitor: object) {
 const resultsOf = (monitorId: string, moments: readonly number[]) =>
   moments.map((ts) => ({ monitorId, ok: true, cause: null, latencyMs: 12, httpStatus: 200, ts }));
 
-test(
-  'of results denser than the interval and its rechecks as many are taken as those account for, over any number of ' +
-    'requests and processes',
-  async (t) => {
-    const { agent, id, storing, stored } = await storingAgent(t.context.api, {
-      interval_seconds: 60,
-      down_after_failures: 2,
-    });
-    const [one, other] = [await storing(), await storing()];
-    const hour = Array.from({ length: 1000 }, (_, index) => longAgo() + index * 3.6);
-    const first = (await agent.post('ingest', { results: resultsOf(id, hour) }, {}, one)).json;
-    t.like(first, {
-      accepted: 240,
-      dropped: 760,
-      droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 760 },
-    });
-    for (const [process, shift] of [
-      [one, 0.5],
-      [other, 1],
-      [other, 1.5],
-    ] as const) {
-      const more = (
-        await agent.post(
-          'ingest',
-          {
-            results: resultsOf(
-              id,
-              hour.map((ts) => ts + shift),
-            ),
-          },
-          {},
-          process,
-        )
-      ).json;
-      t.like(more, { accepted: 0, dropped: 1000 }, `${shift} s later`);
-    }
-    t.is(await stored(), 240);
-    const metrics = await (await fetch(`${other}/metrics`)).text();
-    t.true(metrics.includes('spotcheck_agent_results_total{outcome="too_many"} 2000\n'));
-  },
-);
+test('results are accepted up to the rate of interval and rechecks, over all requests and processes', async (t) => {
+  const { agent, id, storing, stored } = await storingAgent(t.context.api, {
+    interval_seconds: 60,
+    down_after_failures: 2,
+  });
+  const [one, other] = [await storing(), await storing()];
+  const hour = Array.from({ length: 1000 }, (_, index) => longAgo() + index * 3.6);
+  const first = (await agent.post('ingest', { results: resultsOf(id, hour) }, {}, one)).json;
+  t.like(first, {
+    accepted: 240,
+    dropped: 760,
+    droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 760 },
+  });
+  for (const [process, shift] of [
+    [one, 0.5],
+    [other, 1],
+    [other, 1.5],
+  ] as const) {
+    const more = (
+      await agent.post(
+        'ingest',
+        {
+          results: resultsOf(
+            id,
+            hour.map((ts) => ts + shift),
+          ),
+        },
+        {},
+        process,
+      )
+    ).json;
+    t.like(more, { accepted: 0, dropped: 1000 }, `${shift} s later`);
+  }
+  t.is(await stored(), 240);
+  const metrics = await (await fetch(`${other}/metrics`)).text();
+  t.true(metrics.includes('spotcheck_agent_results_total{outcome="too_many"} 2000\n'));
+});
 
-test('requests at once do not get more in than one after the other', async (t) => {
+test('concurrent requests get no more results accepted than sequential ones', async (t) => {
   const { api } = t.context;
   const { agent, id } = await storingAgent(api, { interval_seconds: 60 });
   const fromMs = longAgo();
@@ -102,8 +98,8 @@ for (const { interval, failures } of [
   { interval: 300, failures: 5 },
 ]) {
   test(
-    `a day's backlog of a monitor at ${interval} s with ${failures} failures to be down is taken whole, in any ` +
-      'order, and again',
+    `the backlog of a day at ${interval} s with ${failures} failures to be down is accepted whole, in any order, and ` +
+      'again when repeated',
     async (t) => {
       const { agent, id, stored } = await storingAgent(t.context.api, {
         interval_seconds: interval,
@@ -136,7 +132,7 @@ for (const { interval, failures } of [
   );
 }
 
-test('a repeated result is taken again and submitted once, in one request, while it is and afterwards', async (t) => {
+test('a result sent repeatedly, in one request or several, is accepted each time and submitted once', async (t) => {
   const { api } = t.context;
   const submitted: number[][] = [];
   const gate = Promise.withResolvers<void>();
@@ -158,14 +154,14 @@ test('a repeated result is taken again and submitted once, in one request, while
   await (
     await agent.post('ingest', { results: [] }, {}, base)
   ).json;
-  t.false(isAnswered, 'nobody knows yet what becomes of it');
+  t.false(isAnswered, 'its outcome is not known yet');
   gate.resolve();
   t.deepEqual(await Promise.all([first, again, other]), [3, 1, 2]);
   t.is(await post(fromMs, fromMs + 1), 2);
   t.deepEqual(submitted, [[fromMs * 1000], [(fromMs + 1) * 1000]]);
 });
 
-test('a result that is stored is taken again and submitted by no other process', async (t) => {
+test('a stored result is accepted again, but not submitted again by another process', async (t) => {
   const { api } = t.context;
   const { agent, id, storing, stored } = await storingAgent(api, { interval_seconds: 60 });
   const results = resultsOf(id, [longAgo(), longAgo() + 1]);
@@ -175,7 +171,7 @@ test('a result that is stored is taken again and submitted by no other process',
   t.false(api.submittedResults.some(({ agentNo }) => agentNo === agent.no));
 });
 
-test('a result that could not be submitted is submitted when it is sent again', async (t) => {
+test('a result that could not be submitted is submitted when sent again', async (t) => {
   const { api } = t.context;
   const submitted: number[] = [];
   const { agent, id } = await storingAgent(api, { interval_seconds: 60 });
@@ -195,7 +191,7 @@ test('a result that could not be submitted is submitted when it is sent again', 
   t.deepEqual(submitted, [ts * 1000]);
 });
 
-test('what is requested just now is taken besides, and a shorter interval takes more at once', async (t) => {
+test('results of requested checks are accepted on top, and a shorter interval allows more at once', async (t) => {
   const { agent, account, id } = await storingAgent(t.context.api, { interval_seconds: 300 });
   const minute = Math.floor(Date.now() / 60_000) * 60 - 60;
   const requested = Array.from({ length: 12 }, (_, index) => minute + index * 5);
@@ -205,7 +201,7 @@ test('what is requested just now is taken besides, and a shorter interval takes 
   t.like((await agent.post('ingest', { results: resultsOf(id, everySecond) })).json, { accepted: 60 });
 });
 
-test('times of a check end a little after its deadline, and dates of certificates with the year 9999', async (t) => {
+test('durations are capped a little above the timeout, and certificate dates at the year 9999', async (t) => {
   const { api } = t.context;
   const { agent, id } = await storingAgent(api, { interval_seconds: 60, timeout_ms: 4000 });
   const ts = Date.now() / 1000;
