@@ -6,7 +6,7 @@ import { isError, nextPage, withApiServer, type ApiServer } from '../api-server.
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a webhook is tried with its own secret, stored sealed, and shows that once and its address never', async (t) => {
+test('creating a webhook tests it, shows its secret once and its URL never, and stores both sealed', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const created = await owner('POST', '/v1/channels', {
@@ -46,7 +46,7 @@ test('a webhook is tried with its own secret, stored sealed, and shows that once
     t.false(text.includes('s3cret') || text.includes(secret.slice(6)));
 });
 
-test('telegram is the default, pending until a link of it is opened; its code is kept as a fingerprint', async (t) => {
+test('a telegram channel is pending until its link is opened, and only the code fingerprint is stored', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const { json, status } = await owner('POST', '/v1/channels', {});
@@ -81,7 +81,7 @@ test('a slack channel is pending and comes with a link that carries a sealed sta
   t.like((await owner('GET', `/v1/channels/${json['id']}`)).json, { status: 'pending', name: 'Team', team_name: null });
 });
 
-test('a webhook whose test delivery fails is not stored, and the text says why', async (t) => {
+test('a webhook whose test delivery fails is not stored, and the error says why', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   api.testDeliveryFailures.set('https://broken.example/', 'test delivery failed: The endpoint responded with 500');
@@ -110,7 +110,7 @@ const REFUSED: [unknown, string | RegExp][] = [
   [{ status: 'connected' }, 'status is not a known field'],
 ];
 for (const [index, [body, error]] of REFUSED.entries()) {
-  test(`bad creation ${index} is a 400, tests nothing and repeats no address: ${JSON.stringify(body)}`, async (t) => {
+  test(`invalid channel ${index} is a 400, is not stored and repeats no URL: ${JSON.stringify(body)}`, async (t) => {
     const { api } = t.context;
     const { owner } = await api.account();
     const answer = await owner('POST', '/v1/channels', body);
@@ -120,7 +120,7 @@ for (const [index, [body, error]] of REFUSED.entries()) {
   });
 }
 
-test('a channel is routed to monitors of its own account, sorted and each once', async (t) => {
+test('a channel is routed only to monitors of its own account, sorted and without duplicates', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const stranger = await api.account();
@@ -148,7 +148,7 @@ test('a channel is routed to monitors of its own account, sorted and each once',
   t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], []);
 });
 
-test('names are trimmed, and a blank name of a channel is the default one of its type', async (t) => {
+test('names are trimmed, and a blank channel name becomes the default of its type', async (t) => {
   const { owner } = await t.context.api.account();
   const shown = async (id: unknown) => (await owner('GET', `/v1/channels/${String(id)}`)).json['name'];
   for (const [type, name, expected] of [
@@ -176,7 +176,7 @@ test('names are trimmed, and a blank name of a channel is the default one of its
   });
 });
 
-test('a PATCH changes what it names and nothing else; neither type nor address', async (t) => {
+test('a PATCH changes only the fields in it, and can change neither type nor URL', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -213,7 +213,7 @@ async function addWebhook(api: ApiServer) {
   };
 }
 
-test('a webhook moves to another address once a test has arrived there, with the same secret', async (t) => {
+test('a webhook moves to another URL after a successful test delivery, and keeps its signing secret', async (t) => {
   const { api } = t.context;
   const { id, owner, signingSecret, change, read } = await addWebhook(api);
   t.like(await read(), { url_host: 'hooks.example', header_names: ['Authorization', 'X-Team'] });
@@ -250,7 +250,7 @@ test('a webhook moves to another address once a test has arrived there, with the
   for (const text of [JSON.stringify(rows), JSON.stringify(api.logLines), moved.text]) t.false(text.includes('s3cret'));
 });
 
-test('a webhook has the format of a receiver or a template, is tried with it, and reads show it', async (t) => {
+test('a webhook has a preset or a template, which its test delivery uses and reads show', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const url = 'https://events.pagerduty.com/v2/enqueue?routing_key=s3cret';
@@ -303,7 +303,7 @@ for (const [index, [what, part, sentence]] of BAD_FORMATS.entries()) {
   });
 }
 
-test('stored headers do not go to another host, and the audit log has no value', async (t) => {
+test('stored headers are not sent to another host, and the audit log contains no values', async (t) => {
   const { api } = t.context;
   const { id, owner, change, read } = await addWebhook(api);
   const url = 'https://attacker.example/';
@@ -351,7 +351,7 @@ const REFUSED_ADDRESSES: [unknown, string | RegExp][] = [
   [{ headers: many(41) }, 'headers must have at most 40 entries, got 41'],
   [{ name: 'x' }, 'name is not a known field'],
 ];
-test('a bad change of a webhook is a 400, tests nothing, changes nothing and repeats no value', async (t) => {
+test('an invalid webhook change gets a 400, sends no test, changes nothing and repeats no value', async (t) => {
   const { api } = t.context;
   const { id, signingSecret, change } = await addWebhook(api);
   const stored = async () => (await api.database.pool.query('SELECT * FROM channels WHERE id = $1', [id])).rows;
@@ -363,10 +363,10 @@ test('a bad change of a webhook is a 400, tests nothing, changes nothing and rep
     t.false(answer.text.includes('s3cret'));
   }
   t.deepEqual(await stored(), before);
-  t.is(tests(), 1, 'the one of its creation');
+  t.is(tests(), 1, 'only the test of its creation');
 });
 
-test('a chat has neither address nor headers', async (t) => {
+test('a chat channel has neither URL nor headers', async (t) => {
   const { owner } = await t.context.api.account();
   const { json } = await owner('POST', '/v1/channels', { name: 'x' });
   isError(t, await owner('PATCH', `/v1/channels/${json.id}/webhook`, { url: 'https://hooks.example/' }), {
@@ -379,7 +379,7 @@ test('a chat has neither address nor headers', async (t) => {
   });
 });
 
-test('channels are listed by creation, by type and page', async (t) => {
+test('channels are listed in order of creation, filtered by type and paged', async (t) => {
   const { owner } = await t.context.api.account();
   for (const [type, name] of [
     ['telegram', 'a'],
@@ -451,7 +451,7 @@ test('a test is sent to the webhook as stored, with its own secret, even while t
   t.deepEqual(rows, [{ failures: 0, last_error: null }]);
 });
 
-test('each test is among the deliveries with its outcome, and no replay sends it again', async (t) => {
+test('each test is listed among the deliveries with its outcome, and is never replayed', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const url = 'https://hooks.example/tested-and-recorded';
@@ -482,7 +482,7 @@ test('each test is among the deliveries with its outcome, and no replay sends it
   t.deepEqual((await owner('POST', `/v1/channels/${id}/replay`, { since: 0 })).json, { replayed: 0 });
 });
 
-test('a chat that is not connected cannot be tested, and the text says so', async (t) => {
+test('a chat channel that is not connected cannot be tested, and the error says so', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -493,7 +493,7 @@ test('a chat that is not connected cannot be tested, and the text says so', asyn
   });
 });
 
-test('a test whose secrets cannot be opened says what the operator has to do', async (t) => {
+test('a test whose secrets cannot be decrypted fails with an error that names SECRET_KEYS', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const {
@@ -507,7 +507,7 @@ test('a test whose secrets cannot be opened says what the operator has to do', a
   });
 });
 
-test('a new secret is shown once and signs from now on, the one before beside it', async (t) => {
+test('a rotated secret is shown once and signs from then on, along with the previous one', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const {
@@ -534,7 +534,7 @@ test('a new secret is shown once and signs from now on, the one before beside it
   }
 });
 
-test('only a webhook has a secret to change', async (t) => {
+test('only a webhook has a signing secret to rotate', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -545,7 +545,7 @@ test('only a webhook has a secret to change', async (t) => {
   });
 });
 
-test('a deleted channel is gone', async (t) => {
+test('a deleted channel no longer exists', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -555,7 +555,7 @@ test('a deleted channel is gone', async (t) => {
   isError(t, await owner('DELETE', `/v1/channels/${id}`), { status: 404, error: `channel ${id} does not exist` });
 });
 
-test('an account makes sixty test deliveries a minute, ten to one channel; a refused one goes nowhere', async (t) => {
+test('test deliveries are limited to 60 a minute per account and 10 per channel', async (t) => {
   const { api } = t.context;
   const [{ owner, tenantId }, stranger] = [await api.account(), await api.account()];
   const url = (no: number) => `https://sixty.example/${tenantId}/${no}`;
@@ -578,7 +578,7 @@ test('an account makes sixty test deliveries a minute, ten to one channel; a ref
   t.is((await create(stranger.owner, 51)).status, 201);
 });
 
-test('an account can have a thousand channels, however many requests come at once', async (t) => {
+test('an account can have at most 1,000 channels, even with concurrent requests', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   await api.database.pool.query(
@@ -597,7 +597,7 @@ test('an account can have a thousand channels, however many requests come at onc
   t.false(api.testDeliveries.some(({ url }) => url === 'https://full.example/'));
 });
 
-test('an account has a bound of pairs of monitors and channels; fewer than before are taken', async (t) => {
+test('the number of monitor and channel pairs of an account is limited, and can be reduced at the limit', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   const { pool } = api.database;
@@ -619,7 +619,7 @@ test('an account has a bound of pairs of monitors and channels; fewer than befor
   };
   const patch = (id: unknown, body: object) => owner('PATCH', `/v1/channels/${String(id)}`, body);
   const narrow = await owner('POST', '/v1/channels', { type: 'telegram', all_monitors: false });
-  t.is((await patch(narrow.json['id'], { all_monitors: true })).status, 200, 'as many as there may be');
+  t.is((await patch(narrow.json['id'], { all_monitors: true })).status, 200, 'exactly the limit');
   const body = { name: 'One more', type: 'http', target: 'https://x.example/' };
   isError(t, await owner('POST', '/v1/monitors', body), refusal);
   await pool.query('UPDATE channels SET all_monitors = false WHERE id = ANY ($1::text[])', [

@@ -47,7 +47,7 @@ test.serial('a Telegram chat gets a short message that names the channel', async
   t.regex(String(bodies[0]?.['text']), /Test: Family/);
 });
 
-test.serial('a Slack channel gets it through its own webhook', async (t) => {
+test.serial('a Slack channel gets the test message through its own webhook', async (t) => {
   const channel = await addChannel('slack', { webhookUrl: `https://hooks.slack.com${WEBHOOK_PATH}` });
   const bodies: { text?: string }[] = [];
   nock('https://hooks.slack.com')
@@ -57,38 +57,35 @@ test.serial('a Slack channel gets it through its own webhook', async (t) => {
   t.regex(bodies[0]?.text ?? '', /Test: Family/);
 });
 
-test.serial(
-  'a chat that turns out to be lost fails the test and is recorded and reported, as by an alert',
-  async (t) => {
-    const channel = await addChannel('telegram', { chatId: '4711' });
-    const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
-    await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);
-    nock('https://api.telegram.org')
-      .post('/bot123:s3cret/sendMessage')
-      .reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
-    const result = await testChat(channel);
-    t.regex(
-      result?.error ?? '',
-      /^test delivery failed: Telegram responded with 403: Forbidden: bot was blocked by the user/,
-    );
-    const found = await findChannel(database, channel);
-    t.is(found?.status, 'pending');
-    t.regex(found?.lastError?.text ?? '', /blocked/);
-    t.like(enqueued, [{ channelId: other.id, attempt: 1, dueAtMs: NOW_MS }]);
-    t.is(
-      (
-        await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [
-          enqueued[0]?.deliveryId,
-          other.id,
-        ])
-      ).rowCount,
-      1,
-    );
-    t.is(await testChat(channel), null);
-  },
-);
+test.serial('a test to a lost chat fails, disconnects the channel and is reported, like an alert', async (t) => {
+  const channel = await addChannel('telegram', { chatId: '4711' });
+  const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
+  await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);
+  nock('https://api.telegram.org')
+    .post('/bot123:s3cret/sendMessage')
+    .reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
+  const result = await testChat(channel);
+  t.regex(
+    result?.error ?? '',
+    /^test delivery failed: Telegram responded with 403: Forbidden: bot was blocked by the user/,
+  );
+  const found = await findChannel(database, channel);
+  t.is(found?.status, 'pending');
+  t.regex(found?.lastError?.text ?? '', /blocked/);
+  t.like(enqueued, [{ channelId: other.id, attempt: 1, dueAtMs: NOW_MS }]);
+  t.is(
+    (
+      await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [
+        enqueued[0]?.deliveryId,
+        other.id,
+      ])
+    ).rowCount,
+    1,
+  );
+  t.is(await testChat(channel), null);
+});
 
-test.serial('a chat that has moved is followed, and the next test goes there', async (t) => {
+test.serial('a test follows a migrated chat, and the next one goes there directly', async (t) => {
   const channel = await addChannel('telegram', { chatId: '-55' });
   const api = nock('https://api.telegram.org');
   const chatIds: unknown[] = [];
@@ -108,7 +105,7 @@ test.serial('a chat that has moved is followed, and the next test goes there', a
   t.deepEqual(chatIds, [-55, -10055, -10055]);
 });
 
-test.serial("nothing is sent where nothing is connected, to a stranger's channel, or without a bot", async (t) => {
+test.serial('nothing is sent without a connection, without a bot or to the channel of another account', async (t) => {
   const connected = await addChannel('telegram', { chatId: '99' });
   t.is(await testChat(await addChannel('telegram', {})), null);
   t.is(await testChat({ ...connected, tenantId: 'ten_other' }), null);
@@ -118,7 +115,7 @@ test.serial("nothing is sent where nothing is connected, to a stranger's channel
   });
 });
 
-test.serial('a webhook whose key has left the ring says what the operator has to do', async (t) => {
+test.serial('a webhook whose encryption key was removed fails with an error that names SECRET_KEYS', async (t) => {
   const channel = await addChannel('slack', { webhookUrl: `https://hooks.slack.com${WEBHOOK_PATH}` });
   const rekeyed: Database = { ...database, secrets: createSecretBox([{ id: 'k2', key: randomBytes(32) }]) };
   t.is(

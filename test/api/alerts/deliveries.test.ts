@@ -14,7 +14,7 @@ const START = Math.floor(START_MS / 1000);
 const MESSAGE = buildTestMessage({ nowMs: START_MS, publicUrl: 'https://spotcheck.example' });
 const WEBHOOK = { url: 'https://hooks.example/s3cret-path', signingSecret: 'whsec_c2VjcmV0' };
 
-test("a channel's record comes newest first, by outcome, event and page, with attempts, error and times", async (t) => {
+test('deliveries are listed newest first, by outcome, event and page, with attempts, error and times', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);
@@ -87,36 +87,32 @@ test('one delivery shows its message and every attempt, and never the address or
   });
 });
 
-test(
-  'what is sent again is pending under its old id, its job is added, and until it is over it is not sent a third ' +
-    'time',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    for (const outcome of ['failed', 'delivered'] as const) {
-      const channelId = await addChannel(api, account);
-      const id = await addFinished(api, account, { channelId, outcome });
-      const answer = await account.owner('POST', `/v1/deliveries/${id}/redeliver`);
-      t.is(answer.status, 202, answer.text);
-      t.deepEqual(answer.json, { id, outcome: 'pending' });
-      t.like(
-        api.enqueuedAttempts.find(({ deliveryId }) => deliveryId === id),
-        { channelId, attempt: 2 },
-      );
-      t.like((await account.reader('GET', `/v1/deliveries/${id}`)).json, {
-        outcome: 'pending',
-        attempt_count: 1,
-        finished_at: null,
-      });
-      isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), {
-        status: 409,
-        error: `delivery ${id} is pending: it is being sent, or waits for its next attempt`,
-      });
-    }
-  },
-);
+test('a redelivery is pending under its old id and gets a job, and a second one is refused', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  for (const outcome of ['failed', 'delivered'] as const) {
+    const channelId = await addChannel(api, account);
+    const id = await addFinished(api, account, { channelId, outcome });
+    const answer = await account.owner('POST', `/v1/deliveries/${id}/redeliver`);
+    t.is(answer.status, 202, answer.text);
+    t.deepEqual(answer.json, { id, outcome: 'pending' });
+    t.like(
+      api.enqueuedAttempts.find(({ deliveryId }) => deliveryId === id),
+      { channelId, attempt: 2 },
+    );
+    t.like((await account.reader('GET', `/v1/deliveries/${id}`)).json, {
+      outcome: 'pending',
+      attempt_count: 1,
+      finished_at: null,
+    });
+    isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), {
+      status: 409,
+      error: `delivery ${id} is pending: it is being sent, or waits for its next attempt`,
+    });
+  }
+});
 
-test('of many requests at once to send a delivery again one is taken', async (t) => {
+test('of concurrent redelivery requests only one is accepted', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addFinished(api, account, { channelId: await addChannel(api, account), outcome: 'failed' });
@@ -127,7 +123,7 @@ test('of many requests at once to send a delivery again one is taken', async (t)
   t.is(api.enqueuedAttempts.filter(({ deliveryId }) => deliveryId === id).length, 1);
 });
 
-test('a delivery that has had a hundred attempts is not sent again', async (t) => {
+test('a delivery with 100 attempts cannot be redelivered', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addFinished(api, account, { channelId: await addChannel(api, account), outcome: 'failed' });
@@ -138,7 +134,7 @@ test('a delivery that has had a hundred attempts is not sent again', async (t) =
   });
 });
 
-test('a disabled or disconnected channel takes nothing again, and the text says what to do first', async (t) => {
+test('a disabled or disconnected channel refuses redelivery and replay, and the error says what to do', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);
@@ -158,7 +154,7 @@ test('a disabled or disconnected channel takes nothing again, and the text says 
   t.like((await account.reader('GET', `/v1/deliveries/${id}`)).json, { outcome: 'failed' });
 });
 
-test('a replay sends what failed in its time once, with one job, however often it is asked for', async (t) => {
+test('a replay resends each failed delivery of its period once, with one job, even if requested twice', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);
@@ -193,7 +189,7 @@ test('a replay sends what failed in its time once, with one job, however often i
   );
 });
 
-test('a queue that is away loses nothing that is sent again: its row is there before its job', async (t) => {
+test('a redelivery survives a queue failure, because its row is written before its job', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addFinished(api, account, { channelId: await addChannel(api, account), outcome: 'failed' });
@@ -218,7 +214,7 @@ const BAD_REPLAYS: [unknown, string | RegExp][] = [
   [[], /must be an object/],
 ];
 for (const [index, [body, error]] of BAD_REPLAYS.entries()) {
-  test(`bad replay ${index} is a 400 and sends nothing: ${JSON.stringify(body)}`, async (t) => {
+  test(`invalid replay ${index} is a 400 and sends nothing: ${JSON.stringify(body)}`, async (t) => {
     const { api } = t.context;
     const account = await api.account();
     const channelId = await addChannel(api, account);
@@ -228,7 +224,7 @@ for (const [index, [body, error]] of BAD_REPLAYS.entries()) {
   });
 }
 
-test('a read-only token sends nothing again, and another account finds nothing of it', async (t) => {
+test('redelivery and replay refuse a read-only token, and another account gets a 404', async (t) => {
   const { api } = t.context;
   const [mine, stranger] = [await api.account(), await api.account()];
   const channelId = await addChannel(api, mine);
@@ -253,7 +249,7 @@ test('a read-only token sends nothing again, and another account finds nothing o
   t.like((await mine.reader('GET', `/v1/deliveries/${id}`)).json, { outcome: 'failed' });
 });
 
-test('a channel whose deliveries come to nothing shows why and when, and neither while they arrive', async (t) => {
+test('a channel with failing deliveries shows the last error and its time until one succeeds', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);

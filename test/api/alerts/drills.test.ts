@@ -36,7 +36,7 @@ async function addChannel(api: ApiServer, { tenantId }: Account, name: string): 
   return id;
 }
 
-test('a drill begins with what its locations are to answer, is read by every member, one at a time', async (t) => {
+test('a drill starts with a job for each location, is visible to readers, and excludes a second one', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const { id, agent } = await prepare(api, account);
@@ -68,10 +68,10 @@ test('a drill begins with what its locations are to answer, is read by every mem
     status: 409,
     error: /^drill drl_\w+ of monitor mon_\w+ is in progress: wait until it has ended/,
   });
-  t.is((await account.owner('GET', `/v1/incidents/${json.incident_id}`)).status, 404, 'it is no incident');
+  t.is((await account.owner('GET', `/v1/incidents/${json.incident_id}`)).status, 404, 'it is not an incident');
 });
 
-test('a drill of what cannot be alerted is refused with what to do first', async (t) => {
+test('a drill that could alert no channel is refused with a 409 that says what to do first', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, channelId } = await prepare(api, account);
@@ -99,7 +99,7 @@ test('a drill of what cannot be alerted is refused with what to do first', async
   await refusal(/is checked from nowhere/);
 });
 
-test('the same request with the same key begins one drill, and another monitor needs another key', async (t) => {
+test('requests with the same idempotency key start one drill, and another monitor needs another key', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const { id } = await prepare(api, account);
@@ -112,7 +112,7 @@ test('the same request with the same key begins one drill, and another monitor n
     Array.from({ length: 3 }, () => [202, answers[0]?.json.id]),
   );
   await api.database.pool.query('UPDATE drills SET ended_at = started_at WHERE monitor_id = $1', [id]);
-  t.is((await start(id)).json.id, answers[0]?.json.id, 'also after its end');
+  t.is((await start(id)).json.id, answers[0]?.json.id, 'even after its end');
   isError(t, await start(second.id), { status: 409, error: /use a new key/ });
   const theirs = await prepare(api, other);
   t.is((await other.owner('POST', `/v1/monitors/${theirs.id}/drill`, undefined, headers)).status, 202);
@@ -126,7 +126,7 @@ test('the same request with the same key begins one drill, and another monitor n
   );
 });
 
-test('the stopwatch counts from the first failing answer, of the end from the first good one', async (t) => {
+test('drill times count from the first failing result, those of the recovery from the first good one', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, channelId, agent } = await prepare(api, account);
@@ -226,7 +226,7 @@ test('the stopwatch counts from the first failing answer, of the end from the fi
   t.is((await account.owner('POST', `/v1/channels/${channelId}/replay`, { since: 0 })).json.replayed, 0);
 });
 
-test('a monthly drill is a setting of the monitor, off at first, and its next one is listed', async (t) => {
+test('the monthly drill is a monitor setting, off by default, and its next date is listed', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await prepare(api, account);
@@ -236,7 +236,7 @@ test('a monthly drill is a setting of the monitor, off at first, and its next on
   t.true((await account.reader('GET', '/v1/overview')).json.monitors[0]?.monthly_drill);
   t.true((await account.reader('GET', '/v1/monitors')).json.monitors[0]?.monthly_drill);
   t.is((await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop 2' })).status, 200);
-  t.true((await account.reader('GET', `/v1/monitors/${id}`)).json.monthly_drill, 'left out it stays');
+  t.true((await account.reader('GET', `/v1/monitors/${id}`)).json.monthly_drill, 'unchanged if left out');
   t.is((await account.reader('GET', `/v1/monitors/${id}/drills`)).json.next_at, null);
   await api.database.pool.query(
     'INSERT INTO monthly_drills (monitor_no, from_at, next_at) SELECT no, 1, 1795777200123 FROM monitors WHERE id = $1',

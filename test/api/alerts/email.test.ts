@@ -35,7 +35,7 @@ withApiServer(anyTest as TestFn<{ api: ApiServer }>, {
 
 let made = 0;
 
-test('an address gets a link, whose page confirms at a click and not when it is opened', async (t) => {
+test('an address gets a link whose page confirms it when submitted, not when opened', async (t) => {
   const { create, visit, read } = await prepare(t);
   const { id, address, link, expiresAt } = await create({ name: 'On call <b>&</b>' });
   t.true(Math.abs(expiresAt * 1000 - Date.now() - DAY_MS) < 60_000);
@@ -65,7 +65,7 @@ test('an address gets a link, whose page confirms at a click and not when it is 
   t.is(mail.mailsTo(address).length, 1);
 });
 
-test('the confirmation has no text of the account, and nothing but its link', async (t) => {
+test('the confirmation email repeats no text of the account and has no unsubscribe header', async (t) => {
   const { create } = await prepare(t);
   const { address } = await create({ name: 'Buy now at https://spam.example' });
   const [message] = mail.mailsTo(address);
@@ -75,7 +75,7 @@ test('the confirmation has no text of the account, and nothing but its link', as
   t.is(message?.headers['auto-submitted'], 'auto-generated');
 });
 
-test('a link that is changed, cut or sealed for something else confirms nothing', async (t) => {
+test('a link that was changed, truncated or sealed for another purpose confirms nothing', async (t) => {
   const { api, create, visit, read } = await prepare(t);
   const { id, link } = await create();
   const token = new URL(buildUnsubscribeLink(id, PUBLIC_URL, api.database.secrets.seal)).searchParams.get('token');
@@ -94,7 +94,7 @@ test('a link that is changed, cut or sealed for something else confirms nothing'
   t.is((await read(id)).status, 'pending');
 });
 
-test('a link that is older than a day has expired', async (t) => {
+test('a confirmation link expires after one day', async (t) => {
   const { api, create, visitAt, read } = await prepare(t);
   const { id, link } = await create();
   const later = await api.another({ now: () => Date.now() + DAY_MS + 1000 });
@@ -104,14 +104,14 @@ test('a link that is older than a day has expired', async (t) => {
   t.is((await read(id)).status, 'pending');
 });
 
-test('of two clicks at once one confirms', async (t) => {
+test('of two concurrent confirmations only one succeeds', async (t) => {
   const { create, visit } = await prepare(t);
   const { link } = await create();
   const pages = await Promise.all([visit(link, 'POST'), visit(link, 'POST')]);
   t.deepEqual(pages.map(({ status }) => status).toSorted(), [200, 400]);
 });
 
-test('a confirmation is sent again, and the link before it stops working', async (t) => {
+test('resending a confirmation invalidates the previous link', async (t) => {
   const { account, create, visit, read } = await prepare(t);
   const { id, address, link } = await create();
   const { status, json } = await account.owner('POST', `/v1/channels/${id}/confirmation`);
@@ -129,7 +129,7 @@ test('a confirmation is sent again, and the link before it stops working', async
   });
 });
 
-test('a reader, a stranger and a channel of another type send no confirmation', async (t) => {
+test('confirmations cannot be resent by readers, by other accounts or for other channel types', async (t) => {
   const { api, account, create } = await prepare(t);
   const { id, address } = await create();
   const path = `/v1/channels/${id}/confirmation` as const;
@@ -147,7 +147,7 @@ test('a reader, a stranger and a channel of another type send no confirmation', 
   t.is(mail.mailsTo(address).length, 1);
 });
 
-test('one address gets at most five a day, whoever asks, and an account sends at most fifty', async (t) => {
+test('confirmations are limited to 5 a day per address across accounts, and to 50 a day per account', async (t) => {
   const { api, account, create } = await prepare(t);
   const { address } = await create();
   const other = await api.account();
@@ -165,7 +165,7 @@ test('one address gets at most five a day, whoever asks, and an account sends at
   t.deepEqual(statuses, [...Array.from({ length: 50 }, () => 201), 429]);
 });
 
-test('an address that the mail server refuses is not stored, and neither is one that is none', async (t) => {
+test('an invalid address, or one that the mail server refuses, is not stored', async (t) => {
   const { account } = await prepare(t);
   mail.refusals.to = { code: 550, text: '5.1.1 No such user' };
   const refused = await account.owner('POST', '/v1/channels', { type: 'email', address: newAddress() });
@@ -188,14 +188,14 @@ test('an address that the mail server refuses is not stored, and neither is one 
   t.deepEqual((await account.owner('GET', '/v1/channels')).json, { channels: [] });
 });
 
-test('a domain in other letters is stored and written to in ASCII', async (t) => {
+test('an internationalized domain is stored and addressed in ASCII', async (t) => {
   const { account } = await prepare(t);
   const { json } = await account.owner('POST', '/v1/channels', { type: 'email', address: 'Anna@MÜNCHEN.example' });
   t.is((await account.owner('GET', `/v1/channels/${json.id}`)).json.address, 'Anna@xn--mnchen-3ya.example');
   t.true(mail.taken.some(({ headers }) => headers['to'] === 'Anna@xn--mnchen-3ya.example'));
 });
 
-test('without a mail server the operator is named, and the session says so', async (t) => {
+test('without a mail server the error says what the operator must set', async (t) => {
   const { api, account } = await prepare(t);
   const without = await api.another({ sendEmail: null });
   const answer = await account.owner('POST', '/v1/channels', { type: 'email', address: newAddress() }, {}, without);
@@ -205,7 +205,7 @@ test('without a mail server the operator is named, and the session says so', asy
   });
 });
 
-test('a confirmation is sent in the turn of its account', async (t) => {
+test('a confirmation email is attributed to its account', async (t) => {
   const { api, account } = await prepare(t);
   const accounts: string[] = [];
   const sendEmail = async (email: Email) => {
@@ -218,7 +218,7 @@ test('a confirmation is sent in the turn of its account', async (t) => {
   t.deepEqual(accounts, [account.tenantId]);
 });
 
-test('an address cannot be changed, and a read can be sent back', async (t) => {
+test('an address cannot be changed, but a PATCH that repeats the values read is accepted', async (t) => {
   const { account, create, read } = await prepare(t);
   const { id, address } = await create();
   const { name, type, reports, report_timezone } = await read(id);
@@ -230,7 +230,7 @@ test('an address cannot be changed, and a read can be sent back', async (t) => {
   });
 });
 
-test('reports have the zone of the channel, at most ten of them in an account', async (t) => {
+test('reports use the time zone of the channel, with at most ten zones besides UTC per account', async (t) => {
   const { api, account, create, read } = await prepare(t);
   const { id } = await create({ reports: true, report_timezone: 'europe/berlin' });
   t.like(await read(id), { reports: true, report_timezone: 'Europe/Berlin' });
@@ -263,7 +263,7 @@ test('reports have the zone of the channel, at most ten of them in an account', 
   t.is(api.sentEmails.length, sent);
 });
 
-test('a mail program unsubscribes with one POST, a GET only asks; log and other chats are notified', async (t) => {
+test('a POST unsubscribes and a GET only shows a button; the audit log and other channels are notified', async (t) => {
   const { api, account, create, visit, read } = await prepare(t);
   const { id, link } = await create({ name: 'Leaving' });
   const other = await create({ name: 'Staying' });
@@ -305,7 +305,7 @@ test('a mail program unsubscribes with one POST, a GET only asks; log and other 
   t.is((await read(id)).status, 'pending');
 });
 
-test('opening the unsubscribe link of a disabled channel changes nothing either, its button ends it', async (t) => {
+test('the unsubscribe link of a disabled channel also changes nothing until its button is used', async (t) => {
   const { api, account, create, visit, read } = await prepare(t);
   const { id, link } = await create();
   await visit(link, 'POST');
@@ -322,7 +322,7 @@ test('opening the unsubscribe link of a disabled channel changes nothing either,
   t.deepEqual(Object.keys(rows[0].changes).toSorted(), ['last_error', 'status']);
 });
 
-test('an unsubscribe link of another key ring, or of no channel, changes nothing', async (t) => {
+test('an unsubscribe link with an unknown key or for a deleted channel changes nothing', async (t) => {
   const { api, create, visit, read } = await prepare(t);
   const { id, link } = await create();
   await visit(link, 'POST');
@@ -334,7 +334,7 @@ test('an unsubscribe link of another key ring, or of no channel, changes nothing
   t.is((await read(id)).status, 'connected');
 });
 
-test('while the database is away both pages say so', async (t) => {
+test('while the database is unavailable both pages return a 503', async (t) => {
   const { api, create, visitAt } = await prepare(t);
   const { id, link } = await create();
   const { secrets } = api.database;

@@ -178,7 +178,7 @@ const MESSAGES: readonly (EventMessage | GroupMessage)[] = [
   }),
 ];
 
-test('what is sent of each event is what the description says, with no field that it does not name', async (t) => {
+test('every event is sent as the API description defines it, without undescribed fields', async (t) => {
   const { url } = await startStrictReceiver(t);
   const sending = {
     http: createHttpClient({ allowPrivateNetwork: true }),
@@ -210,7 +210,7 @@ test('what is sent of each event is what the description says, with no field tha
   );
 });
 
-test('each example of an event in the description is one that its own schema allows', async (t) => {
+test('every event example in the API description matches its schema', async (t) => {
   const { post } = await startStrictReceiver(t);
   const { webhooks = {}, components } = (await readDescription()) as {
     webhooks?: Record<string, unknown>;
@@ -227,7 +227,7 @@ test('each example of an event in the description is one that its own schema all
   }
 });
 
-test('a message that lacks a field, or has one too many, is found out by the same receiver', async (t) => {
+test('the receiver of these tests rejects a message with a missing or an additional field', async (t) => {
   const { post } = await startStrictReceiver(t);
   const { agent: _agent, ...rest } = MESSAGES[5] as Extract<EventMessage, { event: `agent.${string}` }>;
   const envelope = { ...rest, delivery_id: 'dlv_1', sent_at: 1_763_721_001 };

@@ -52,7 +52,7 @@ const addWebhook = async (t: Context, format: WebhookFormat, path = SECRET) =>
 
 const bodyOf = (preview: Preview | undefined): unknown => JSON.parse(preview?.requests[0]?.body ?? 'null');
 
-test('a webhook is shown as the signed envelope of every event, and no secret of it', async (t) => {
+test('a webhook preview shows the signed envelope of every event, without secrets', async (t) => {
   const { read, account, id } = await addWebhook(t, null);
   const previews = await read();
   t.deepEqual([...previews.keys()], listSampleKinds({ type: 'webhook', format: null }));
@@ -81,7 +81,7 @@ test('a webhook is shown as the signed envelope of every event, and no secret of
   t.deepEqual(sent, ['up', 'degraded', 'unknown', 'drill_end']);
 });
 
-test('a preset is shown in its receiver’s format, its keys masked wherever they stand', async (t) => {
+test('a preset preview has the format of its receiver, with keys masked everywhere', async (t) => {
   const pagerduty = await (await addWebhook(t, { preset: 'pagerduty' })).read();
   t.like(bodyOf(pagerduty.get('down')), { routing_key: '***', event_action: 'trigger' });
   t.like(bodyOf(pagerduty.get('up')), { routing_key: '***', event_action: 'resolve' });
@@ -92,7 +92,7 @@ test('a preset is shown in its receiver’s format, its keys masked wherever the
   t.regex(opsgenie.get('up')?.requests[0]?.url ?? '', /^https:\/\/hooks\.example\/\*\*\*\/.+\/close\?identifierType=/);
 });
 
-test('a template is rendered, and one that fails shows the envelope that is sent instead', async (t) => {
+test('a template preview is rendered, or shows the envelope that is sent instead if rendering fails', async (t) => {
   const template = (body: string, contentType = 'application/json') =>
     ({ template: { method: 'PUT', contentType, body } }) as const;
   const { read } = await addWebhook(t, template('{"text": {{ title | json }}}'));
@@ -140,7 +140,7 @@ test('chats and emails are shown as they are sent', async (t) => {
   t.deepEqual(email.get('down')?.requests, []);
 });
 
-test('previews are of one’s own channels alone', async (t) => {
+test('previews of the channel of another account return a 404', async (t) => {
   const { id } = await add(t, { type: 'slack' });
   const other = await t.context.api.account();
   isError(t, await other.owner('GET', `/v1/channels/${id}/previews`), { status: 404, error: /channel/ });

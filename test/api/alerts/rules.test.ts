@@ -40,7 +40,7 @@ test('rules are stored with a channel, shown in order with a sentence each, repl
   t.false('rules' in (await account.reader('GET', `/v1/channels/${id}`)).json);
 });
 
-test('what is wrong with rules is said with the field, all at once, and nothing is changed', async (t) => {
+test('all errors in rules are reported at once with their fields, and nothing is changed', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addChannel(account, { rules: [{ tags: ['shop'] }] });
@@ -99,10 +99,10 @@ test('a monitor is muted, shows until when, and is unmuted', async (t) => {
   const ended = await account.owner('DELETE', `/v1/monitors/${id}/mute`);
   t.deepEqual([ended.status, ended.json], [200, { id, muted_until: null }]);
   t.false('muted_until' in (await account.reader('GET', `/v1/monitors/${id}`)).json);
-  t.is((await account.owner('DELETE', `/v1/monitors/${id}/mute`)).status, 200, 'again changes nothing');
+  t.is((await account.owner('DELETE', `/v1/monitors/${id}/mute`)).status, 200, 'unmuting twice changes nothing');
 });
 
-test('an open incident is snoozed, and a resolved one is not', async (t) => {
+test('an open incident can be snoozed, a resolved one cannot', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const monitor = (await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example' })).json;
@@ -133,7 +133,7 @@ test('an open incident is snoozed, and a resolved one is not', async (t) => {
   isError(t, await account.owner('POST', `/v1/incidents/${id}/snooze`, { until }), { status: 409, error: /resolved/ });
 });
 
-test('rules are previewed over the past, stored or not, and nothing is changed', async (t) => {
+test('stored and unstored rules are previewed on past alerts, and nothing is changed', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const id = await addChannel(account);
@@ -165,7 +165,7 @@ test('rules are previewed over the past, stored or not, and nothing is changed',
   t.is((await other.owner('POST', path, {})).status, 404);
 });
 
-test('a chat groups its alerts and summarizes flapping where it says so, a webhook only groups', async (t) => {
+test('a chat can group alerts and summarize flapping; a webhook without a format can only group', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addChannel(account, { type: 'telegram', group_seconds: 10 });
