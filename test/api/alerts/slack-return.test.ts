@@ -36,7 +36,7 @@ const DEPENDENCIES: Partial<ApiDependencies> = {
 const { serial: test } = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(anyTest as TestFn<{ api: ApiServer }>, DEPENDENCIES);
 
-test('who comes back from Slack sees which channel is connected, and the channel is greeted', async (t) => {
+test('the return page from Slack names the connected channel, and a first message is sent', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create({ name: 'Team <b>&</b>' });
   const page = await visit(slack.approve(authorizeUrl));
@@ -56,7 +56,7 @@ test('who comes back from Slack sees which channel is connected, and the channel
   t.regex(String(slack.posts[0]?.json['text']), /Connected to Spotcheck/);
 });
 
-test('an address that connected a channel connects nothing again, and is not even shown to Slack', async (t) => {
+test('a link that connected a channel connects nothing again, and no further code is sent to Slack', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const address = slack.approve(authorizeUrl);
@@ -72,7 +72,7 @@ test('an address that connected a channel connects nothing again, and is not eve
   t.is(slack.posts.length, 1);
 });
 
-test('of two that come back with one link at the same time one connects', async (t) => {
+test('of two concurrent returns with one link only one connects', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const pages = await Promise.all(
@@ -84,7 +84,7 @@ test('of two that come back with one link at the same time one connects', async 
   t.is(slack.posts.length, 1);
 });
 
-test('a link that is older than an hour has expired', async (t) => {
+test('a Slack link expires after one hour', async (t) => {
   const { create, visitAt } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const page = await visitAt(slack.approve(authorizeUrl), { now: () => Date.now() + HOUR_MS + 1000 });
@@ -94,7 +94,7 @@ test('a link that is older than an hour has expired', async (t) => {
   t.is(slack.exchanges(), 0);
 });
 
-test('who refuses in Slack is answered so, and can change their mind', async (t) => {
+test('denying access in Slack shows why, and the link can still be used', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const state = encodeURIComponent(new URL(authorizeUrl).searchParams.get('state') ?? '');
@@ -111,7 +111,7 @@ test('who refuses in Slack is answered so, and can change their mind', async (t)
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
 
-test('an address that is not whole, or whose state we did not make, connects nothing', async (t) => {
+test('an incomplete return, or one with a forged state, connects nothing', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const address = slack.approve(authorizeUrl);
@@ -140,7 +140,7 @@ test('an address that is not whole, or whose state we did not make, connects not
   t.is(slack.exchanges(), 0);
 });
 
-test('a code that Slack does not take costs the link nothing: the next one connects', async (t) => {
+test('a code that Slack rejects does not use up the link', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl } = await create();
   const address = new URL(slack.approve(authorizeUrl));
@@ -151,7 +151,7 @@ test('a code that Slack does not take costs the link nothing: the next one conne
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
 
-test('while Slack is away nothing is connected, and the same link works when it is back', async (t) => {
+test('while Slack is unavailable nothing is connected, and the same link works afterwards', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl } = await create();
   slack.answers.api = { status: 503, body: 'upstream' };
@@ -162,7 +162,7 @@ test('while Slack is away nothing is connected, and the same link works when it 
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
 
-test("an app that Slack refuses is its operator's business, and an installation without one says so", async (t) => {
+test('a rejected client secret is a 502, and a missing one a 503 that names the setting', async (t) => {
   const { create, visitAt } = await prepare(t);
   const { authorizeUrl } = await create();
   const refused = await visitAt(slack.approve(authorizeUrl), { authorizeSlack: authorizeAs('wrong') });
@@ -173,7 +173,7 @@ test("an app that Slack refuses is its operator's business, and an installation 
   t.regex(without.html, /SLACK_CLIENT_SECRET/);
 });
 
-test('a webhook anywhere but at Slack is not stored', async (t) => {
+test('a webhook outside Slack is not stored', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   slack.answers.api = {
@@ -188,7 +188,7 @@ test('a webhook anywhere but at Slack is not stored', async (t) => {
   t.is((await read())['status'], 'pending');
 });
 
-test('the link of a channel that was deleted says so', async (t) => {
+test('the link of a deleted channel says that the channel no longer exists', async (t) => {
   const { create, visit, owner } = await prepare(t);
   const { authorizeUrl, id } = await create();
   await owner('DELETE', `/v1/channels/${id}`);
@@ -197,7 +197,7 @@ test('the link of a channel that was deleted says so', async (t) => {
   t.regex(page.html, /This channel no longer exists/);
 });
 
-test('a channel is connected even if its greeting is lost or it is disabled, and the page says so', async (t) => {
+test('a channel is connected even if its first message fails or it is disabled, and the page says so', async (t) => {
   const { create, visit, owner } = await prepare(t);
   const { authorizeUrl, read, id } = await create();
   await owner('PATCH', `/v1/channels/${id}`, { enabled: false });
@@ -209,7 +209,7 @@ test('a channel is connected even if its greeting is lost or it is disabled, and
   t.like(await read(), { status: 'connected', enabled: false });
 });
 
-test('HEAD and POST are refused and leave the link as it was', async (t) => {
+test('HEAD and POST get a 405 and do not use up the link', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl } = await create();
   const address = slack.approve(authorizeUrl);
@@ -221,7 +221,7 @@ test('HEAD and POST are refused and leave the link as it was', async (t) => {
   t.is((await visit(address)).status, 200);
 });
 
-test('while the database is away the page says that the link can be opened again', async (t) => {
+test('while the database is unavailable the page says to open the link again', async (t) => {
   const { create, visitAt } = await prepare(t);
   const { authorizeUrl } = await create();
   const database = openDatabase({
@@ -234,7 +234,7 @@ test('while the database is away the page says that the link can be opened again
   t.regex(page.html, /Open the channel’s link again in a minute/);
 });
 
-test('a page runs and loads nothing, is kept nowhere, and hands its address to no site', async (t) => {
+test('pages run no scripts, load nothing, are not cached and send no referrer', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl } = await create();
   const pages = [
@@ -260,7 +260,7 @@ test('a page runs and loads nothing, is kept nowhere, and hands its address to n
   t.regex(pages[1]?.html ?? '', /#&lt;img src=x onerror=alert\(1\)&gt;/);
 });
 
-test('neither logs nor rows in clear nor reads hold the client secret, a code, the state or the webhook', async (t) => {
+test('client secret, codes, states and webhooks are in no log, read or unencrypted column', async (t) => {
   const { create, visit, owner } = await prepare(t);
   const { authorizeUrl, id } = await create();
   const address = slack.approve(authorizeUrl);

@@ -8,7 +8,7 @@ withApiServer(test);
 const ADA = 5_000_000_001;
 let updates = 880_000_000;
 
-test('a /start that Telegram hands over connects the channel, and the greeting goes back as the answer', async (t) => {
+test('a /start update connects the channel and gets the greeting in its response', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' });
@@ -31,7 +31,7 @@ test('a /start that Telegram hands over connects the channel, and the greeting g
   t.regex(String(other.json['text']), /used already/);
 });
 
-test('of two chats that bring one code at once, one is connected', async (t) => {
+test('of several chats that send one code concurrently only one is connected', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' });
@@ -51,7 +51,7 @@ test('of two chats that bring one code at once, one is connected', async (t) => 
   );
 });
 
-test('/stop disables the channels of the chat; a second one finds nothing to do', async (t) => {
+test('/stop disables the channels of the chat, and a second one finds none', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone & co' });
@@ -62,7 +62,7 @@ test('/stop disables the channels of the chat; a second one finds nothing to do'
   t.like(json, { status: 'connected', enabled: false });
 });
 
-test("/stop is reported to the owner's other chats once, and its job added", async (t) => {
+test('/stop is reported once to the other channels of the account, with one job', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const [first, other] = [
@@ -82,30 +82,26 @@ test("/stop is reported to the owner's other chats once, and its job added", asy
   );
 });
 
-test(
-  'an update that Telegram hands over again changes nothing and is answered with nothing, whichever process it ' +
-    'comes to',
-  async (t) => {
-    const { api } = t.context;
-    const { owner } = await api.account();
-    const other = await api.another();
-    const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' });
-    const path = `/v1/channels/${created.json['id']}`;
-    await hand(api, messageOf(ADA + 40, `/start ${codeOf(created)}`));
-    const stop = messageOf(ADA + 40, '/stop');
-    t.regex(String((await hand(api, stop)).json['text']), /No more alerts/);
-    t.is((await owner('PATCH', path, { enabled: true })).status, 200);
-    for (const base of [api.url, other]) t.deepEqual((await hand({ ...api, url: base }, stop)).json, {});
-    t.like((await owner('GET', path)).json, { enabled: true });
-    const restart = messageOf(ADA + 40, '/start');
-    const answers = await Promise.all(
-      [api.url, other, api.url, other].map((base) => hand({ ...api, url: base }, restart)),
-    );
-    t.deepEqual(answers.map(({ json }) => Object.keys(json).length > 0).toSorted(), [false, false, false, true]);
-  },
-);
+test('a repeated update changes nothing and gets an empty response, whichever process receives it', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const other = await api.another();
+  const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' });
+  const path = `/v1/channels/${created.json['id']}`;
+  await hand(api, messageOf(ADA + 40, `/start ${codeOf(created)}`));
+  const stop = messageOf(ADA + 40, '/stop');
+  t.regex(String((await hand(api, stop)).json['text']), /No more alerts/);
+  t.is((await owner('PATCH', path, { enabled: true })).status, 200);
+  for (const base of [api.url, other]) t.deepEqual((await hand({ ...api, url: base }, stop)).json, {});
+  t.like((await owner('GET', path)).json, { enabled: true });
+  const restart = messageOf(ADA + 40, '/start');
+  const answers = await Promise.all(
+    [api.url, other, api.url, other].map((base) => hand({ ...api, url: base }, restart)),
+  );
+  t.deepEqual(answers.map(({ json }) => Object.keys(json).length > 0).toSorted(), [false, false, false, true]);
+});
 
-test('an update that could not be acted on is acted on when it comes again', async (t) => {
+test('an update that failed is processed when it is sent again', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Breaking' });
@@ -119,7 +115,7 @@ test('an update that could not be acted on is acted on when it comes again', asy
   t.regex(String((await hand(api, stop)).json['text']), /No more alerts/);
 });
 
-test('what needs no answer gets an empty one', async (t) => {
+test('an update that needs no reply gets an empty response', async (t) => {
   const { api } = t.context;
   for (const update of [
     messageOf(ADA, 'hello'),
@@ -133,7 +129,7 @@ test('what needs no answer gets an empty one', async (t) => {
   }
 });
 
-test('without both secrets there is nothing at that path, whatever is sent', async (t) => {
+test('without both secrets the path returns a 404', async (t) => {
   const { api } = t.context;
   const { path, header } = secretsOf(api);
   const body = messageOf(ADA, '/stop');
@@ -160,14 +156,14 @@ test('without both secrets there is nothing at that path, whatever is sent', asy
   );
 });
 
-test('a body that is no JSON, too large or of another type is refused, and nothing fails inside', async (t) => {
+test('a body that is malformed, too large or of another type gets a 400, 413 or 415', async (t) => {
   const { api } = t.context;
   isError(t, await hand(api, '{"update_id":'), { status: 400, error: /JSON/ });
   isError(t, await hand(api, { text: 'x'.repeat(300_000) }), { status: 413, error: /262144/ });
   isError(t, await hand(api, 'x', { 'Content-Type': 'text/plain' }), { status: 415, error: /application\/json/ });
 });
 
-test('a stranger without the secrets costs no reading: the answer comes before the body does', async (t) => {
+test('a request without the secrets is refused before its body is read', async (t) => {
   const { api } = t.context;
   const agent = new Agent();
   t.teardown(() => agent.destroy());
@@ -183,7 +179,7 @@ test('a stranger without the secrets costs no reading: the answer comes before t
   t.is(status, 404);
 });
 
-test("neither secret nor the chat's text is logged", async (t) => {
+test('neither the secrets nor the text of a chat are logged', async (t) => {
   const { api } = t.context;
   await hand(api, messageOf(ADA, 'a private word'));
   const { path, header } = secretsOf(api);

@@ -17,32 +17,28 @@ function heldDatabase() {
   return { batches, take };
 }
 
-test(
-  'pings that come together go together, those that come meanwhile follow in their order, and each gets its own ' +
-    'outcome',
-  async (t) => {
-    const { batches, take } = heldDatabase();
-    const ping = createBatches(take);
-    const first = ['a', 'b', 'c'].map((token) => ping(pingOf(token)));
-    await until(() => batches.length === 1);
-    const second = ['d', 'e'].map((token) => ping(pingOf(token)));
-    t.is(batches.length, 1);
-    batches[0]?.finish(['taken', 'unknown', 'refused']);
-    t.deepEqual(await Promise.all(first), ['taken', 'unknown', 'refused']);
-    await until(() => batches.length === 2);
-    batches[1]?.finish(['taken', 'taken']);
-    await Promise.all(second);
-    t.deepEqual(
-      batches.map(({ tokens }) => tokens),
-      [
-        ['a', 'b', 'c'],
-        ['d', 'e'],
-      ],
-    );
-  },
-);
+test('simultaneous pings share a batch, later ones follow in order, and each gets its own outcome', async (t) => {
+  const { batches, take } = heldDatabase();
+  const ping = createBatches(take);
+  const first = ['a', 'b', 'c'].map((token) => ping(pingOf(token)));
+  await until(() => batches.length === 1);
+  const second = ['d', 'e'].map((token) => ping(pingOf(token)));
+  t.is(batches.length, 1);
+  batches[0]?.finish(['taken', 'unknown', 'refused']);
+  t.deepEqual(await Promise.all(first), ['taken', 'unknown', 'refused']);
+  await until(() => batches.length === 2);
+  batches[1]?.finish(['taken', 'taken']);
+  await Promise.all(second);
+  t.deepEqual(
+    batches.map(({ tokens }) => tokens),
+    [
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ],
+  );
+});
 
-test('a batch that fails tells its pings so and holds up none of the next', async (t) => {
+test('a failed batch rejects its pings and does not block the next one', async (t) => {
   const { batches, take } = heldDatabase();
   const ping = createBatches(take);
   const failing = ping(pingOf('a'));
@@ -55,7 +51,7 @@ test('a batch that fails tells its pings so and holds up none of the next', asyn
   t.is(await next, 'taken');
 });
 
-test('while the database does not answer 5,000 pings are gathered: the others are asked to come back', async (t) => {
+test('while the database does not respond 5,000 pings are buffered, and further ones are refused', async (t) => {
   const { batches, take } = heldDatabase();
   const ping = createBatches(take);
   const held = ping(pingOf('held'));
@@ -77,7 +73,7 @@ function stage() {
   return { clock, pings: new UnstoredPings(() => clock.nowMs) };
 }
 
-test('the oldest ping that is not stored yet is known until it is', async (t) => {
+test('the oldest ping that is not stored yet is tracked until it is stored', async (t) => {
   const { clock, pings } = stage();
   const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   const following = [pings.follow(first.promise)];
@@ -93,7 +89,7 @@ test('the oldest ping that is not stored yet is known until it is', async (t) =>
   t.is(pings.takeLost(), null);
 });
 
-test('pings that could not be stored are lost from when they came to when that was known, and told once', async (t) => {
+test('failed pings are reported as lost from their arrival until the last failure, and only once', async (t) => {
   const { clock, pings } = stage();
   const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   const following = [pings.follow(first.promise), pings.follow(second.promise)];
@@ -110,7 +106,7 @@ test('pings that could not be stored are lost from when they came to when that w
   t.deepEqual(pings.takeLost(), lost);
 });
 
-test('a ping that is stored after all is not lost, however long it waits; another is from when it came', async (t) => {
+test('a ping that is stored late is not lost, and one that fails late is lost from its arrival on', async (t) => {
   const { clock, pings } = stage();
   const [stored, lost] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   const following = [pings.follow(stored.promise), pings.follow(lost.promise)];

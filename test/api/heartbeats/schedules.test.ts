@@ -22,7 +22,7 @@ function nextNight(nowMs: number): number {
     if (clock.format(ms) === '02:30') return ms;
 }
 
-test('a schedule is stored by the name of its zone, and reads say what is expected next, in both zones', async (t) => {
+test('a schedule is stored with the canonical zone name, and reads show the next run in both zones', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/monitors', scheduled(NIGHTLY));
@@ -33,7 +33,7 @@ test('a schedule is stored by the name of its zone, and reads say what is expect
   const detail = shown.json;
   const { heartbeat } = detail['check_spec'] as { heartbeat: { schedule: object } };
   t.deepEqual(heartbeat.schedule, { cron: '30 2 * * *', timezone: 'Europe/Berlin', early_seconds: 60 });
-  t.is(detail['interval_seconds'], 86_400, 'what a release without schedules goes by');
+  t.is(detail['interval_seconds'], 86_400, 'used by releases without schedules');
   const expected = detail['next_expected'] as Expected;
   const atMs = nextNight(Date.now());
   t.like(expected, {
@@ -49,7 +49,7 @@ test('a schedule is stored by the name of its zone, and reads say what is expect
   }
 });
 
-test('what is expected next moves with pings, edits and pauses', async (t) => {
+test('the next expected ping changes with edits and pauses', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const { json } = await owner('POST', '/v1/monitors', { name: 'Sync', type: 'heartbeat', interval_seconds: 600 });
@@ -72,7 +72,7 @@ test('what is expected next moves with pings, edits and pauses', async (t) => {
   t.is((await read()).next?.timezone, 'UTC', 'check_spec replaces it');
 });
 
-test('an early ping counts for the run that it is early for', async (t) => {
+test('an early ping counts for the run that it precedes', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const atMs = nextNight(Date.now());
@@ -104,7 +104,7 @@ const REFUSED: readonly [schedule: object, error: RegExp][] = [
   [{ ...NIGHTLY, every: 3 }, new RegExp(`^${FIELD}.every is not a known field`)],
 ];
 for (const [schedule, error] of REFUSED) {
-  test(`${JSON.stringify(schedule).slice(0, 80)} is a 400 that names the field, and nothing is made`, async (t) => {
+  test(`${JSON.stringify(schedule).slice(0, 80)} is a 400 that names the field, and nothing is created`, async (t) => {
     const { api } = t.context;
     const { owner } = await api.account();
     isError(t, await owner('POST', '/v1/monitors', scheduled(schedule)), { status: 400, error });
@@ -112,7 +112,7 @@ for (const [schedule, error] of REFUSED) {
   });
 }
 
-test('a schedule is for heartbeats alone, and what is expected next cannot be sent', async (t) => {
+test('schedules apply to heartbeats only, and next_expected is read-only', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   isError(t, await owner('POST', '/v1/monitors', scheduled(NIGHTLY, { type: 'http', target: 'https://example.com' })), {
@@ -125,7 +125,7 @@ test('a schedule is for heartbeats alone, and what is expected next cannot be se
   });
 });
 
-test('the audit log has a change of a schedule', async (t) => {
+test('a schedule change is recorded in the audit log', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   const { json } = await owner('POST', '/v1/monitors', scheduled(NIGHTLY));
@@ -140,7 +140,7 @@ test('the audit log has a change of a schedule', async (t) => {
   t.regex(JSON.stringify(rows[0]?.changes), /30 2 \* \* \*.*@hourly/);
 });
 
-test('a preview shows the next five runs in both zones, and says what is wrong', async (t) => {
+test('a schedule preview shows the next five runs in both zones, or what is wrong', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const { status, json, text } = await owner('POST', '/v1/monitors/schedule-preview', NIGHTLY);

@@ -17,7 +17,7 @@ async function listMonitors({ owner }: Account): Promise<Made[]> {
   return (await owner('GET', '/v1/monitors?limit=1000')).json['monitors'] as Made[];
 }
 
-test('an account has no ping key until it makes one, and hides, replaces and deletes it', async (t) => {
+test('an account can create, replace and delete its ping key, which readers do not see', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { owner, reader } = account;
@@ -42,7 +42,7 @@ test('an account has no ping key until it makes one, and hides, replaces and del
   t.false(rows.some(({ row }) => row.includes(key) || row.includes(next)));
 });
 
-test('the first ping with create=1 makes the heartbeat, which later pings and its token ping, too', async (t) => {
+test('the first ping with create=1 creates the heartbeat, and later pings by slug or token reach it', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const key = await makeKey(account);
@@ -78,10 +78,10 @@ test('the first ping with create=1 makes the heartbeat, which later pings and it
   t.like((await account.owner('GET', path)).json, { check_spec: { heartbeat: { slug: 'nightly-sync' } } });
   t.is((await account.owner('DELETE', path)).status, 204);
   t.is((await api.anonymous('GET', `/ping/${key}/nightly-sync`)).status, 404);
-  t.is((await api.anonymous('GET', `/ping/${key}/nightly-sync?create=1`)).status, 200, 'it can be made again');
+  t.is((await api.anonymous('GET', `/ping/${key}/nightly-sync?create=1`)).status, 200, 'it can be created again');
 });
 
-test('a heartbeat that a ping made is in the audit log, by the ping key, with the client’s address', async (t) => {
+test('a heartbeat created by a ping is audited under the ping key, with the client address', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const key = await makeKey(account);
@@ -109,7 +109,7 @@ function pingPatiently(url: string): Promise<number | undefined> {
   return promise;
 }
 
-test.serial('1,000 first pings at once make 1,000 heartbeats, and each once though it comes twice', async (t) => {
+test.serial('1,000 concurrent first pings create 1,000 heartbeats, and repeated ones no more', async (t) => {
   const { api } = t.context;
   const account = await api.account('pro');
   const key = await makeKey(account);
@@ -129,10 +129,14 @@ test.serial('1,000 first pings at once make 1,000 heartbeats, and each once thou
     status: 400,
     error: /^the pro plan allows at most 1000 monitors, and this account has reached the limit/,
   });
-  t.is((await api.anonymous('GET', `/ping/${key}/job-7?create=1`)).status, 200, 'those that are there go on');
+  t.is(
+    (await api.anonymous('GET', `/ping/${key}/job-7?create=1`)).status,
+    200,
+    'existing heartbeats still accept pings',
+  );
 });
 
-test('one slug that comes a hundred times at once is one heartbeat', async (t) => {
+test('one slug in a hundred concurrent pings creates one heartbeat', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const key = await makeKey(account);
@@ -143,7 +147,7 @@ test('one slug that comes a hundred times at once is one heartbeat', async (t) =
   t.is((await listMonitors(account)).length, 1);
 });
 
-test('of first pings beyond the plan as many are made as there is room for, and the others are told why', async (t) => {
+test('concurrent first pings create only as many heartbeats as the plan allows, and the rest get a 400', async (t) => {
   const { api } = t.context;
   const account = await api.account('free');
   const key = await makeKey(account);
@@ -156,7 +160,7 @@ test('of first pings beyond the plan as many are made as there is room for, and 
   t.is((await listMonitors(account)).length, 20);
 });
 
-test('first pings make no heartbeats of which too many channels would be notified', async (t) => {
+test('first pings create no heartbeats beyond the limit of monitor and channel pairs', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const key = await makeKey(account);
@@ -173,7 +177,7 @@ test('first pings make no heartbeats of which too many channels would be notifie
   t.is((await listMonitors(account)).length, 100);
 });
 
-test('accounts have slugs of their own', async (t) => {
+test('each account has its own slugs', async (t) => {
   const { api } = t.context;
   const accounts = [await api.account(), await api.account()];
   for (const account of accounts) {
@@ -195,7 +199,7 @@ const BAD: readonly [path: string, status: number, error: RegExp][] = [
   ['backup/start/more?create=1', 404, /token/],
 ];
 for (const [path, status, error] of BAD) {
-  test(`/ping/<ping key>/${path.slice(0, 40)} is a ${status} that says why, and makes nothing`, async (t) => {
+  test(`/ping/<ping key>/${path.slice(0, 40)} is a ${status} that says why, and creates nothing`, async (t) => {
     const { api } = t.context;
     const account = await api.account();
     const key = await makeKey(account);
@@ -204,7 +208,7 @@ for (const [path, status, error] of BAD) {
   });
 }
 
-test('a ping that forgot its slug is a 404 that says so, and the key goes on to be good', async (t) => {
+test('a ping without a slug is a 404 that says so, and the key remains valid', async (t) => {
   const { api } = t.context;
   const key = await makeKey(await api.account());
   isError(t, await api.anonymous('GET', `/ping/${key}`), { status: 404, error: /must have a slug/ });
@@ -213,7 +217,7 @@ test('a ping that forgot its slug is a 404 that says so, and the key goes on to 
   t.is((await api.anonymous('GET', `/ping/${key}/backup`)).status, 200);
 });
 
-test('a key that no account has is a 404, whatever it looks like', async (t) => {
+test('an unknown ping key is a 404', async (t) => {
   const { api } = t.context;
   for (const key of ['spp_', 'spp_x', `spp_${'x'.repeat(43)}`, `spp_${'x'.repeat(300)}`])
     t.is((await api.anonymous('GET', `/ping/${key}/backup?create=1`)).status, 404, key);
