@@ -20,7 +20,7 @@ async function makeMonitor({ owner }: Account, fields: object = {}): Promise<str
 }
 
 // Serial, because rechecks of other tests' monitors would be reported as well.
-test.serial("the service's sources are told to check at once, whatever their next tick", async (t) => {
+test.serial('a check request reaches the sources of the service immediately, whatever their next tick', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await makeMonitor(account);
@@ -53,7 +53,7 @@ test.serial("the service's sources are told to check at once, whatever their nex
   t.true(Math.abs(Number(requested.json['requested_at']) - Date.now() / 1000) < 60);
 });
 
-test("a customer's agent is notified once, at its next check-in; one that cannot check is named", async (t) => {
+test('a private agent gets a check request once, at its next check-in; one that cannot check is listed', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [able, unable] = [await agentCaller(api, account, 'able'), await agentCaller(api, account, 'unable')];
@@ -78,7 +78,7 @@ test("a customer's agent is notified once, at its next check-in; one that cannot
   );
 });
 
-test('what is not checked at present is a conflict that says what would help', async (t) => {
+test('a check request for a monitor that is not being checked is a 409 that says what would help', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [paused, draft, heartbeat] = [
@@ -100,7 +100,7 @@ test('what is not checked at present is a conflict that says what would help', a
   }
 });
 
-test("only who may write asks for a check of the account's own monitors, and six times a minute", async (t) => {
+test('check requests need write access to the monitor, and are limited to six a minute', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const id = await makeMonitor(account);

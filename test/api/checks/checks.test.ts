@@ -22,7 +22,7 @@ async function agesOf(account: Account, path: `/v1/monitors/${string}/checks${st
   return answer.json['checks'].map(({ at }) => Math.round(Math.floor(NOW_MS / 1000) + 0.25 - at));
 }
 
-test('the results of a monitor come newest first with all that is kept of them', async (t) => {
+test('the results of a monitor are listed newest first, with all stored details', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -105,7 +105,7 @@ test('the results of a monitor come newest first with all that is kept of them',
   ]);
 });
 
-test('what a dns check was answered comes with it where it was kept, however odd', async (t) => {
+test('the stored answers of a dns check are returned with its result, sanitized and truncated', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -163,7 +163,7 @@ test('what a dns check was answered comes with it where it was kept, however odd
   );
 });
 
-test('results are found by source, verdict and time, and by any of them together', async (t) => {
+test('results are filtered by source, verdict and time, and by any combination of them', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -191,53 +191,49 @@ test('results are found by source, verdict and time, and by any of them together
   t.deepEqual(await agesOf(account, `${path}?source=${encodeURIComponent('no id at all')}`), []);
 });
 
-test(
-  'pages follow each other without a hole or a repetition, over days, over sources of one moment, and under a ' +
-    'filter',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - 30 * DAY_MS });
-    const agents = (await listAgentIds(api)).slice(0, 3);
-    const ages = [0, 60, 3600, DAY_MS / 1000, 2 * (DAY_MS / 1000), 6 * (DAY_MS / 1000), 25 * (DAY_MS / 1000)];
-    await addResults(
-      api,
-      monitor.no,
-      ages.flatMap((age) =>
-        agents.map((agentId, index) => ({
-          atMs: AT(age),
-          agentId,
-          verdict: index === 2 ? (3 as const) : (1 as const),
-        })),
-      ),
-    );
-    const path = `/v1/monitors/${monitor.id}/checks` as const;
-    const collect = async (query: string) => {
-      const collected: string[] = [];
-      for (let next: `${typeof path}?${string}` | null = `${path}?${query}`; next !== null;) {
-        const answer: Answer<AnswerJson<'GET', '/monitors/{id}/checks'>> = await account.reader('GET', next);
-        t.is(answer.status, 200, answer.text);
-        const { checks } = answer.json;
-        t.true(checks.length >= 1 && checks.length <= 2);
-        collected.push(...checks.map(({ at, source }) => `${at} ${source.name}`));
-        next = nextPage(answer, path);
-      }
-      return collected;
-    };
-    const expected = ages.flatMap((age) => [2, 1, 0].map((index) => `${AT(age) / 1000} ${REGIONS[index]}`));
-    t.deepEqual(await collect(`limit=2`), expected);
-    t.deepEqual(
-      await collect(`limit=2&verdict=down`),
-      expected.filter((_, index) => index % 3 === 0),
-    );
-    t.deepEqual(
-      await collect(`limit=1&source=${agents[1]}`),
-      expected.filter((_, index) => index % 3 === 1),
-    );
-  },
-);
+test('pages have no gaps or duplicates, over days, over sources at the same time and with filters', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - 30 * DAY_MS });
+  const agents = (await listAgentIds(api)).slice(0, 3);
+  const ages = [0, 60, 3600, DAY_MS / 1000, 2 * (DAY_MS / 1000), 6 * (DAY_MS / 1000), 25 * (DAY_MS / 1000)];
+  await addResults(
+    api,
+    monitor.no,
+    ages.flatMap((age) =>
+      agents.map((agentId, index) => ({
+        atMs: AT(age),
+        agentId,
+        verdict: index === 2 ? (3 as const) : (1 as const),
+      })),
+    ),
+  );
+  const path = `/v1/monitors/${monitor.id}/checks` as const;
+  const collect = async (query: string) => {
+    const collected: string[] = [];
+    for (let next: `${typeof path}?${string}` | null = `${path}?${query}`; next !== null;) {
+      const answer: Answer<AnswerJson<'GET', '/monitors/{id}/checks'>> = await account.reader('GET', next);
+      t.is(answer.status, 200, answer.text);
+      const { checks } = answer.json;
+      t.true(checks.length >= 1 && checks.length <= 2);
+      collected.push(...checks.map(({ at, source }) => `${at} ${source.name}`));
+      next = nextPage(answer, path);
+    }
+    return collected;
+  };
+  const expected = ages.flatMap((age) => [2, 1, 0].map((index) => `${AT(age) / 1000} ${REGIONS[index]}`));
+  t.deepEqual(await collect(`limit=2`), expected);
+  t.deepEqual(
+    await collect(`limit=2&verdict=down`),
+    expected.filter((_, index) => index % 3 === 0),
+  );
+  t.deepEqual(
+    await collect(`limit=1&source=${agents[1]}`),
+    expected.filter((_, index) => index % 3 === 1),
+  );
+});
 
-test('without a limit a hundred come', async (t) => {
+test('the default limit is 100 results', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -252,7 +248,7 @@ test('without a limit a hundred come', async (t) => {
   t.regex(answer.headers.get('link') ?? '', /limit=100&cursor=/);
 });
 
-test('what is older than the plan keeps is not shown, although its day is still there', async (t) => {
+test('results older than the retention of the plan are hidden even if their day is still stored', async (t) => {
   const { api } = t.context;
   const account = await api.account('free');
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - 20 * DAY_MS });
@@ -265,7 +261,7 @@ test('what is older than the plan keeps is not shown, although its day is still 
   t.deepEqual(await agesOf(account, `/v1/monitors/${monitor.id}/checks?since=0`), [7 * 86_400 - 10]);
 });
 
-test('results of a deleted agent stay, without its name', async (t) => {
+test('results of a deleted agent remain, without its name', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -278,7 +274,7 @@ test('results of a deleted agent stay, without its name', async (t) => {
   t.like(json['checks'][0], { source: { id: null, name: null }, verdict: 'up' });
 });
 
-test('a heartbeat shows its pings, and the deadlines that passed without one', async (t) => {
+test('a heartbeat lists its pings and the deadlines that it missed', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, {
@@ -365,7 +361,7 @@ test('a heartbeat shows its pings, and the deadlines that passed without one', a
   t.deepEqual(await agesOf(account, next ?? path), [400, 500]);
 });
 
-test('what cannot be asked for is a 400 that names it', async (t) => {
+test('an invalid query is a 400 that names the parameter', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
@@ -386,7 +382,7 @@ test('what cannot be asked for is a 400 that names it', async (t) => {
   await refused('agent=1', 'agent is not a known query parameter here');
 });
 
-test('another account finds no such monitor', async (t) => {
+test('another account gets a 404 for the results, statistics and uptime of a monitor', async (t) => {
   const { api } = t.context;
   const { id } = await addMonitor(api, await api.account(), { createdAtMs: NOW_MS });
   const stranger = await api.account();
@@ -399,7 +395,7 @@ test('another account finds no such monitor', async (t) => {
   }
 });
 
-test('as CSV the results are one table for spreadsheets, in which no text is a formula', async (t) => {
+test('the CSV export is one table in which no text is a formula', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -433,7 +429,7 @@ test('as CSV the results are one table for spreadsheets, in which no text is a f
   isError(t, await account.reader('GET', `${path}?format=xls`), { status: 400, error: /^format must be one of/ });
 });
 
-test('one file of CSV has the newest 10,000 results at the most', async (t) => {
+test('a CSV export has at most the newest 10,000 results', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
