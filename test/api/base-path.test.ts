@@ -15,7 +15,7 @@ withApiServer(test, {
 
 const get = (url: string, headers: Record<string, string> = {}) => send(url, { method: 'GET', headers });
 
-test('whether a proxy cuts the path off or passes it on, the same is answered, and links lead below it', async (t) => {
+test('a proxy may strip or pass on the base path, and links include it either way', async (t) => {
   const { api } = t.context;
   const { owner, ownerToken } = await api.account();
   for (const name of ['Shop', 'Router'])
@@ -30,7 +30,7 @@ test('whether a proxy cuts the path off or passes it on, the same is answered, a
   }
 });
 
-test('the bare path leads to the one with a slash; what only begins like it, or has it twice, is not', async (t) => {
+test('the bare base path redirects to the one with a slash, and similar or doubled paths are a 404', async (t) => {
   const { url } = t.context.api;
   const bare = await fetch(`${url}/a/b?from=mail`, { redirect: 'manual' });
   t.deepEqual([bare.status, bare.headers.get('location')], [308, '/a/b/?from=mail']);

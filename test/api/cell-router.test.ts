@@ -69,7 +69,7 @@ async function exchange(url: string, bytes: string): Promise<string> {
   return await text(socket);
 }
 
-test('a request goes to the cell that its token names, as it was sent, and its answer comes back whole', async (t) => {
+test('a request is forwarded unchanged to the cell of its token, and the response comes back complete', async (t) => {
   const url = await startRouter(t);
   const sent = { method: 'PATCH', body: '{"name":"x"}', headers: { ...bearing(tokenOf('b')), 'X-Own': 'kept' } };
   const response = await fetch(`${url}/v1/monitors/mon_1?a=1%202`, sent);
@@ -80,14 +80,14 @@ test('a request goes to the cell that its token names, as it was sent, and its a
   t.like(received.headers, { 'x-own': 'kept', host: new URL(url).host, authorization: `Bearer ${tokenOf('b')}` });
 });
 
-test('what names no cell, or one that is not here, goes to the first', async (t) => {
+test('requests without a cell or with an unknown one go to the first cell', async (t) => {
   const url = await startRouter(t);
   for (const headers of [{}, bearing(tokenOf(null)), bearing(tokenOf('z')), bearing('spk_ops'), { Authorization: 'x' }])
     t.is((await echo(`${url}/v1/monitors`, { headers })).cell, 'a', JSON.stringify(headers));
-  t.is((await echo(`${url}/metrics/`)).cell, 'a', 'which has another path than the metrics of the router');
+  t.is((await echo(`${url}/metrics/`)).cell, 'a', 'not the path of the metrics of the router');
 });
 
-test('a ping goes by the token in its path, whatever else it carries', async (t) => {
+test('a ping is routed by the token in its path, whatever its headers', async (t) => {
   const url = await startRouter(t);
   const token = writePingToken(MONITOR_ID, 'b', 'x'.repeat(24));
   const received = await echo(`${url}/ping/${token}/fail?x`, {
@@ -100,7 +100,7 @@ test('a ping goes by the token in its path, whatever else it carries', async (t)
   t.is((await echo(`${url}/ping/b%2e${MONITOR_ID}.x`)).cell, 'a', 'the cell does not decode it either');
 });
 
-test('a browser chooses its cell by a link, and a token beside the cookie goes first', async (t) => {
+test('a browser selects its cell by a link, and a token takes precedence over the cookie', async (t) => {
   const url = await startRouter(t, { publicUrl: 'https://status.example' });
   const chosen = await fetch(`${url}/cells/b`, { redirect: 'manual' });
   t.deepEqual([chosen.status, chosen.headers.get('location')], [303, '/']);
@@ -133,13 +133,13 @@ test('a client can choose neither its cell nor its address by headers', async (t
     t.false(name in received, name);
 });
 
-test('an address that a trusted proxy in front reports is passed on, and nothing that stands before it', async (t) => {
+test('the client address from a trusted proxy is passed on, without the hops before it', async (t) => {
   const url = await startRouter(t, { trustedProxies: ['loopback'] });
   const headers = { 'X-Forwarded-For': '6.6.6.6, 203.0.113.9' };
   t.is((await echo(url, { headers })).headers['x-forwarded-for'], '203.0.113.9');
 });
 
-test('headers of one connection stay on it, and cannot take others away', async (t) => {
+test('hop-by-hop headers are not forwarded, and Connection cannot remove other headers', async (t) => {
   const url = await startRouter(t);
   const answer = await exchange(
     url,
@@ -155,7 +155,7 @@ test('headers of one connection stay on it, and cannot take others away', async 
   for (const name of ['upgrade', 'te', 'proxy-authorization', 'expect']) t.false(name in headers, name);
 });
 
-test('requests that two readers could take for different ones reach no cell', async (t) => {
+test('ambiguous requests are rejected, and of two tokens only the first is forwarded', async (t) => {
   const url = await startRouter(t);
   for (const head of [
     'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n',
@@ -171,7 +171,7 @@ test('requests that two readers could take for different ones reach no cell', as
 });
 
 // Node 24.4 passes on only the first thousand headers, and the router refuses the body; 24.21 refuses the headers.
-test('a body whose length stands behind a thousand headers is no request of its own for a cell', async (t) => {
+test('a body whose length comes after a thousand headers cannot smuggle a request to a cell', async (t) => {
   let received = 0;
   const url = await startRouter(t, { listener: { a: (_request, response) => response.end(String((received += 1))) } });
   const second = 'POST /ping/x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n';
@@ -181,11 +181,11 @@ test('a body whose length stands behind a thousand headers is no request of its 
   t.is(received, 0);
 });
 
-test('a path goes on below that of PUBLIC_URL, and no other form of it', async (t) => {
+test('requests are forwarded below the path of PUBLIC_URL, and other target forms are refused', async (t) => {
   const url = await startRouter(t, { publicUrl: 'http://localhost:3000/status' });
   t.is((await echo(`${url}/status/v1/x?y`)).url, '/status/v1/x?y');
-  t.is((await echo(`${url}/v1/x`)).url, '/status/v1/x', 'a proxy in front has cut it off');
-  t.is((await echo(`${url}/status/status/metrics`)).url, '/status/status/metrics', 'it is cut off once');
+  t.is((await echo(`${url}/v1/x`)).url, '/status/v1/x', 'a proxy in front stripped it');
+  t.is((await echo(`${url}/status/status/metrics`)).url, '/status/status/metrics', 'it is stripped once');
   for (const target of ['http://evil.example/v1/x', '*'])
     t.regex(
       await exchange(url, `OPTIONS ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`),
@@ -193,10 +193,10 @@ test('a path goes on below that of PUBLIC_URL, and no other form of it', async (
       target,
     );
   const old = await exchange(url, 'GET /v1/x HTTP/1.0\r\n\r\n');
-  t.regex(old, /"host":"localhost:3000"/, "the address of a cell is nobody else's business");
+  t.regex(old, /"host":"localhost:3000"/, 'the address of the cell is not exposed');
 });
 
-test('a client that pipelines, or has many requests under way, takes no cell from others', async (t) => {
+test('pipelining and many concurrent requests of one client leave capacity for other clients', async (t) => {
   const held: (() => void)[] = [];
   const url = await startRouter(t, {
     trustedProxies: ['loopback'],
@@ -225,7 +225,7 @@ test('a client that pipelines, or has many requests under way, takes no cell fro
   t.is((await answers).match(/HTTP\/1\.1 200/g)?.length, 11);
 });
 
-test('the log of the router has the id that the client was given, and says why a cell did not answer', async (t) => {
+test('the log has the request id that the client got, and the reason why a cell failed', async (t) => {
   const lines: string[] = [];
   const answering = await startHttpServer(t, (_request, response) =>
     response.setHeader('X-Request-Id', 'req_of_cell').end(),
@@ -243,7 +243,7 @@ test('the log of the router has the id that the client was given, and says why a
   t.true(lines.some((line) => line.includes('cell b: connect ECONNREFUSED')));
 });
 
-test('a body that is longer than the router passes on is a 413, with its length or without', async (t) => {
+test('a body over the limit is a 413, with or without Content-Length', async (t) => {
   const url = await startRouter(t);
   const body = 'x'.repeat(LIMITS.bodyBytes + 1);
   const headers = bearing(tokenOf('b'));
@@ -261,7 +261,7 @@ test('a body that is longer than the router passes on is a 413, with its length 
   t.is(exact.body.length, LIMITS.bodyBytes);
 });
 
-test('a cell that is not there is a 503 with a sentence, and the others answer on', async (t) => {
+test('an unavailable cell is a 503 with Retry-After, and other cells keep responding', async (t) => {
   const { port } = await startRawServer(t, (socket) => socket.destroy());
   const alive = await startHttpServer(t, (_request, response) => void response.end('alive'));
   const url = await startRouter(t, {
@@ -280,10 +280,10 @@ test('a cell that is not there is a 503 with a sentence, and the others answer o
     t.is(response.headers.get('x-request-id'), id);
   }
   t.is(await (await fetch(url, { headers: bearing(tokenOf('b')) })).text(), 'alive');
-  t.is((await fetch(`${url}/readyz`)).status, 200, 'a router is ready as long as it is there itself');
+  t.is((await fetch(`${url}/readyz`)).status, 200, 'readiness of the router does not depend on its cells');
 });
 
-test('a cell that takes requests and answers none fills its own share alone, and frees it in time', async (t) => {
+test('a cell that never responds exhausts only its own share, which timeouts free again', async (t) => {
   let received = 0;
   const url = await startRouter(t, {
     limits: { ...LIMITS, requestsOfCell: 3, silenceMs: 4000 },
@@ -294,7 +294,7 @@ test('a cell that takes requests and answers none fills its own share alone, and
   await until(() => received === 3);
   t.is((await ask('b')).status, 503);
   t.is((await ask('a')).status, 200);
-  t.is(received, 3, 'the fourth did not wait for it');
+  t.is(received, 3, 'the fourth request did not reach it');
   t.deepEqual(
     (await Promise.all(waiting)).map(({ status }) => status),
     [503, 503, 503],
@@ -304,7 +304,7 @@ test('a cell that takes requests and answers none fills its own share alone, and
   t.is((await again).status, 503);
 });
 
-test('events arrive while the answer is under way, and the end of either side ends the other', async (t) => {
+test('response events are streamed, and the end of either connection ends the other', async (t) => {
   const streams: { response: Parameters<RequestListener>[1]; isClosed: boolean }[] = [];
   const url = await startRouter(t, {
     listener: {
@@ -335,10 +335,10 @@ test('events arrive while the answer is under way, and the end of either side en
   const ended = once(cut, 'error');
   streams[1]?.response.destroy();
   const [error] = (await ended) as [NodeJS.ErrnoException];
-  t.is(error.code, 'ECONNRESET', 'what broke off is no whole answer');
+  t.is(error.code, 'ECONNRESET', 'a response that breaks off is not complete');
 });
 
-test('an upload reaches the cell while it comes in, and one that breaks off is none', async (t) => {
+test('an upload is streamed to the cell, and an aborted one is aborted there too', async (t) => {
   const bodies: string[] = [];
   const url = await startRouter(t, {
     listener: {
@@ -356,7 +356,7 @@ test('an upload reaches the cell while it comes in, and one that breaks off is n
   t.deepEqual(bodies, ['first', 'broken off']);
 });
 
-test('a router that stops says so, lets requests under way end and takes no more', async (t) => {
+test('a stopping router reports that it is not ready, finishes open requests and accepts no more', async (t) => {
   const asked = Promise.withResolvers<() => void>();
   const { port } = await startHttpServer(t, (_request, response) => asked.resolve(() => response.end('late')));
   const router = await serveCellRouter({

@@ -31,7 +31,7 @@ test('every described operation below /v1 is routed where the description says',
   t.deepEqual(routed.toSorted(), described.toSorted());
 });
 
-test('an operation is for people alone just where a session is the only way to be admitted', async (t) => {
+test('an operation is for sessions only exactly where a session is the only way to authenticate', async (t) => {
   const { paths } = await readDescription();
   const operations = Object.values(paths)
     .filter(({ servers }) => servers === undefined)
@@ -52,7 +52,7 @@ test('an operation is for people alone just where a session is the only way to b
   );
 });
 
-test('it is served without a token at the root and below /v1, with the addresses of this installation', async (t) => {
+test('the description is public at the root and below /v1, and has the URLs of this installation', async (t) => {
   const { anonymous, url } = t.context.api;
   const root: Answer = await anonymous('GET', '/openapi.json');
   t.is(root.status, 200);
@@ -67,7 +67,7 @@ test('it is served without a token at the root and below /v1, with the addresses
   t.is(paths['/ping/{token}']?.servers?.[0]?.url, url);
 });
 
-test('who has it already gets no more than a 304', async (t) => {
+test('a request with the current ETag gets a 304 without a body', async (t) => {
   const { anonymous, url } = t.context.api;
   const tag = String((await anonymous('GET', '/openapi.json')).headers.get('etag'));
   // `fetch` adds `Cache-Control: no-cache` here, and so gets the whole document.
@@ -79,7 +79,7 @@ test('who has it already gets no more than a 304', async (t) => {
   t.deepEqual(await ask('/openapi.json', '"other"'), [200, true]);
 });
 
-test('every operation has an example of its success, if that has a body, and every write of its request', async (t) => {
+test('every JSON request body in the description has an example', async (t) => {
   const { paths } = await readDescription();
   for (const [path, item] of Object.entries(paths)) {
     for (const method of METHODS) {
@@ -91,7 +91,7 @@ test('every operation has an example of its success, if that has a body, and eve
 
 const CONSOLE_ALONE = 'Console sessions only: API tokens get a 403.';
 
-test('an operation that no token can call says so', async (t) => {
+test('the description of each session-only operation says so', async (t) => {
   const { paths, ...rest } = await readDescription();
   const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])) as {
     operationId: string;
@@ -131,7 +131,7 @@ function statusOf(
   return promise;
 }
 
-test('405, 413, 415 and 431 are described wherever they are answered', async (t) => {
+test('405, 413, 415 and 431 are described for every operation that returns them', async (t) => {
   const { api } = t.context;
   const { ownerToken } = await api.account('pro');
   const { paths } = await readDescription();
@@ -206,7 +206,7 @@ const IN_ORDER = [
   'expires_at',
 ];
 
-test('the times of an example follow one another as they would in life', async (t) => {
+test('the times in each example are in chronological order', async (t) => {
   const { components } = await readDescription();
   const check = (value: unknown, pointer: string): void => {
     if (typeof value !== 'object' || value === null) return;

@@ -261,7 +261,7 @@ const LIMITS: [string, unknown, unknown][] = [
   ],
 ];
 for (const [what, good, bad] of LIMITS) {
-  test(`the description and the rules draw the same line at ${what}`, async (t) => {
+  test(`the description and the validation set the same limit for ${what}`, async (t) => {
     const { owner } = await t.context.api.account();
     const taken = await owner('POST', '/v1/monitors', { name: 'x', ...(good as object) });
     t.is(taken.status, 201, taken.text);
