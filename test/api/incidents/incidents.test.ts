@@ -104,111 +104,107 @@ const sourcesOf = (transition: Wire | undefined) => (transition?.['sources'] ?? 
 
 const at = (second: number) => START_MS / SECOND + second;
 
-test(
-  'an incident shows what happened, what each location said and saw, and what was sent, from its first change to its ' +
-    'last',
-  async (t) => {
-    const { api } = t.context;
-    const { account, monitorId, evaluate, incidentId } = await outage(api);
-    await evaluate(300, ['up', 'up']);
-    await evaluate(360, ['down', 'down']);
-    await evaluate(420, ['down', 'down']);
-    const [second = '', first = ''] = (await account.reader('GET', `/v1/incidents?monitor_id=${monitorId}`)).json[
-      'incidents'
-    ].map(({ id }) => String(id));
-    t.is(await incidentId(), second);
-    const { status, json, text } = await account.reader('GET', `/v1/incidents/${first}`);
-    t.is(status, 200, text);
-    t.like(json, {
-      id: first,
-      monitor_id: monitorId,
-      status: 'resolved',
-      state: 'down',
-      started_at: at(60),
-      detected_at: at(120),
-      resolved_at: at(300),
-      acknowledged_at: null,
-      acknowledged_by: null,
-      notes: [],
-      truncated: [],
-    });
-    const timeline = json['timeline'];
-    t.deepEqual(
-      timeline.map(({ sequence, at: since, detected_at, from, to, cause }) => ({
-        sequence,
-        since,
-        detected_at,
-        from,
-        to,
-        cause,
-      })),
-      [
-        { sequence: 2, since: at(60), detected_at: at(120), from: 'up', to: 'down', cause: 'status_503' },
-        { sequence: 3, since: at(300), detected_at: at(300), from: 'down', to: 'up', cause: null },
-      ],
-    );
-    t.deepEqual(sourcesOf(timeline[0])[0], {
-      name: 'frankfurt',
+test('an incident shows its timeline, the verdicts and evidence of each location, and its deliveries', async (t) => {
+  const { api } = t.context;
+  const { account, monitorId, evaluate, incidentId } = await outage(api);
+  await evaluate(300, ['up', 'up']);
+  await evaluate(360, ['down', 'down']);
+  await evaluate(420, ['down', 'down']);
+  const [second = '', first = ''] = (await account.reader('GET', `/v1/incidents?monitor_id=${monitorId}`)).json[
+    'incidents'
+  ].map(({ id }) => String(id));
+  t.is(await incidentId(), second);
+  const { status, json, text } = await account.reader('GET', `/v1/incidents/${first}`);
+  t.is(status, 200, text);
+  t.like(json, {
+    id: first,
+    monitor_id: monitorId,
+    status: 'resolved',
+    state: 'down',
+    started_at: at(60),
+    detected_at: at(120),
+    resolved_at: at(300),
+    acknowledged_at: null,
+    acknowledged_by: null,
+    notes: [],
+    truncated: [],
+  });
+  const timeline = json['timeline'];
+  t.deepEqual(
+    timeline.map(({ sequence, at: since, detected_at, from, to, cause }) => ({
+      sequence,
+      since,
+      detected_at,
+      from,
+      to,
+      cause,
+    })),
+    [
+      { sequence: 2, since: at(60), detected_at: at(120), from: 'up', to: 'down', cause: 'status_503' },
+      { sequence: 3, since: at(300), detected_at: at(300), from: 'down', to: 'up', cause: null },
+    ],
+  );
+  t.deepEqual(sourcesOf(timeline[0])[0], {
+    name: 'frankfurt',
+    verdict: 'down',
+    standing: 'votes',
+    since: at(60),
+    cause: 'status_503',
+    reason: 'HTTP 503 instead of 2xx',
+  });
+  t.deepEqual(
+    sourcesOf(timeline[1]).map(({ verdict }) => verdict),
+    ['up', 'down'],
+    'one recovery left no quorum',
+  );
+  t.like(
+    json['evidence'].find(({ source }) => (source as Wire)['name'] === 'frankfurt'),
+    {
+      at: at(60),
       verdict: 'down',
-      standing: 'votes',
-      since: at(60),
       cause: 'status_503',
-      reason: 'HTTP 503 instead of 2xx',
-    });
-    t.deepEqual(
-      sourcesOf(timeline[1]).map(({ verdict }) => verdict),
-      ['up', 'down'],
-      'one that recovered left no quorum',
-    );
-    t.like(
-      json['evidence'].find(({ source }) => (source as Wire)['name'] === 'frankfurt'),
+      http_status: 503,
+      phases: { dns_ms: 1, connect_ms: 2, tls_ms: 3, first_byte_ms: 4, download_ms: null },
+      answer: { status: 503, headers: { 'retry-after': '30' }, body: 'closed', body_withheld: null },
+    },
+  );
+  t.is(json['evidence'].length, 2);
+  t.deepEqual(
+    json['deliveries'].map(({ event, channel_name, channel_type, outcome, attempt_count, created_at }) => ({
+      event,
+      channel_name,
+      channel_type,
+      outcome,
+      attempt_count,
+      created_at,
+    })),
+    [
       {
-        at: at(60),
-        verdict: 'down',
-        cause: 'status_503',
-        http_status: 503,
-        phases: { dns_ms: 1, connect_ms: 2, tls_ms: 3, first_byte_ms: 4, download_ms: null },
-        answer: { status: 503, headers: { 'retry-after': '30' }, body: 'closed', body_withheld: null },
+        event: 'monitor.down',
+        channel_name: 'Pager',
+        channel_type: 'webhook',
+        outcome: 'pending',
+        attempt_count: 0,
+        created_at: at(120),
       },
-    );
-    t.is(json['evidence'].length, 2);
-    t.deepEqual(
-      json['deliveries'].map(({ event, channel_name, channel_type, outcome, attempt_count, created_at }) => ({
-        event,
-        channel_name,
-        channel_type,
-        outcome,
-        attempt_count,
-        created_at,
-      })),
-      [
-        {
-          event: 'monitor.down',
-          channel_name: 'Pager',
-          channel_type: 'webhook',
-          outcome: 'pending',
-          attempt_count: 0,
-          created_at: at(120),
-        },
-        {
-          event: 'monitor.up',
-          channel_name: 'Pager',
-          channel_type: 'webhook',
-          outcome: 'pending',
-          attempt_count: 0,
-          created_at: at(300),
-        },
-      ],
-    );
-    t.is(
-      (await account.reader('GET', `/v1/incidents/${second}`)).json['deliveries'].length,
-      1,
-      'what was sent of the other is not shown',
-    );
-  },
-);
+      {
+        event: 'monitor.up',
+        channel_name: 'Pager',
+        channel_type: 'webhook',
+        outcome: 'pending',
+        attempt_count: 0,
+        created_at: at(300),
+      },
+    ],
+  );
+  t.is(
+    (await account.reader('GET', `/v1/incidents/${second}`)).json['deliveries'].length,
+    1,
+    'deliveries of the other incident are not shown',
+  );
+});
 
-test('an incident names the trace of each first failure if spans are sent or the monitor asks for it', async (t) => {
+test('an incident shows the trace id of each first failure if spans or traceparent are enabled', async (t) => {
   const { api } = t.context;
   const { account, monitorId, incidentId } = await outage(api);
   const path = `/v1/incidents/${await incidentId()}` as const;
@@ -245,10 +241,10 @@ test('an incident names the trace of each first failure if spans are sent or the
   await account.owner('PATCH', `/v1/monitors/${monitorId}`, { check_spec: { request: { traceparent: true } } });
   const { json: asked } = await account.reader('GET', path);
   t.is(asked['trace_id'], json['trace_id']);
-  t.false('trace_url' in asked, 'this process has no page of traces');
+  t.false('trace_url' in asked, 'this process has no trace URL');
 });
 
-test('an incident that is paused away ends with the pause, one of a deleted monitor is still whole', async (t) => {
+test('a pause ends the incident, and the incident of a deleted monitor stays complete', async (t) => {
   const { api } = t.context;
   const paused = await outage(api);
   t.is((await paused.account.owner('POST', `/v1/monitors/${paused.monitorId}/pause`)).status, 200);
@@ -271,7 +267,7 @@ test('an incident that is paused away ends with the pause, one of a deleted moni
   t.is(json['deliveries'].length, 1);
 });
 
-test('of what is too long the first five hundred are shown and the list is named', async (t) => {
+test('lists of more than 500 entries are cut and named as truncated', async (t) => {
   const { api } = t.context;
   const { account, monitorId, incidentId } = await outage(api);
   const id = await incidentId();
@@ -293,7 +289,7 @@ test('of what is too long the first five hundred are shown and the list is named
   t.is(json['deliveries'].length, 500);
 });
 
-test('a timeline ends after four megabytes of what its locations said', async (t) => {
+test('a timeline is truncated after 4 MB of evidence', async (t) => {
   const { api } = t.context;
   const { account, monitorId, incidentId } = await outage(api);
   const id = await incidentId();
@@ -336,7 +332,7 @@ test('a timeline ends after four megabytes of what its locations said', async (t
   ]);
 });
 
-test('the first acknowledgement stays, its note is added once, and it can be taken back', async (t) => {
+test('the first acknowledgement is kept, its note is added once, and it can be withdrawn', async (t) => {
   const { api } = t.context;
   const { account, incidentId } = await outage(api);
   const id = await incidentId();
@@ -370,7 +366,7 @@ test('the first acknowledgement stays, its note is added once, and it can be tak
   t.deepEqual(await notes(), ['Looking into it', 'Found it']);
 });
 
-test('many who acknowledge at once, each with the same note, leave one acknowledgement and one note', async (t) => {
+test('concurrent acknowledgements with the same note leave one acknowledgement and one note', async (t) => {
   const { api } = t.context;
   const { account, incidentId, evaluate } = await outage(api);
   const id = await incidentId();
@@ -383,14 +379,10 @@ test('many who acknowledge at once, each with the same note, leave one acknowled
     [200, 200, 200, 200, 200, 200],
   );
   t.is(new Set(answers.map(({ json }) => json['acknowledged_at'])).size, 1);
-  t.is(
-    (await account.reader('GET', `/v1/incidents/${id}`)).json['notes'].length,
-    1,
-    'also of an incident that is resolved',
-  );
+  t.is((await account.reader('GET', `/v1/incidents/${id}`)).json['notes'].length, 1, 'even for a resolved incident');
 });
 
-test('notes keep their line breaks and lose what cannot be seen, come oldest first, and can be deleted', async (t) => {
+test('notes keep line breaks, lose control characters, are listed oldest first and can be deleted', async (t) => {
   const { api } = t.context;
   const { account, incidentId } = await outage(api);
   const id = await incidentId();
@@ -425,7 +417,7 @@ test('notes keep their line breaks and lose what cannot be seen, come oldest fir
   });
 });
 
-test('an incident with five hundred notes takes no more', async (t) => {
+test('an incident accepts at most 500 notes', async (t) => {
   const { api } = t.context;
   const { account, incidentId } = await outage(api);
   const id = await incidentId();
@@ -440,7 +432,7 @@ test('an incident with five hundred notes takes no more', async (t) => {
   t.is((await account.owner('POST', `/v1/incidents/${id}/acknowledge`)).status, 200);
 });
 
-test('read-only tokens write nothing, and strangers find nothing', async (t) => {
+test('read-only tokens cannot change an incident, and other accounts get a 404', async (t) => {
   const { api } = t.context;
   const { account, incidentId } = await outage(api);
   const id = await incidentId();
@@ -488,7 +480,7 @@ async function planOf(t: ExecutionContext<{ api: ApiServer }>, sql: string, bind
   }
 }
 
-test('what belongs to an incident is found by indexes', async (t) => {
+test('the queries for one incident use indexes', async (t) => {
   const deliveries = await planOf(
     t,
     `SELECT id FROM deliveries d WHERE d.monitor_id = $1 AND d.created_at BETWEEN $2 AND $3
