@@ -40,7 +40,7 @@ async function watchers(
 }
 
 test.serial(
-  "whatever changes in an account shows at all of its streams, at every process, and at no other account's",
+  'a change in an account is sent to all its streams on every process, and to no other account',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -109,9 +109,7 @@ test.serial(
 );
 
 test.serial(
-  'what changes nothing is not reported: a source that says the same, an agent that is still there, a delivery ' +
-    'that fails ' +
-    'as the one before',
+  'updates that change nothing visible are not notified, and several in one transaction only once',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -147,7 +145,7 @@ test.serial(
   },
 );
 
-test.serial('5,000 changes at once are one event: to load anew', async (t) => {
+test.serial('5,000 simultaneous changes are sent as a reset instead of single events', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await api.database.pool.query(
@@ -181,7 +179,7 @@ test.serial('5,000 changes at once are one event: to load anew', async (t) => {
 });
 
 test.serial(
-  'a stream that comes back is told to load anew, and so is one whose server lost sight of the changes',
+  'a reconnecting stream gets a reset, and so does one whose server lost its database connection',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -205,7 +203,7 @@ test.serial(
 );
 
 test.serial(
-  'the answer passes proxies as it comes; HEAD ends at once, and what reads the log sees who watched for how long',
+  'live responses pass proxies unbuffered, HEAD ends immediately, and closed streams are logged',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -229,29 +227,25 @@ test.serial(
   },
 );
 
-test.serial(
-  'one more stream than a caller may have is refused, and let in once another one is closed; other callers are ' +
-    'not concerned',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const streams = await Promise.all(
-      Array.from({ length: 20 }, () => openLiveStream(t, api.url, bearing(account.readerToken))),
-    );
-    const refused = await account.reader('GET', '/v1/live');
-    t.is(refused.status, 429);
-    t.regex(String(refused.json['error']), /at most 20 streams/);
-    t.truthy(refused.headers.get('retry-after'));
-    await openLiveStream(t, api.url, bearing(account.ownerToken));
-    streams[0]?.close();
-    await until(async () => {
-      const again = await openLiveStream(t, api.url, bearing(account.readerToken)).catch(() => null);
-      return again !== null;
-    });
-  },
-);
+test.serial('a caller can have at most 20 streams until one is closed, independently of other callers', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const streams = await Promise.all(
+    Array.from({ length: 20 }, () => openLiveStream(t, api.url, bearing(account.readerToken))),
+  );
+  const refused = await account.reader('GET', '/v1/live');
+  t.is(refused.status, 429);
+  t.regex(String(refused.json['error']), /at most 20 streams/);
+  t.truthy(refused.headers.get('retry-after'));
+  await openLiveStream(t, api.url, bearing(account.ownerToken));
+  streams[0]?.close();
+  await until(async () => {
+    const again = await openLiveStream(t, api.url, bearing(account.readerToken)).catch(() => null);
+    return again !== null;
+  });
+});
 
-test.serial('a process that is told to stop ends its streams, and ends those that come back to it', async (t) => {
+test.serial('a stopping process ends its streams, and new ones immediately', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const stopping = new AbortController();
@@ -264,7 +258,7 @@ test.serial('a process that is told to stop ends its streams, and ends those tha
   t.regex(await late.text(), /^retry: \d+\n\n$/);
 });
 
-test.serial('streams whose clients hung up before they were let in take no place', async (t) => {
+test.serial('clients that disconnect before their stream opens take no slot', async (t) => {
   const { api } = t.context;
   const { readerToken } = await api.account();
   const { hostname, port } = new URL(api.url);

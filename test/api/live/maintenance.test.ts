@@ -9,7 +9,7 @@ withApiServer(test);
 
 const WINDOWS = '/v1/maintenance-windows';
 
-test('streams learn of a window from plan to end, and no other account’s do', async (t) => {
+test('a window is streamed from its creation to its end, to its own account only', async (t) => {
   const { api } = t.context;
   const { database } = api;
   const { owner, readerToken } = await api.account();

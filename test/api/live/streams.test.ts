@@ -23,7 +23,7 @@ import { addPerson } from '../person.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('the streams of a session or a token that is over end with the next beat; those of others go on', async (t) => {
+test('streams of an ended session or token end at the next keep-alive, and other streams go on', async (t) => {
   const { api } = t.context;
   const { database } = api;
   const { tenantId } = await api.account();
@@ -93,7 +93,7 @@ test('the streams of a session or a token that is over end with the next beat; t
   t.deepEqual(ended(), ['expiring', 'gone', 'revoked']);
 });
 
-test('a reader that does not read is cut off, and what waits for it is bounded', async (t) => {
+test('a client that does not read is cut off, and its buffer stays bounded', async (t) => {
   let cut = 0;
   let mostWaiting = 0;
   const server = createServer((_request, response) => {
@@ -117,7 +117,7 @@ test('a reader that does not read is cut off, and what waits for it is bounded',
   t.true(mostWaiting < 700_000, String(mostWaiting));
 });
 
-test('a reader that reads at once gets a batch of any length, and what is written right after it', async (t) => {
+test('a client that reads promptly gets batches of any length, and the events right after them', async (t) => {
   let cut = 0;
   const batch = 'x'.repeat(2_000_000);
   const server = createServer((_, response) => {
@@ -138,7 +138,7 @@ test('a reader that reads at once gets a batch of any length, and what is writte
   t.true(text.includes('event: keep-alive') && text.endsWith(batch));
 });
 
-test('changes that are too much for one batch are reported as a gap, once, and progress with it', async (t) => {
+test('changes too large for one batch become one reset, but bulk progress is still sent', async (t) => {
   const sent: string[] = [];
   const broadcast = new Broadcast({
     read: async (changed) =>
@@ -159,7 +159,7 @@ test('changes that are too much for one batch are reported as a gap, once, and p
   t.deepEqual(sent, ['reset', 'bulk']);
 });
 
-test('what changes twice is reported once, and too many changes are a gap that swallows the rest', (t) => {
+test('repeated changes are collected once, and too many become a gap that replaces the rest', (t) => {
   const gathering = new Gathering();
   t.true(gathering.isEmpty());
   for (const id of ['a', 'b', 'a']) gathering.add('monitor', id);
