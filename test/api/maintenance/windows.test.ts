@@ -23,7 +23,7 @@ async function addWindow({ owner }: Account, settings: object): Promise<Record<s
   return json;
 }
 
-test('a window from now on is in progress at once, and its monitors say so until it ends', async (t) => {
+test('a window without a start is active immediately, and its monitors show it until it ends', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const [inside, outside] = [await addMonitor(account, ['db']), await addMonitor(account)];
@@ -48,7 +48,7 @@ test('a window from now on is in progress at once, and its monitors say so until
   isError(t, await owner('POST', `${WINDOWS}/${window.id}/end`), { status: 409, error: /is not in progress/ });
 });
 
-test('a window in local time begins when its zone says, with the first of two and the end of a gap', async (t) => {
+test('a local start follows its zone: the first of two ambiguous times, and the end of a gap', async (t) => {
   const account = await t.context.api.account();
   const year = new Date().getUTCFullYear() + (new Date().getUTCMonth() >= 9 ? 1 : 0);
   // Berlin's clocks go forward at 01:00 UTC on the last Sunday in March, and back in October.
@@ -94,7 +94,7 @@ for (const [what, settings, error] of [
   });
 }
 
-test("a window for a stranger's monitors is a 400, and one whose monitors were deleted can be renamed", async (t) => {
+test('a window needs a monitor of its account, but one whose monitors were deleted can be renamed', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const { owner } = account;
@@ -115,7 +115,7 @@ test("a window for a stranger's monitors is a 400, and one whose monitors were d
   t.like(await owner('PATCH', `${WINDOWS}/${window.id}`, { name: 'Later' }), { status: 200, json: { name: 'Later' } });
 });
 
-test('a key makes one window of many requests, of the account alone', async (t) => {
+test('concurrent requests with the same key create one window per account', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const body = { name: 'Deploy', duration_seconds: 600, all_monitors: true, key: 'deploy-42' };
@@ -127,7 +127,7 @@ test('a key makes one window of many requests, of the account alone', async (t) 
   t.not(theirs.json.id, answers[0]?.json.id);
 });
 
-test('a script starts maintenance of one monitor, once a key', async (t) => {
+test('a script can start maintenance of one monitor, once per key', async (t) => {
   const account = await t.context.api.account();
   const id = await addMonitor(account);
   const start = () =>
@@ -141,7 +141,7 @@ test('a script starts maintenance of one monitor, once a key', async (t) => {
   t.like((await account.reader('GET', `/v1/monitors/${id}`)).json, { maintenance: { window_id: first.json.id } });
 });
 
-test('a key of a window for other monitors is refused, so that nothing is believed to be covered', async (t) => {
+test('a key of a window that does not cover the requested monitors is refused with a 409', async (t) => {
   const account = await t.context.api.account();
   const [id, other] = [await addMonitor(account), await addMonitor(account)];
   const { id: window } = await addWindow(account, { monitor_ids: [id], key: 'deploy-42' });
@@ -154,7 +154,7 @@ test('a key of a window for other monitors is refused, so that nothing is believ
   t.is((await account.owner('POST', WINDOWS, { ...sent, name: 'x', monitor_ids: [other, id] })).status, 200);
 });
 
-test('neither a stranger nor a read-only token does anything to a window', async (t) => {
+test('other accounts and read-only tokens cannot change a window', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const id = await addMonitor(account);
@@ -178,7 +178,7 @@ test('neither a stranger nor a read-only token does anything to a window', async
   t.like((await account.reader('GET', `${WINDOWS}/${window}`)).json, { name: 'Upgrade', status: 'active' });
 });
 
-test('monitors that get or lose a tag during a window come to it and leave it, and what has been stays', async (t) => {
+test('monitors join and leave an active window with their tags, and past times are kept', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [joins, leaves] = [await addMonitor(account), await addMonitor(account, ['db'])];
@@ -202,7 +202,7 @@ test('monitors that get or lose a tag during a window come to it and leave it, a
   t.is(rows[0]?.n, 3);
 });
 
-test('a window that was entered afterwards is retroactive in the audit log', async (t) => {
+test('a window entered afterwards is marked as retroactive in the audit log', async (t) => {
   const account = await t.context.api.account();
   await addMonitor(account);
   const window = await addWindow(account, { all_monitors: true, starts_at: NOW() - 7200, duration_seconds: 3600 });
@@ -215,7 +215,7 @@ test('a window that was entered afterwards is retroactive in the audit log', asy
   t.is(stats.occurrences.length, 1);
 });
 
-test('an edit moves what is to come, and leaves what has begun', async (t) => {
+test('an edit moves future windows, and a started one keeps its times', async (t) => {
   const account = await t.context.api.account();
   const { owner } = account;
   const start = NOW() + 86_400;
@@ -234,7 +234,7 @@ test('an edit moves what is to come, and leaves what has begun', async (t) => {
   });
 });
 
-test('an account has at most 500 windows that are not over', async (t) => {
+test('an account has at most 500 windows that have not ended', async (t) => {
   const account = await t.context.api.account();
   const { id } = await addWindow(account, { all_monitors: true });
   await t.context.api.database.pool.query(
@@ -250,7 +250,7 @@ test('an account has at most 500 windows that are not over', async (t) => {
   t.is((await account.owner('POST', WINDOWS, { ...body, starts_at: NOW() - 600 })).status, 201);
 });
 
-test('a preview says when it takes place in both times, what it covers, and stores nothing', async (t) => {
+test('a preview shows times in both zones and the monitors covered, and stores nothing', async (t) => {
   const account = await t.context.api.account();
   await addMonitor(account, ['db'], 'B');
   await addMonitor(account, ['db'], 'A');
@@ -284,7 +284,7 @@ test('a webhook can follow maintenance, and a chat always does', async (t) => {
   });
 });
 
-test('a window that recurs has its occurrences of 60 days as rows, of which one can be skipped', async (t) => {
+test('a recurring window has rows for its occurrences of 60 days, and one can be skipped', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const id = await addMonitor(account);
@@ -327,7 +327,7 @@ test('a window that recurs has its occurrences of 60 days as rows, of which one 
   });
 });
 
-test('occurrences are made ahead day by day, and the windows of a rule that has ended are over', async (t) => {
+test('occurrences are planned ahead day by day, without duplicates', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const daily = await addWindow(account, { all_monitors: true, rrule: 'FREQ=DAILY' });
@@ -351,7 +351,7 @@ test('occurrences are made ahead day by day, and the windows of a rule that has 
   t.deepEqual(await count(), { n: 64, moments: 64 });
 });
 
-test('a rule that began months ago can get another time and zone, and is previewed', async (t) => {
+test('a rule that started months ago can be previewed and get another time or zone', async (t) => {
   const account = await t.context.api.account();
   const { owner } = account;
   const began = new Date(Date.now() - 70 * 86_400_000).toISOString().slice(0, 10);
@@ -372,7 +372,7 @@ test('a rule that began months ago can get another time and zone, and is preview
   });
 });
 
-test('maintenance of a monitor is named after it, whatever characters its name has', async (t) => {
+test('maintenance of a monitor is named after it, even with 255 four-byte characters', async (t) => {
   const account = await t.context.api.account();
   const id = await addMonitor(account, [], '🚀'.repeat(255));
   const started = await account.owner('POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 60 });
@@ -399,7 +399,7 @@ for (const [what, settings, error] of [
   });
 }
 
-test('a preview of a rule counts the alerts of the last 30 days that it would have held', async (t) => {
+test('the preview of a rule counts the alerts of the last 30 days that it would have held', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addMonitor(account);
@@ -417,7 +417,7 @@ test('a preview of a rule counts the alerts of the last 30 days that it would ha
   t.is(json.occurrences.length, 10);
 });
 
-test('a window that recurred and is over can still be renamed', async (t) => {
+test('a recurring window that has ended can still be renamed', async (t) => {
   const account = await t.context.api.account();
   const { id } = await addWindow(account, { all_monitors: true, rrule: 'FREQ=DAILY;COUNT=1' });
   await t.context.api.database.pool.query(
@@ -430,7 +430,7 @@ test('a window that recurred and is over can still be renamed', async (t) => {
   t.like(renamed.json, { name: 'Moved out', status: 'ended' });
 });
 
-test.serial('monitors that are deleted while a window takes them up are left out', async (t) => {
+test.serial('monitors deleted while a window is being created are left out', async (t) => {
   const { database } = t.context.api;
   const account = await t.context.api.account();
   const [kept, deleted] = [await addMonitor(account), await addMonitor(account)];
@@ -445,7 +445,7 @@ test.serial('monitors that are deleted while a window takes them up are left out
   t.truthy((await account.owner('GET', `/v1/monitors/${kept}`)).json['maintenance']);
 });
 
-test.serial('a monitor that comes to a window as it is ended does not stay in maintenance', async (t) => {
+test.serial('a monitor added to a window while it ends does not stay in maintenance', async (t) => {
   const { database } = t.context.api;
   const account = await t.context.api.account();
   await addMonitor(account);
@@ -466,7 +466,7 @@ test.serial('a monitor that comes to a window as it is ended does not stay in ma
   t.is((await account.owner('GET', `/v1/monitors/${late}`)).json['maintenance'], null);
 });
 
-test('of occurrences that overlap only the last one is extended', async (t) => {
+test('only the last of overlapping occurrences is extended', async (t) => {
   const { database } = t.context.api;
   const account = await t.context.api.account();
   await addMonitor(account);
@@ -488,7 +488,7 @@ test('of occurrences that overlap only the last one is extended', async (t) => {
   );
 });
 
-test('a preview has the occurrences that its window is made with', async (t) => {
+test('a preview starts with the same occurrence as the created window', async (t) => {
   const account = await t.context.api.account();
   await addMonitor(account);
   const window = { name: 'Daily', all_monitors: true, rrule: 'FREQ=DAILY', duration_seconds: 7200 };
