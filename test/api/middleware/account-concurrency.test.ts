@@ -42,7 +42,7 @@ const makeMonitor = async ({ owner }: Account) =>
   (await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id'];
 
 test.serial(
-  'changes of one row that wait for it hold up no other account, and a closed connection takes no slot',
+  'changes waiting for one row do not block other accounts, and closed connections take no slot',
   async (t) => {
     const { api } = t.context;
     const [busy, other] = [await api.account('pro'), await api.account('pro')];
@@ -80,7 +80,7 @@ test.serial(
   },
 );
 
-test.serial('large patterns of one account are compiled at a rate, small ones always', async (t) => {
+test.serial('large patterns are rate limited per account, and small ones are always accepted', async (t) => {
   const account = await t.context.api.account('pro');
   const id = await makeMonitor(account);
   const send = async (value: string, count: number) => {
@@ -95,7 +95,7 @@ test.serial('large patterns of one account are compiled at a rate, small ones al
   t.is(await send('order [0-9]{3}', 3), 200);
 });
 
-test.serial('what waits of one account has a bound', async (t) => {
+test.serial('an account can have at most 200 waiting requests', async (t) => {
   const { api } = t.context;
   const account = await api.account('pro');
   const id = await makeMonitor(account);
@@ -116,7 +116,7 @@ test.serial('what waits of one account has a bound', async (t) => {
 });
 
 test.serial(
-  'an account that does not read its answers is given no more of them, and no other is held up',
+  'an account that does not read its responses gets a 429, and other accounts are not affected',
   async (t) => {
     const { api } = t.context;
     const [account, other] = [await api.account('pro'), await api.account('pro')];

@@ -10,7 +10,7 @@ import { addPerson, type Person } from '../person.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a request whose body comes after the right to it was taken away changes nothing', async (t) => {
+test('a request whose body arrives after its caller lost the right to it changes nothing', async (t) => {
   const { api } = t.context;
   const { tenantId, owner, ownerToken } = await api.account();
   const [boss, demoted, removed] = [
@@ -49,7 +49,7 @@ test('a request whose body comes after the right to it was taken away changes no
   t.is(members.find(({ id }) => id === demoted.user.id)?.role, 'viewer');
 });
 
-test('a request whose body takes long is carried out while its caller may make it', async (t) => {
+test('a request with a slow body succeeds if its caller still has the right to it', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const { user, headers } = await addPerson(api, tenantId);
@@ -62,7 +62,7 @@ test('a request whose body takes long is carried out while its caller may make i
   t.is((await finish()).status, 201);
 });
 
-test('what only owners may do is refused to who is none any more by the time of the change', async (t) => {
+test('owner-only changes are refused if the author is no longer an owner when they are made', async (t) => {
   const { api } = t.context;
   const { database, makeId } = api;
   const { tenantId } = await api.account();

@@ -26,7 +26,7 @@ for (const [what, headers] of REFUSED_AUTHORIZATIONS) {
   });
 }
 
-test('a token is refused from the second on in which it expires, and once it is revoked', async (t) => {
+test('a token is refused from the second of its expiry on, and once it is revoked', async (t) => {
   const { database, makeId, anonymous, account } = t.context.api;
   const { tenantId } = await account();
   const issue = async (expiresAt: number | null) => {
@@ -54,7 +54,7 @@ test('a token is refused from the second on in which it expires, and once it is 
   });
 });
 
-test('the scheme of the header may be written in any case', async (t) => {
+test('the authentication scheme is case-insensitive', async (t) => {
   const { ownerToken } = await t.context.api.account();
   t.is(
     (await t.context.api.anonymous('GET', '/v1/monitors', undefined, { Authorization: `bearer ${ownerToken}` })).status,
@@ -62,7 +62,7 @@ test('the scheme of the header may be written in any case', async (t) => {
   );
 });
 
-test('unknown paths are 404 in the same shape, below /v1 and elsewhere', async (t) => {
+test('unknown paths below /v1 and elsewhere are a 404 with the usual error body', async (t) => {
   const { owner } = await t.context.api.account();
   isError(t, await owner('GET', '/v1/nothing'), { status: 404, error: 'there is no endpoint at this path' });
   isError(t, await owner('GET', '/v1/monitors/a/b/c'), { status: 404, error: 'there is no endpoint at this path' });
@@ -72,7 +72,7 @@ test('unknown paths are 404 in the same shape, below /v1 and elsewhere', async (
   });
 });
 
-test('a path in other letters than described is none of ours: it must not be routed past the validator', async (t) => {
+test('paths are case-sensitive, so that none bypasses the validator', async (t) => {
   const { owner } = await t.context.api.account();
   for (const path of ['/V1/monitors', '/v1/Monitors', '/V1/monitors?limit=x'])
     isError(t, await owner('GET', path), { status: 404, error: 'there is no endpoint at this path' });
@@ -80,7 +80,7 @@ test('a path in other letters than described is none of ours: it must not be rou
     isError(t, await owner('POST', path, 'null'), { status: 404, error: 'there is no endpoint at this path' });
 });
 
-test('a wrong method is 405 and names the right ones', async (t) => {
+test('a wrong method is a 405 that lists the allowed ones', async (t) => {
   const { owner } = await t.context.api.account();
   const answer = await owner('PUT', '/v1/monitors', {});
   isError(t, answer, { status: 405, error: 'PUT is not allowed here, only GET, POST' });
@@ -89,7 +89,7 @@ test('a wrong method is 405 and names the right ones', async (t) => {
   t.is((await owner('POST', '/v1/monitors/mon_1')).headers.get('allow'), 'GET, PATCH, DELETE');
 });
 
-test('HEAD is answered as GET without the body, also to a token that can only read', async (t) => {
+test('HEAD returns the headers of GET without the body, even to a read-only token', async (t) => {
   const { reader } = await t.context.api.account();
   const whole = await reader('GET', '/v1/overview');
   const head = await reader('HEAD', '/v1/overview');
@@ -98,7 +98,7 @@ test('HEAD is answered as GET without the body, also to a token that can only re
   t.is((await reader('HEAD', '/v1/monitors/mon_1')).status, 404);
 });
 
-test('a body that is no JSON, too large, of another type or missing is refused by its own status', async (t) => {
+test('a malformed, oversized, mistyped or missing body is refused with its own status', async (t) => {
   const { owner } = await t.context.api.account();
   isError(t, await owner('POST', '/v1/monitors', '{"name":'), {
     status: 400,
@@ -127,7 +127,7 @@ test('a body that is no JSON, too large, of another type or missing is refused b
     isError(t, await owner('POST', '/v1/monitors', body), { status: 400, error: /^the body must be an object, got / });
 });
 
-test('compressed bodies that do not end are few for a caller and an account, and none without a caller', async (t) => {
+test('incomplete compressed bodies are limited per caller and account, and refused without a caller', async (t) => {
   const { api } = t.context;
   const { hostname, port } = new URL(api.url);
   const account = await api.account();
@@ -153,7 +153,7 @@ test('compressed bodies that do not end are few for a caller and an account, and
     t.is(status, 415, `${path}: ${text}`);
     t.regex(text, /Content-Encoding must be absent/);
   }
-  t.is((await sent('/v1/monitors', account.ownerToken)).status, 400, 'read, and without a name');
+  t.is((await sent('/v1/monitors', account.ownerToken)).status, 400, 'it was read, and lacks a name');
   const callers = [
     ['/v1/monitors', account.ownerToken],
     ...agents.map(({ token }) => ['/agent/v1/pull', token] as const),
@@ -170,13 +170,13 @@ test('compressed bodies that do not end are few for a caller and an account, and
   }
   const fifth = await agentCaller(api, account, 'four');
   t.regex((await sent('/agent/v1/pull', fifth.token)).text, /16 compressed bodies of this account/);
-  t.is((await fifth.post('pull', {})).status, 200, 'what is not compressed is read');
+  t.is((await fifth.post('pull', {})).status, 200, 'an uncompressed body is read');
   t.is((await account.owner('POST', '/v1/monitors', {})).status, 400);
   for (const socket of held) socket.destroy();
   for (const [path, token] of callers) await until(async () => (await sent(path, token)).status !== 429);
 });
 
-test('of an account one brotli body is read at a time, whoever sends it', async (t) => {
+test('only one brotli body per account is read at a time, whoever sends it', async (t) => {
   const { api } = t.context;
   const { hostname, port } = new URL(api.url);
   const [account, other] = [await api.account(), await api.account()];
@@ -189,7 +189,7 @@ test('of an account one brotli body is read at a time, whoever sends it', async 
     });
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
   };
-  t.is((await send('/v1/monitors', account.ownerToken, 'br')).status, 400, 'read, and without a name');
+  t.is((await send('/v1/monitors', account.ownerToken, 'br')).status, 400, 'it was read, and lacks a name');
   const held: Socket[] = [];
   const hold = () => {
     const socket = connect(Number(port), hostname).on('error', () => undefined);
@@ -213,12 +213,12 @@ test('of an account one brotli body is read at a time, whoever sends it', async 
   t.regex(refused.text, /1 brotli body of this account is being read already: send fewer at once/);
   t.is(refused.retryAfter, '1');
   t.is((await send('/agent/v1/pull', agent.token, 'gzip')).status, 200);
-  t.is((await send('/v1/monitors', other.ownerToken, 'br')).status, 400, 'those of others are read');
+  t.is((await send('/v1/monitors', other.ownerToken, 'br')).status, 400, 'other accounts are not affected');
   for (const socket of held) socket.destroy();
   await until(async () => (await send('/v1/monitors', account.ownerToken, 'br')).status === 400);
 });
 
-test('a body of more values than any good one has is refused before it is looked at closely', async (t) => {
+test('a body with more than 6,000 values is refused before validation', async (t) => {
   const { owner } = await t.context.api.account();
   isError(t, await owner('POST', '/v1/monitors', { name: 'x', dependencies: Array.from({ length: 6000 }, () => 1) }), {
     status: 400,
@@ -235,23 +235,18 @@ test('a body of more values than any good one has is refused before it is looked
   );
 });
 
-test(
-  'a charset beside the content type is accepted where it is UTF-8 and refused where it is not: other bytes would ' +
-    'be read as wrong letters',
-  async (t) => {
-    const { owner } = await t.context.api.account();
-    isError(
-      t,
-      await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'application/json; charset=latin1' }),
-      { status: 415, error: 'the charset of Content-Type must be utf-8' },
-    );
-    t.is(
-      (await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'Application/JSON; charset=UTF-8' }))
-        .status,
-      201,
-    );
-  },
-);
+test('a charset in Content-Type must be UTF-8, because other bytes would be misread', async (t) => {
+  const { owner } = await t.context.api.account();
+  isError(
+    t,
+    await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'application/json; charset=latin1' }),
+    { status: 415, error: 'the charset of Content-Type must be utf-8' },
+  );
+  t.is(
+    (await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'Application/JSON; charset=UTF-8' })).status,
+    201,
+  );
+});
 
 const SENTENCES: [unknown, string][] = [
   [{}, 'name is required'],
@@ -334,13 +329,13 @@ const SENTENCES: [unknown, string][] = [
   ],
 ];
 for (const [index, [body, error]] of SENTENCES.entries()) {
-  test(`bad body ${index} is answered with the sentence: ${error.slice(0, 100)}`, async (t) => {
+  test(`invalid body ${index} is a 400 with the error: ${error.slice(0, 100)}`, async (t) => {
     const { owner } = await t.context.api.account();
     isError(t, await owner('POST', '/v1/monitors', body), { status: 400, error });
   });
 }
 
-test('every answer carries an id and the headers of the limit, and no trace of the framework', async (t) => {
+test('every response has a request id and rate limit headers, and does not reveal the framework', async (t) => {
   const { owner } = await t.context.api.account();
   for (const answer of [
     await owner('GET', '/v1/monitors'),
@@ -356,7 +351,7 @@ test('every answer carries an id and the headers of the limit, and no trace of t
   }
 });
 
-test('each request leaves one log line with ids, route and outcome, and neither token, query nor body', async (t) => {
+test('each request logs one line with ids, route and outcome, but no token, query or body', async (t) => {
   const { api } = t.context;
   const { owner, ownerToken, tenantId } = await api.account();
   const answer = await owner('POST', '/v1/monitors', { name: 'do-not-log-this' });
@@ -376,7 +371,7 @@ test('each request leaves one log line with ids, route and outcome, and neither 
   t.false(all.includes(ownerToken));
 });
 
-test('a fault of ours is a 500 that shows nothing of it, and a log line that does', async (t) => {
+test('an internal error is a 500 without details, which are logged', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   await api.database.pool.query(

@@ -10,7 +10,7 @@ function typeBehind(headers: Record<string, string>): string | undefined {
   return request.headers['content-type'];
 }
 
-test('the validator meets one spelling of the content type only: it keeps compiled schemas for each', (t) => {
+test('the validator gets only one spelling of the content type, because it caches schemas by it', (t) => {
   for (const type of [
     'application/json',
     'Application/JSON; charset=utf-8',

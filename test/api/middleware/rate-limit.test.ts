@@ -7,7 +7,7 @@ import { isError, send, withApiServer, type Answer, type ApiServer } from '../ap
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a free token has 60 requests a minute over all processes, and the 61st says when to come back', async (t) => {
+test('a free token has 60 requests a minute over all processes, then gets a 429 with Retry-After', async (t) => {
   const { api } = t.context;
   const { ownerToken, owner } = await api.account('free');
   const other = await api.another();
@@ -41,14 +41,14 @@ test('a free token has 60 requests a minute over all processes, and the 61st say
   });
 });
 
-test('another token of the same account is counted for itself, and pro has ten times as many', async (t) => {
+test('tokens of one account are counted separately, and pro has ten times the limit', async (t) => {
   const { owner, reader } = await t.context.api.account('pro');
   t.is((await owner('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '599');
   t.is((await owner('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '598');
   t.is((await reader('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '599');
 });
 
-test('who is unknown is counted by network: all addresses of an IPv6 /64 together', async (t) => {
+test('unauthenticated requests are counted by network, an IPv6 /64 as one', async (t) => {
   const { api } = t.context;
   const url = await api.another({
     config: {
@@ -70,7 +70,7 @@ test('who is unknown is counted by network: all addresses of an IPv6 /64 togethe
 });
 
 // Serial, because it ends the rate limit windows of all tokens.
-test.serial('once the window is over the count starts anew', async (t) => {
+test.serial('the count restarts once the window has expired', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account('free');
   t.is((await owner('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '59');
@@ -80,7 +80,7 @@ test.serial('once the window is over the count starts anew', async (t) => {
 
 const { redisUrl } = testServers();
 if (redisUrl !== null) {
-  test('with Redis the processes count together there, and each for itself while it is away', async (t) => {
+  test('with Redis the processes share one count, and each counts alone while Redis is unavailable', async (t) => {
     const { api } = t.context;
     const { ownerToken } = await api.account('free');
     const keyPrefix = `test-${randomBytes(4).toString('hex')}:`;

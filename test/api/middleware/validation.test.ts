@@ -52,7 +52,7 @@ async function passes(validate: Validation, operation: OperationKey): Promise<bo
   }
 }
 
-test('the description is a document of OpenAPI that the package itself reads the same', async (t) => {
+test('the description is valid OpenAPI, and the validator package reads it unchanged', async (t) => {
   const { apiDoc, routes } = await new OpenApiSpecLoader({
     apiDoc: structuredClone(requests) as never,
     validateApiSpec: true,
@@ -72,7 +72,7 @@ test('the schemas of every operation compile', async (t) => {
   t.true(outcomes.includes(false));
 });
 
-test('a schema that does not compile is a fault of the request that needs it, and of no other', async (t) => {
+test('a schema that does not compile fails only the requests that need it', async (t) => {
   const broken = structuredClone(description);
   broken.paths = {
     '/good': { get: { operationId: 'good' } },
