@@ -60,7 +60,7 @@ async function isDone(t: ExecutionContext, account: Account, id: string | null):
   t.true(await until(async () => (await jobOf(account, id)).status === 'done'));
 }
 
-test('a change of more than 100 goes on as a job with progress, results and events', async (t) => {
+test('a change of more than 100 monitors runs as a job with progress, results and events', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const ids = await addMonitors(api, account, 130);
@@ -106,7 +106,7 @@ test('a change of more than 100 goes on as a job with progress, results and even
   t.deepEqual(rows, [{ sealed_patch: null }]);
 });
 
-test('a job under an idempotency key is the same job when it is requested again', async (t) => {
+test('a request repeated with its idempotency key returns the same job', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(api, account, 101);
@@ -120,7 +120,7 @@ test('a job under an idempotency key is the same job when it is requested again'
   t.like((await account.owner('POST', BULK, body, key)).json, { id: first.json.id, status: 'done', succeeded: 101 });
 });
 
-test('what a process was killed at another one finishes, and no monitor is changed twice', async (t) => {
+test('another process finishes the job of a killed one, and no monitor is changed twice', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const ids = await addMonitors(api, account, 110);
@@ -160,7 +160,7 @@ test('what a process was killed at another one finishes, and no monitor is chang
   t.deepEqual(rows, [{ address: '192.0.2.7', entries: 109, monitors: 109 }]);
 });
 
-test('a job stops where its token is revoked or its member demoted, and names the rest', async (t) => {
+test('a job stops if its token is revoked or its member demoted, and reports the remaining monitors', async (t) => {
   const { api } = t.context;
   for (const kind of ['token', 'user'] as const) {
     const account = await api.account();
@@ -193,7 +193,7 @@ test('a job stops where its token is revoked or its member demoted, and names th
   }
 });
 
-test('an account has three jobs under way at most, and keeps the last twenty', async (t) => {
+test('an account has at most three jobs in progress, and keeps the last twenty', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(api, account, 101);

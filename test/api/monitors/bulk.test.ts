@@ -27,7 +27,7 @@ async function listEntries({ api }: { api: ApiServer }, account: Account, id: st
   return rows;
 }
 
-test('each action does what the operation of one monitor does, its status and audit entry included', async (t) => {
+test('each action does the same as the single operation, including status and audit entry', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const ids = [await addMonitor(account), await addMonitor(account, { name: 'Store' })];
@@ -85,7 +85,7 @@ test('each action does what the operation of one monitor does, its status and au
   t.true(entries.every(({ actor_kind: kind, address }) => kind === 'token' && address === '127.0.0.1'));
 });
 
-test('where one monitor is refused the others are changed, and each has its own status and sentence', async (t) => {
+test('a refused monitor does not stop the rest, and each has its own status and error', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const good = await addMonitor(account);
@@ -117,7 +117,7 @@ test('where one monitor is refused the others are changed, and each has its own 
   t.is((await stranger.reader('GET', `/v1/monitors/${foreign}`)).json.check_spec.assertions, undefined);
 });
 
-test('what a bulk patch leaves out stays, settings of the check, its secrets and the quorum included', async (t) => {
+test('a bulk patch keeps what it omits, including check settings, secrets and the quorum', async (t) => {
   const account = await t.context.api.account();
   const { json: agents } = await account.reader('GET', '/v1/agents');
   const id = await addMonitor(account, {
@@ -146,7 +146,7 @@ test('what a bulk patch leaves out stays, settings of the check, its secrets and
   t.is((await shown()).target, 'https://shop.example/');
 });
 
-test('monitors are selected by ids, by all of some tags, by a text or all, and none is no error', async (t) => {
+test('monitors are selected by ids, tags, text or all, and selecting none is no error', async (t) => {
   const account = await t.context.api.account();
   await addMonitor(account, { name: 'a', tags: ['prod', 'db'] });
   await addMonitor(account, { name: 'b 100%', tags: ['prod'] });
@@ -166,7 +166,7 @@ test('monitors are selected by ids, by all of some tags, by a text or all, and n
   t.like(json, { id: null, status: 'done', total: 0, done: 0, succeeded: 0, failed: 0, results: [] });
 });
 
-test('a dry run answers what would happen and changes nothing, and is not remembered', async (t) => {
+test('a dry run returns what would happen, changes nothing and stores no job', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addMonitor(account);
@@ -217,7 +217,7 @@ test('a dry run answers what would happen and changes nothing, and is not rememb
   t.truthy([id, heartbeat]);
 });
 
-test('tags of a monitor beyond the most are refused for that monitor alone', async (t) => {
+test('exceeding the tag limit is refused for that monitor only', async (t) => {
   const account = await t.context.api.account();
   const full = await addMonitor(account, { tags: Array.from({ length: 20 }, (_, index) => `t${index}`) });
   const free = await addMonitor(account);
@@ -296,7 +296,7 @@ test('a read-only token and a viewer cannot change anything, not even in a dry r
   t.true((await account.reader('GET', '/v1/monitors')).json.monitors.every(({ enabled }) => enabled === 1));
 });
 
-test('the same request with the same key is made once, and answers the same again', async (t) => {
+test('a request repeated with its key is executed once and returns the same response', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const id = await addMonitor(account);
@@ -323,7 +323,7 @@ test('the same request with the same key is made once, and answers the same agai
   t.is(entries.filter(({ action }) => action === 'monitor.paused').length, 1);
 });
 
-test('of simultaneous requests with the same key one is made, and the others say so', async (t) => {
+test('of concurrent requests with the same key one is executed, and the rest get its result or a 409', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const ids: string[] = [];
@@ -340,7 +340,7 @@ test('of simultaneous requests with the same key one is made, and the others say
   }
 });
 
-test('a status page that takes long to answer holds up no bulk change of others', async (t) => {
+test('a slow status page does not block the bulk changes of other accounts', async (t) => {
   const { api } = t.context;
   const answered = Promise.withResolvers<void>();
   let asked = 0;

@@ -26,7 +26,7 @@ const REFUSALS: readonly [MonitorRefusalReason, string | RegExp][] = [
 ];
 
 for (const [why, message] of REFUSALS)
-  test(`a monitor that is refused because of ${why.reason} is a 400 that says so`, async (t) => {
+  test(`a monitor refused for ${why.reason} is a 400 that says so`, async (t) => {
     const error = await t.throwsAsync<ApiError>(acceptStored(Promise.reject(new MonitorRefusal(why))), {
       instanceOf: ApiError,
       message,

@@ -14,7 +14,7 @@ async function addMonitor({ owner }: Account, name: string, settings: object = {
 const hold = (id: string) => ({ id, mode: 'hold' });
 const annotate = (id: string) => ({ id, mode: 'annotate' });
 
-test('dependencies are stored and shown sorted, omitted they stay, and an empty list removes them', async (t) => {
+test('dependencies are shown sorted, kept if omitted, and removed by an empty list', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const [router, database] = [await addMonitor(account, 'Router'), await addMonitor(account, 'Database')];
@@ -63,7 +63,7 @@ test('both ends of a dependency are listed with names and statuses', async (t) =
   t.deepEqual((await reader('GET', `/v1/monitors/${shop}`)).json.depends_on, []);
 });
 
-test('unknown ids, those of another account, doubles and cycles are a 400 that names the field', async (t) => {
+test('unknown and foreign ids, duplicates and cycles are a 400 that names the field', async (t) => {
   const [account, other] = [await t.context.api.account(), await t.context.api.account()];
   const { owner, reader } = account;
   const foreign = await addMonitor(other, 'Foreign');
@@ -95,7 +95,7 @@ test('unknown ids, those of another account, doubles and cycles are a 400 that n
   t.false(monitors.some(({ name }: { name: string }) => name === 'x'));
 });
 
-test('of two changes at once that each close half of a cycle one is refused', async (t) => {
+test('of two concurrent changes that together close a cycle one is refused', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   for (let round = 0; round < 5; round += 1) {
@@ -119,7 +119,7 @@ test('of two changes at once that each close half of a cycle one is refused', as
   }
 });
 
-test('a parent that is deleted while a monitor is to depend on it leaves no trace and no 5xx', async (t) => {
+test('depending on a monitor while it is deleted leaves no dependency and causes no 5xx', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const shop = await addMonitor(account, 'Shop');
@@ -135,7 +135,7 @@ test('a parent that is deleted while a monitor is to depend on it leaves no trac
   }
 });
 
-test('the audit log says what a monitor depended on, and a bulk change sets it', async (t) => {
+test('dependencies can be set in bulk, and the audit log records them', async (t) => {
   const account = await t.context.api.account();
   const { owner } = account;
   const router = await addMonitor(account, 'Router');

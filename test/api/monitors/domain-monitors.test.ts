@@ -8,7 +8,7 @@ import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a domain monitor is created, patched and read back with its days of warning', async (t) => {
+test('a domain monitor is created, patched and read with its warning days', async (t) => {
   const { owner } = await t.context.api.account();
   const created = await owner('POST', '/v1/monitors', {
     name: 'Ours',
@@ -52,7 +52,7 @@ for (const target of UNREGISTRABLE) {
   });
 }
 
-test('no other type minds a public suffix', async (t) => {
+test('other monitor types accept a public suffix', async (t) => {
   const { owner } = await t.context.api.account();
   for (const body of [
     { type: 'icmp', target: 'co.uk' },
@@ -64,7 +64,7 @@ test('no other type minds a public suffix', async (t) => {
   }
 });
 
-test('what is known of domain and certificate is shown, with the advisories of expiries that still hold', async (t) => {
+test('domain and certificate facts are shown with the advisories that still apply', async (t) => {
   const { api } = t.context;
   const { database } = api;
   const { owner, reader } = await api.account();

@@ -5,7 +5,7 @@ import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('each location of a monitor says whether it counts, and if not why', async (t) => {
+test('each location of a monitor shows whether its vote counts, and if not, why', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const { rows: agents } = await api.database.pool.query<{ id: string; no: number; region: string }>(

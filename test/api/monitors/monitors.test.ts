@@ -7,7 +7,7 @@ withApiServer(test);
 
 // Serial, because it counts the changes of schedules.
 test.serial(
-  'a monitor is created by its name alone, read back with every default, and scheduled once it has a target',
+  'a monitor needs only a name, is read back with all defaults, and is scheduled once it has a target',
   async (t) => {
     const { owner, reader } = await t.context.api.account();
     const created = await owner('POST', '/v1/monitors', { name: 'Shop' });
@@ -50,7 +50,7 @@ test.serial(
   },
 );
 
-test('secrets go in and never come out, not even to the owner or into the database in clear', async (t) => {
+test('secrets are write-only: they are in no read and no log, and not unencrypted in the database', async (t) => {
   const { owner } = await t.context.api.account();
   const request = {
     headers: { Accept: '*/*' },
@@ -81,7 +81,7 @@ test('secrets go in and never come out, not even to the owner or into the databa
   t.false(/s3cret\\?n?-?[57]/.test(refused.text), refused.text);
 });
 
-test('what a read shows can be sent back with the preserve flags, and the secrets are still there', async (t) => {
+test('the settings of a read can be sent back with the preserve flags, and the secrets are kept', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -99,7 +99,7 @@ test('what a read shows can be sent back with the preserve flags, and the secret
   t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], spec);
 });
 
-test('a heartbeat shows its token to tokens that can write, and to no other', async (t) => {
+test('a heartbeat shows its ping token only to tokens that can write', async (t) => {
   const { owner, reader } = await t.context.api.account();
   const {
     json: { id },
@@ -117,7 +117,7 @@ test('a heartbeat shows its token to tokens that can write, and to no other', as
   });
 });
 
-test('pausing and resuming go back and forth, and twice is once', async (t) => {
+test('pausing and resuming are idempotent', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -134,7 +134,7 @@ test('pausing and resuming go back and forth, and twice is once', async (t) => {
   }
 });
 
-test('a monitor leaves the schedule once, whether it is paused, patched or deleted', async (t) => {
+test('a monitor leaves the schedule exactly once, whether paused, patched or deleted', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const {
@@ -166,7 +166,7 @@ test('a monitor leaves the schedule once, whether it is paused, patched or delet
   }
 });
 
-test('a deleted monitor is gone: 204 without a body, then 404', async (t) => {
+test('deleting a monitor is a 204 without a body, and reading it then is a 404', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -217,7 +217,7 @@ const OF_EVERY_TYPE: object[] = [
 ];
 for (const body of OF_EVERY_TYPE) {
   const { type } = body as { type: string };
-  test(`a read of a monitor of type ${type} can be sent back but for what is only read; that is named`, async (t) => {
+  test(`a read of a ${type} monitor can be sent back except for its read-only fields, which are named`, async (t) => {
     const { owner } = await t.context.api.account();
     const vendor = (await owner('POST', '/v1/monitors', { name: 'v', type: 'vendor', target: 'github' })).json['id'];
     const {
@@ -266,11 +266,11 @@ for (const body of OF_EVERY_TYPE) {
     const sentBack = await owner('PATCH', `/v1/monitors/${id}`, { ...rest, check_spec: kept });
     t.is(sentBack.status, 200, sentBack.text);
     t.deepEqual({ ...(await owner('GET', `/v1/monitors/${id}`)).json, updated_at: 0 }, { ...read, updated_at: 0 });
-    t.deepEqual(await stored(), before, 'nothing is measured otherwise: the secrets are the same');
+    t.deepEqual(await stored(), before, 'checks and secrets are unchanged');
   });
 }
 
-test('a heartbeat keeps its timeout whatever becomes of its interval', async (t) => {
+test('a heartbeat keeps its timeout when its interval changes', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -303,7 +303,7 @@ for (const [method, path, body] of WRITES) {
   });
 }
 
-test('reads find nothing for another account either', async (t) => {
+test('another account can read neither a monitor nor its incidents', async (t) => {
   const mine = await t.context.api.account();
   const stranger = await t.context.api.account();
   const {
@@ -315,7 +315,7 @@ test('reads find nothing for another account either', async (t) => {
   t.deepEqual((await stranger.owner('GET', '/v1/overview')).json, { total: 0, up: 0, down: 0, monitors: [] });
 });
 
-test('ids that no id can be are 404, whatever is in them', async (t) => {
+test('malformed ids are a 404, and an undecodable path is a 400', async (t) => {
   const { owner } = await t.context.api.account();
   for (const id of ['x', '%00', '%F0%9F%98%80', `${'a'.repeat(500)}`, "'--", 'mon_1%00']) {
     for (const [method, suffix, body] of [
@@ -336,7 +336,7 @@ test('ids that no id can be are 404, whatever is in them', async (t) => {
 
 const NO_IDS = ['', ' ', 'nonsense \u0001', '\0', '\uD800', 'x'.repeat(65), 'é'.repeat(4000), '../../etc', "'; --"];
 
-test('a dependency must be a vendor monitor of the caller; any other text is left out', async (t) => {
+test('dependencies must be vendor monitors of the account; other ids are ignored, other types a 400', async (t) => {
   const { owner } = await t.context.api.account();
   const stranger = await t.context.api.account();
   const vendor = (await owner('POST', '/v1/monitors', { name: 'GitHub', type: 'vendor', target: 'github' })).json['id'];
@@ -359,7 +359,7 @@ test('a dependency must be a vendor monitor of the caller; any other text is lef
   t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
 });
 
-test('a vendor monitor that is deleted is gone from what depended on it', async (t) => {
+test('deleting a vendor monitor removes it from the monitors that depend on it', async (t) => {
   const { owner } = await t.context.api.account();
   const create = async (body: object) => (await owner('POST', '/v1/monitors', { name: 'x', ...body })).json['id'];
   const [first, second] = [
@@ -376,7 +376,7 @@ test('a vendor monitor that is deleted is gone from what depended on it', async 
   t.deepEqual((await owner('GET', `/v1/monitors/${one}`)).json['check_spec'], {});
 });
 
-test("another account's agents are unknown", async (t) => {
+test('agent sources that the account cannot use are a 400 that names them', async (t) => {
   const { owner } = await t.context.api.account();
   isError(t, await owner('POST', '/v1/monitors', { name: 'x', agent_sources: ['agt_service', 'agt_nowhere'] }), {
     status: 400,
@@ -384,7 +384,7 @@ test("another account's agents are unknown", async (t) => {
   });
 });
 
-test("the plan's shortest interval and count of monitors are limits with their numbers in the text", async (t) => {
+test('the interval and monitor count of the plan are enforced, and the errors state the limits', async (t) => {
   const { owner } = await t.context.api.account('free');
   isError(t, await owner('POST', '/v1/monitors', { name: 'x', interval_seconds: 30 }), {
     status: 400,
@@ -419,7 +419,7 @@ test('a PATCH is all or nothing', async (t) => {
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { type: 'http' })).status, 200);
 });
 
-test('a change made from older settings is refused where it says so, and changes nothing', async (t) => {
+test('a change based on outdated settings is a 409 if it sends their version, and changes nothing', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },
@@ -452,8 +452,8 @@ test('a change made from older settings is refused where it says so, and changes
   isError(t, await patch({ if_settings_version: '' }), { status: 400, error: /^if_settings_version / });
 
   const { settings_version: current } = await read();
-  t.is((await owner('POST', `${path}/pause`)).json.settings_version, current, 'a pause is no change of settings');
-  t.is((await patch({ settings_version: first })).status, 200, 'what a read has may be sent back');
+  t.is((await owner('POST', `${path}/pause`)).json.settings_version, current, 'a pause does not change the settings');
+  t.is((await patch({ settings_version: first })).status, 200, 'settings_version may be sent back');
   t.is((await patch({ name: 'In time', if_settings_version: current })).status, 200);
   const { settings_version: latest } = await read();
   const both = await Promise.all(['a', 'b'].map((name) => patch({ name, if_settings_version: latest })));

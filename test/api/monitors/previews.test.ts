@@ -30,7 +30,7 @@ withApiServer(test, {
 /** Returns the previews of this target. */
 const madeOf = (target: string) => previews.filter((preview) => preview.target.target === target);
 
-test('a draft without a name is previewed in the region asked for, with its secrets; nothing is stored', async (t) => {
+test('a draft is previewed in the requested region with its secrets, and nothing is stored', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const target = 'https://draft.example/';
@@ -60,7 +60,7 @@ test('a draft without a name is previewed in the region asked for, with its secr
   );
 });
 
-test('an edit is previewed with the secrets that it keeps, a stored monitor as it is', async (t) => {
+test('an edit is previewed with the secrets that it preserves, and a stored monitor as it is', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const target = 'https://stored.example/';
@@ -84,7 +84,7 @@ test('an edit is previewed with the secrets that it keeps, a stored monitor as i
   t.is((await owner('GET', `/v1/monitors/${String(id)}`)).json['expected_status'], '2xx');
 });
 
-test('neither a preview nor a PATCH takes stored secrets to another target', async (t) => {
+test('neither a preview nor a PATCH sends stored secrets to another target', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const {
@@ -103,7 +103,7 @@ test('neither a preview nor a PATCH takes stored secrets to another target', asy
   t.deepEqual(madeOf('https://evil.example/'), []);
 });
 
-test('the stored secrets of a private monitor go to a shared agent only where its region is named', async (t) => {
+test('stored secrets of a private monitor go to a shared agent only if its region is named', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -135,7 +135,7 @@ test('the stored secrets of a private monitor go to a shared agent only where it
   );
 });
 
-test('what creation or PATCH would refuse, or cannot be previewed, is refused in the same words', async (t) => {
+test('a preview is refused with the same errors as creation and PATCH, or if it is impossible', async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, stranger] = [await api.account(), await api.account()];
   const {
@@ -162,7 +162,7 @@ test('what creation or PATCH would refuse, or cannot be previewed, is refused in
   });
 });
 
-test('an account has ten previews a minute over all people and tokens; an agent that is silent is named', async (t) => {
+test('an account has ten previews a minute over users and tokens, and a silent agent is named', async (t) => {
   const { api } = t.context;
   const [{ tenantId, owner }, stranger] = [await api.account(), await api.account()];
   const editor = await addPerson(api, tenantId, { role: 'editor' });
@@ -184,7 +184,7 @@ test('an account has ten previews a minute over all people and tokens; an agent 
   t.is((await stranger.owner('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
 });
 
-test('where the queue takes no draft the answer says to come back', async (t) => {
+test('while the queue rejects previews the response is a 503 with Retry-After', async (t) => {
   const { owner } = await t.context.api.account();
   const answer = await owner('POST', '/v1/trials', { monitor: { target: 'https://no-queue.example/' } });
   isError(t, answer, { status: 503, error: 'the queue is unavailable: try again' });

@@ -14,7 +14,7 @@ async function addMonitor({ owner }: Account, tags: readonly string[], name = 'S
   return json.id;
 }
 
-test('tags are kept sorted and each once, omitted they stay, and an empty list removes them', async (t) => {
+test('tags are stored sorted and unique, kept if omitted, and removed by an empty list', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const id = await addMonitor(account, ['shop', 'env:prod', 'Shop', 'shop', 'group:a/b']);
@@ -30,7 +30,7 @@ test('tags are kept sorted and each once, omitted they stay, and an empty list r
   t.deepEqual((await reader('GET', `/v1/monitors/${without.json.id}`)).json.tags, []);
 });
 
-test('a change of tags changes the version of the settings and nothing that is measured', async (t) => {
+test('a tag change changes the settings version, but not the checks version', async (t) => {
   const account = await t.context.api.account();
   const id = await addMonitor(account, ['a']);
   const versions = async () => {
@@ -66,7 +66,7 @@ for (const [tags, error] of [
   });
 }
 
-test('lists and the overview are narrowed to the account’s monitors that have all tags, page by page', async (t) => {
+test('lists and the overview are filtered to monitors that have all given tags, page by page', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   await addMonitor(stranger, ['env:prod', 'db']);
@@ -89,7 +89,7 @@ test('lists and the overview are narrowed to the account’s monitors that have 
   isError(t, await account.reader('GET', `/v1/monitors?${many}`), { status: 400, error: /^tag must be .*at most 20/ });
 });
 
-test('incidents are narrowed to those of monitors with all tags', async (t) => {
+test('incidents are filtered to monitors that have all given tags', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [tagged, other] = [await addMonitor(account, ['db', 'env:prod']), await addMonitor(account, ['db'])];
@@ -107,7 +107,7 @@ test('incidents are narrowed to those of monitors with all tags', async (t) => {
   t.deepEqual(await listed('?tag=web&status=open'), []);
 });
 
-test('a channel gets the alerts of monitors that it names or that have any, or all, of its tags', async (t) => {
+test('a channel gets the alerts of monitors that it names, or that have any or all of its tags', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const { owner, reader } = account;
@@ -148,7 +148,7 @@ test('a channel gets the alerts of monitors that it names or that have any, or a
     isError(t, await owner('PATCH', path, { monitor_tags: tags }), { status: 400, error });
 });
 
-test('an agent is renamed and tagged by its account alone, and a shared one by nobody', async (t) => {
+test('an agent is renamed and tagged by its own account only, and a shared one by no account', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const { owner, reader } = account;

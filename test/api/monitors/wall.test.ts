@@ -8,7 +8,7 @@ withApiServer(test);
 /** More monitors than the wall lists. */
 const MANY = 510;
 
-test("a wallboard's token shows names and statuses, the worst first, and opens nothing else", async (t) => {
+test('a wallboard token shows names and statuses, worst first, and gives no other access', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const owner = await addPerson(api, account.tenantId);
@@ -48,7 +48,7 @@ test("a wallboard's token shows names and statuses, the worst first, and opens n
     status: 403,
     error: 'this token lacks the scope write',
   });
-  t.is((await account.reader('GET', '/v1/wall')).status, 200, 'who reads everything reads the wall');
+  t.is((await account.reader('GET', '/v1/wall')).status, 200, 'a read token also reads the wall');
   t.is((await owner.call('GET', '/v1/wall')).status, 200);
 
   const { entries } = (await owner.call('GET', '/v1/audit-log?object_kind=token')).json;
@@ -58,7 +58,7 @@ test("a wallboard's token shows names and statuses, the worst first, and opens n
   t.is((await api.anonymous('GET', '/v1/wall', undefined, bearer)).status, 401);
 });
 
-test('the scope of the wallboard goes with no other, and owners alone give it', async (t) => {
+test('the wall scope cannot be combined with others, and only owners can grant it', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const owner = await addPerson(api, account.tenantId);
@@ -71,7 +71,7 @@ test('the scope of the wallboard goes with no other, and owners alone give it', 
   t.is((await account.owner('POST', '/v1/tokens', { name: 'x', scopes: ['wall'] })).status, 403);
 });
 
-test('of many monitors the worst are named, the others counted, and those of other accounts neither', async (t) => {
+test('the wall lists the 500 worst monitors and counts the rest, of its own account only', async (t) => {
   const { api } = t.context;
   const [account, stranger] = await Promise.all([api.account(), api.account()]);
   await api.database.pool.query(
