@@ -152,7 +152,7 @@ const FUNCTIONS = `
       coalesce(sum(n) FILTER (WHERE state = 'maintenance'), 0)::bigint
     FROM counted $$`;
 
-test('the SLA of a year is what PostgreSQL counts, to the second, in four zones', async (t) => {
+test('the SLA of a year matches a count by PostgreSQL to the second, in four time zones', async (t) => {
   const { api } = t.context;
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.log(`seed ${seed}`);

@@ -58,7 +58,7 @@ async function addSteady(
   ]);
 }
 
-test('a scrape says what each source measured last, and what was decided', async (t) => {
+test('a scrape has the latest result of each source and the decided state', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, no } = await addWatched(api, account, {
@@ -101,7 +101,7 @@ test('a scrape says what each source measured last, and what was decided', async
   t.deepEqual(metrics('spotcheck_monitor_incident_open', own), [0]);
 });
 
-test('after the clock was set back, what was measured meanwhile is not taken for the newest', async (t) => {
+test('after the clock is set back, results from the meantime are not treated as the newest', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, no } = await addWatched(api, account, {});
@@ -115,7 +115,7 @@ test('after the clock was set back, what was measured meanwhile is not taken for
   t.deepEqual((await scrape(account))('probe_success', id), [0]);
 });
 
-test('a newer result takes the place of the one before, and timings stay until there are others', async (t) => {
+test('a newer result replaces the previous one, and timings remain until there are newer ones', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, no } = await addWatched(api, account, {});
@@ -136,7 +136,7 @@ test('a newer result takes the place of the one before, and timings stay until t
   t.deepEqual(old('spotcheck_monitor_info', id), [1]);
 });
 
-test('the result of an hour ago that is packed is found, where the interval is that long', async (t) => {
+test('a packed result is found for a monitor with a long interval', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, no } = await addWatched(api, account, { createdAtMs: START_MS - 24 * HOUR_MS, interval_seconds: 7200 });
@@ -150,7 +150,7 @@ test('the result of an hour ago that is packed is found, where the interval is t
   t.deepEqual((await scrape(account))('probe_duration_seconds', id), [0.077]);
 });
 
-test('tags choose monitors, and what is paused or deleted has no series', async (t) => {
+test('tags select monitors, and paused or deleted ones have no probe series', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [frankfurt = ''] = await listAgentIds(api);
@@ -170,7 +170,7 @@ test('tags choose monitors, and what is paused or deleted has no series', async 
   t.deepEqual(after('spotcheck_monitor_info', one), []);
 });
 
-test('a heartbeat, which has no target, has the series of what was decided, and a draft has none', async (t) => {
+test('a heartbeat has state series but no probe series, and a draft has none', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const heartbeat = { name: 'Backup', type: 'heartbeat', interval_seconds: 60, grace_seconds: 60 };
@@ -188,7 +188,7 @@ test('a heartbeat, which has no target, has the series of what was decided, and 
   t.deepEqual(found('spotcheck_monitor_info', draft), []);
 });
 
-test('a scrape costs no query, shows no other account, and what is not understood is refused', async (t) => {
+test('a scrape within a minute is cached, shows no other account and refuses invalid queries', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const { id } = await addWatched(api, account, {});

@@ -24,7 +24,7 @@ const DASHBOARD_QUERIES = [
 
 // Debian's `prometheus`; `.ci/run` installs it.
 if (isPrometheusInstalled()) {
-  test('Prometheus takes the metrics, blackbox_exporter dashboards show them, a deleted monitor ends', async (t) => {
+  test('Prometheus scrapes the metrics, blackbox_exporter dashboards work, and deleted monitors end', async (t) => {
     const { api } = t.context;
     const account = await api.account();
     const [kept, deleted] = [await addChecked(api, account, 1), await addChecked(api, account, 3)];

@@ -111,7 +111,7 @@ async function storeReport(
   return { id, ...report };
 }
 
-test('a list shows summaries and monitors, one report its days, incidents and gaps too', async (t) => {
+test('the list shows summaries and monitors, and one report its days, incidents and gaps too', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, content, details } = await storeReport(api, account, WEEK);
@@ -154,7 +154,7 @@ test('a list shows summaries and monitors, one report its days, incidents and ga
   t.deepEqual((await account.reader('GET', `/v1/reports/${id}?format=json`)).json, json);
 });
 
-test('the list is narrowed to a period, and its pages keep to it', async (t) => {
+test('the list can be filtered by period, and its pages keep the filter', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   for (const window of [WEEK, MONTH, periodAround('week', WEEK.endSeconds), periodAround('month', MONTH.endSeconds)])
@@ -191,7 +191,7 @@ for (const [path, error] of REFUSED) {
   });
 }
 
-test('large reports come in pages also where no limit is asked for', async (t) => {
+test('large reports are paged even without a limit', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const windows = Array.from({ length: 7 }, (_, week) => periodAround('week', WEEK.startSeconds + week * 7 * 86_400));
@@ -215,7 +215,7 @@ test('large reports come in pages also where no limit is asked for', async (t) =
   t.true(pages.length > 1);
 });
 
-test('another account finds no report in any format', async (t) => {
+test('another account gets a 404 for a report in any format', async (t) => {
   const { api } = t.context;
   const { id } = await storeReport(api, await api.account(), WEEK);
   const stranger = await api.account();
@@ -227,7 +227,7 @@ test('another account finds no report in any format', async (t) => {
   isError(t, await api.anonymous('GET', `/v1/reports/${id}?format=html`), { status: 401, error: /Authorization/ });
 });
 
-test('as CSV a report is a file of a line for each monitor, whatever Accept asks for', async (t) => {
+test('a CSV report has one line per monitor, whatever Accept requests', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await storeReport(api, account, WEEK);
@@ -294,7 +294,7 @@ function textOf(nodes: Node[]): string {
     .join('');
 }
 
-test('as a page a report is whole, well-formed and escaped, runs no script and loads nothing', async (t) => {
+test('an HTML report is complete, well-formed and escaped, runs no script and loads nothing', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await api.database.pool.query('UPDATE tenants SET name = $2 WHERE id = $1', [
@@ -336,7 +336,7 @@ test('as a page a report is whole, well-formed and escaped, runs no script and l
     t.true(style?.text.includes(part), part);
 });
 
-test('the plots of the page show the numbers of the report', async (t) => {
+test('the charts of the page show the numbers of the report', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   for (const window of [WEEK, MONTH]) {
@@ -382,7 +382,7 @@ test('the plots of the page show the numbers of the report', async (t) => {
   }
 });
 
-test('the page lists gaps and incidents, and says so where there are none', async (t) => {
+test('the page lists gaps and incidents, or says that there are none', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, details } = await storeReport(api, account, WEEK);
@@ -401,7 +401,7 @@ test('the page lists gaps and incidents, and says so where there are none', asyn
   t.notRegex(calm.text, /class="incidents"/);
 });
 
-test('a report that was made without details reads and prints without them', async (t) => {
+test('a report stored without details is read and printed without them', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, content } = await storeReport(api, account, WEEK);
@@ -413,7 +413,7 @@ test('a report that was made without details reads and prints without them', asy
   t.is(parsePage(t, text).all('svg').length, 0);
 });
 
-test('a chat asks to be notified of reports, at its creation or later; a webhook cannot', async (t) => {
+test('a chat can subscribe to reports at creation or later, and a webhook cannot', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const create = async (body: object) => (await owner('POST', '/v1/channels', body)).json['id'];

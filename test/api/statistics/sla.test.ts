@@ -42,7 +42,7 @@ async function addMaintenance(
   );
 }
 
-test('statistics of a monitor say what its service hours were, over the clock of their zone', async (t) => {
+test('monitor statistics include the service hours, in the local time of their zone', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addShop(api, account, { sla: SLA });
@@ -66,7 +66,7 @@ for (const { sla, excludes, seconds } of [
   { sla: 'exclude', excludes: false, seconds: { up: 53 * HOUR, down: HOUR } },
   { sla: 'count', excludes: true, seconds: { up: 53 * HOUR, down: HOUR } },
 ] as const) {
-  test(`maintenance that says ${sla} where the SLA says ${excludes} is left out only if both do`, async (t) => {
+  test(`maintenance is excluded only if window (${sla}) and SLA (${excludes}) both say so`, async (t) => {
     const { api } = t.context;
     const account = await api.account();
     const { id, no } = await addShop(api, account, { sla: { ...SLA, exclude_maintenance: excludes } });
@@ -79,7 +79,7 @@ for (const { sla, excludes, seconds } of [
   });
 }
 
-test('the SLA of tags adds up the service hours of their monitors, of the account alone', async (t) => {
+test('the SLA of tags adds up the service hours of their monitors, of one account only', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const shop = await addShop(api, account, { name: 'Shop', tags: ['shop', 'env:prod'] });

@@ -22,7 +22,7 @@ function refusalOf(requested: RequestedWindow): string {
   }
 }
 
-test('without anything it is the last day, up to the second before now', (t) => {
+test('the default window is the last day, up to the previous second', (t) => {
   const whole = (from: number, to: number) => ({
     from,
     to,
@@ -35,7 +35,7 @@ test('without anything it is the last day, up to the second before now', (t) => 
   t.deepEqual(readStatsWindow({ to: NOW - 100 }, AT), whole(NOW - 100 - DAY, NOW - 100));
 });
 
-test('where single results are not shown any more checks are counted by whole hours, inside the window', (t) => {
+test('beyond the retention of results checks are counted by whole hours inside the window', (t) => {
   const counted = (from: number, to: number) => {
     const { countedFrom, countedTo } = readStatsWindow({ from, to }, { ...AT, resultDays: 7 });
     return [countedFrom, countedTo];
@@ -47,7 +47,7 @@ test('where single results are not shown any more checks are counted by whole ho
   t.deepEqual(counted(NOW - 6 * DAY, NOW - 5), [NOW - 6 * DAY, NOW - 5]);
 });
 
-test('a step that suits the window is taken, and none of single results where those are gone', (t) => {
+test('auto chooses a resolution that fits the window, and at least an hour without single results', (t) => {
   const chosen = (from: number, to = NOW) => readStatsWindow({ from, to, resolution: 'auto' }, AT).resolution;
   t.is(chosen(NOW - 1), 'minute');
   t.is(chosen(NOW - 3 * 3600), 'minute');
@@ -59,7 +59,7 @@ test('a step that suits the window is taken, and none of single results where th
   t.is(chosen(NOW - 60 * DAY, NOW - 60 * DAY + 3600), 'hour');
 });
 
-test('of very many single results none are read: the step is an hour', (t) => {
+test('with too many single results none are read, and the resolution is an hour', (t) => {
   const often = { ...AT, results: { since: NOW - 3 * DAY, perSecond: 4 } };
   t.is(readStatsWindow({}, often).resolution, 'hour');
   t.is(readStatsWindow({ from: NOW - 74_000 }, often).resolution, 'five_minutes');
@@ -76,7 +76,7 @@ test('of very many single results none are read: the step is an hour', (t) => {
   });
 });
 
-test('a window that cannot be given is refused with what would help', (t) => {
+test('an invalid window is refused with what would help', (t) => {
   t.is(refusalOf({ from: 100, to: 100 }), 'from must be before to (100), got 100');
   t.is(refusalOf({ from: 200, to: 100 }), 'from must be before to (100), got 200');
   t.is(refusalOf({ from: NOW }), `from must be before now (${NOW}), got ${NOW}`);
@@ -106,7 +106,7 @@ test('a window that cannot be given is refused with what would help', (t) => {
   );
 });
 
-test('the edges of the steps begin and end with the window and are multiples of the step in between', (t) => {
+test('steps start and end with the window, and the edges between them are multiples of the step', (t) => {
   const window = fc.tuple(
     fc.integer({ min: 0, max: 3 * DAY }),
     fc.integer({ min: 1, max: DAY }),

@@ -37,106 +37,102 @@ async function daysOf(account: Account, id: string, query = ''): Promise<Day[]> 
   return (await account.reader('GET', `/v1/monitors/${id}/uptime${query}`)).json['days'];
 }
 
-test(
-  'of a window come uptime by the second, what is left of the budget, counts, percentiles and timings, in all and ' +
-    'by source',
-  async (t) => {
-    const { api } = t.context;
-    const account = await api.account();
-    const monitor = await addMonitor(api, account, { createdAtMs: at('01T00:00:00'), body: { sla_target: 99.9 } });
-    await addTransitions(api, { tenantId: account.tenantId, monitorId: monitor.id }, [
-      [at('01T00:01:00'), 'up'],
-      [at('10T10:30:00.500'), 'down'],
-      [at('10T10:31:00.100'), 'degraded'],
-      [at('10T10:32:00'), 'up'],
-      [at('10T11:50:00'), 'paused'],
-      [at('10T11:55:00'), 'pending'],
-      [at('10T11:55:30'), 'up'],
-    ]);
-    const [first = '', second = ''] = await listAgentIds(api);
-    await addResults(api, monitor.no, [
-      { atMs: at('10T10:29:59.900'), agentId: first, latencyMs: 100 },
-      { atMs: at('10T10:30:59.900'), agentId: first, verdict: 3, latencyMs: 5 },
-      { atMs: at('10T11:10:00.000'), agentId: second, latencyMs: 200, detail: { phases: '10 20 - - -' } },
-      {
-        atMs: at('10T11:10:00.000'),
-        agentId: first,
-        verdict: 2,
-        latencyMs: 400,
-        detail: { reason: 'slow', phases: '20 - - - -' },
-      },
-      { atMs: at('10T11:11:00.000'), agentId: first, verdict: 0, latencyMs: null, detail: { reason: 'no' } },
-      { atMs: at('10T12:00:00.000'), agentId: first, latencyMs: 999 },
-      { atMs: at('10T09:59:59.999'), agentId: first, latencyMs: 999 },
-    ]);
-    const [from, to] = [at('10T10:00:00') / 1000, at('10T12:00:00') / 1000];
-    const stats = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=true`);
-    const near = (expected: number) => (actual: unknown) =>
-      t.true(Math.abs(Number(actual) - expected) <= 0.02 * expected, `${String(actual)} is not about ${expected}`);
-    const totals = stats['totals'];
-    t.like(stats, { monitor_id: monitor.id, from, to, resolution: 'hour', service_gaps: [] });
-    t.deepEqual(totals['seconds'], {
-      ...NONE,
-      up: 7200 - 60 - 60 - 300 - 30,
-      degraded: 60,
-      down: 60,
-      paused: 300,
-      pending: 30,
-    });
-    t.is(totals['uptime_percent'], 99.126);
-    t.deepEqual(totals['sla'], {
-      target: 99.9,
-      met: false,
-      budget: { total_seconds: 6, used_seconds: 60, left_seconds: -54 },
-      burn_rate: { hour: 0, day: Math.round((60 / (86_400 - 330)) * 1000 * 1000) / 1000 },
-    });
-    t.deepEqual(totals['checks'], { up: 2, degraded: 1, down: 1, none: 1 });
-    t.deepEqual(totals['phases'], { dns_ms: 15, connect_ms: 20, tls_ms: null, first_byte_ms: null, download_ms: null });
-    const response = totals['response_ms'];
-    near(200)(response['p50']);
-    near(400)(response['p99']);
-    const sources = stats['sources'];
-    t.deepEqual(
-      sources.map(({ id, name, checks }) => ({ id, name, checks })),
-      [
-        { id: first, name: REGIONS[0], checks: { up: 1, degraded: 1, down: 1, none: 1 } },
-        { id: second, name: REGIONS[1], checks: { up: 1, degraded: 0, down: 0, none: 0 } },
-      ],
-    );
-    near(200)(sources[1]?.response_ms['p95']);
-    const series = stats['series'];
-    t.deepEqual(
-      series.map((point) => [point.at, point.checks, point.uptime_percent, point.sources?.length]),
-      [
-        [from, { up: 1, degraded: 0, down: 1, none: 0 }, 98.333, 1],
-        [from + HOUR, { up: 1, degraded: 1, down: 0, none: 1 }, 100, 2],
-      ],
-    );
-    t.true(series.every((point) => point.phases === undefined));
-    const timed = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=1&by_phase=1`);
-    const phases = (dns: number | null, connect: number | null) => ({
-      dns_ms: dns,
-      connect_ms: connect,
-      tls_ms: null,
-      first_byte_ms: null,
-      download_ms: null,
-    });
-    t.deepEqual(
-      timed['series'].map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
-      [
-        [phases(null, null), [phases(null, null)]],
-        // One of the two checks had no connect, so the mean of both is the value of the other.
-        [phases(15, 20), [phases(20, null), phases(10, 20)]],
-      ],
-    );
-    t.deepEqual(
-      timed['sources'].map((source) => source.phases),
-      [phases(20, null), phases(10, 20)],
-    );
-  },
-);
+test('a window has uptime, error budget, counts, percentiles and timings, in total and by source', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: at('01T00:00:00'), body: { sla_target: 99.9 } });
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: monitor.id }, [
+    [at('01T00:01:00'), 'up'],
+    [at('10T10:30:00.500'), 'down'],
+    [at('10T10:31:00.100'), 'degraded'],
+    [at('10T10:32:00'), 'up'],
+    [at('10T11:50:00'), 'paused'],
+    [at('10T11:55:00'), 'pending'],
+    [at('10T11:55:30'), 'up'],
+  ]);
+  const [first = '', second = ''] = await listAgentIds(api);
+  await addResults(api, monitor.no, [
+    { atMs: at('10T10:29:59.900'), agentId: first, latencyMs: 100 },
+    { atMs: at('10T10:30:59.900'), agentId: first, verdict: 3, latencyMs: 5 },
+    { atMs: at('10T11:10:00.000'), agentId: second, latencyMs: 200, detail: { phases: '10 20 - - -' } },
+    {
+      atMs: at('10T11:10:00.000'),
+      agentId: first,
+      verdict: 2,
+      latencyMs: 400,
+      detail: { reason: 'slow', phases: '20 - - - -' },
+    },
+    { atMs: at('10T11:11:00.000'), agentId: first, verdict: 0, latencyMs: null, detail: { reason: 'no' } },
+    { atMs: at('10T12:00:00.000'), agentId: first, latencyMs: 999 },
+    { atMs: at('10T09:59:59.999'), agentId: first, latencyMs: 999 },
+  ]);
+  const [from, to] = [at('10T10:00:00') / 1000, at('10T12:00:00') / 1000];
+  const stats = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=true`);
+  const near = (expected: number) => (actual: unknown) =>
+    t.true(Math.abs(Number(actual) - expected) <= 0.02 * expected, `${String(actual)} is not about ${expected}`);
+  const totals = stats['totals'];
+  t.like(stats, { monitor_id: monitor.id, from, to, resolution: 'hour', service_gaps: [] });
+  t.deepEqual(totals['seconds'], {
+    ...NONE,
+    up: 7200 - 60 - 60 - 300 - 30,
+    degraded: 60,
+    down: 60,
+    paused: 300,
+    pending: 30,
+  });
+  t.is(totals['uptime_percent'], 99.126);
+  t.deepEqual(totals['sla'], {
+    target: 99.9,
+    met: false,
+    budget: { total_seconds: 6, used_seconds: 60, left_seconds: -54 },
+    burn_rate: { hour: 0, day: Math.round((60 / (86_400 - 330)) * 1000 * 1000) / 1000 },
+  });
+  t.deepEqual(totals['checks'], { up: 2, degraded: 1, down: 1, none: 1 });
+  t.deepEqual(totals['phases'], { dns_ms: 15, connect_ms: 20, tls_ms: null, first_byte_ms: null, download_ms: null });
+  const response = totals['response_ms'];
+  near(200)(response['p50']);
+  near(400)(response['p99']);
+  const sources = stats['sources'];
+  t.deepEqual(
+    sources.map(({ id, name, checks }) => ({ id, name, checks })),
+    [
+      { id: first, name: REGIONS[0], checks: { up: 1, degraded: 1, down: 1, none: 1 } },
+      { id: second, name: REGIONS[1], checks: { up: 1, degraded: 0, down: 0, none: 0 } },
+    ],
+  );
+  near(200)(sources[1]?.response_ms['p95']);
+  const series = stats['series'];
+  t.deepEqual(
+    series.map((point) => [point.at, point.checks, point.uptime_percent, point.sources?.length]),
+    [
+      [from, { up: 1, degraded: 0, down: 1, none: 0 }, 98.333, 1],
+      [from + HOUR, { up: 1, degraded: 1, down: 0, none: 1 }, 100, 2],
+    ],
+  );
+  t.true(series.every((point) => point.phases === undefined));
+  const timed = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=1&by_phase=1`);
+  const phases = (dns: number | null, connect: number | null) => ({
+    dns_ms: dns,
+    connect_ms: connect,
+    tls_ms: null,
+    first_byte_ms: null,
+    download_ms: null,
+  });
+  t.deepEqual(
+    timed['series'].map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
+    [
+      [phases(null, null), [phases(null, null)]],
+      // One of the two checks had no connect, so the mean of both is the value of the other.
+      [phases(15, 20), [phases(20, null), phases(10, 20)]],
+    ],
+  );
+  t.deepEqual(
+    timed['sources'].map((source) => source.phases),
+    [phases(20, null), phases(10, 20)],
+  );
+});
 
-test('a window cut out of steps has every step, named by its own beginning, and no source unless asked', async (t) => {
+test('a window has every step, named by its start, and sources only on request', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: at('10T12:00:00') });
@@ -162,7 +158,7 @@ test('a window cut out of steps has every step, named by its own beginning, and 
   t.true(series.every((point) => point.sources === undefined));
 });
 
-test('stretches in which the service stood still are shown and are unknown', async (t) => {
+test('service gaps are listed and count as unknown', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: at('01T00:00:00'), body: { sla_target: 99 } });
@@ -184,7 +180,7 @@ test('stretches in which the service stood still are shown and are unknown', asy
   await api.database.pool.query('DELETE FROM service_gaps');
 });
 
-test('without a target there is neither budget nor burn rate, and without counted time no uptime', async (t) => {
+test('without a target there is no budget or burn rate, and without counted time no uptime', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS - 60_000 });
@@ -197,7 +193,7 @@ test('without a target there is neither budget nor burn rate, and without counte
   t.is(series.length, 289);
 });
 
-test('every UTC day has its uptime, incidents and worst state, oldest first and today up to now', async (t) => {
+test('each UTC day has its uptime, incidents and worst state, oldest first and today up to now', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: at('07T06:00:00') });
@@ -236,7 +232,7 @@ test('every UTC day has its uptime, incidents and worst state, oldest first and 
   t.deepEqual(days[4]?.seconds, { ...NONE, up: HOUR, paused: NOW - at('10T01:00:00') / 1000 });
 });
 
-test('ninety days come by default, four hundred at the most', async (t) => {
+test('uptime covers 90 days by default and 400 at most', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
@@ -248,7 +244,7 @@ test('ninety days come by default, four hundred at the most', async (t) => {
   );
 });
 
-test('what cannot be asked for is a 400 that names it', async (t) => {
+test('an invalid query is a 400 that names the parameter', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
@@ -270,7 +266,7 @@ test('what cannot be asked for is a 400 that names it', async (t) => {
   await refused('uptime?from=1', 'from is not a known query parameter here');
 });
 
-test('a day counts the incidents that were open on it, also of no length and across its ends', async (t) => {
+test('a day counts the incidents open on it, including those of no length or across midnight', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: at('01T00:00:00') });
