@@ -60,7 +60,7 @@ async function createWire(databaseUrl: string): Promise<Wire> {
   };
 }
 
-test('a queue that is away fails no write', async (t) => {
+test('an unavailable queue fails no write', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example' });
@@ -70,7 +70,7 @@ test('a queue that is away fails no write', async (t) => {
   await until(() => api.logLines.some((line) => line['msg'] === 'schedule.announcement_failed'));
 });
 
-test('a statement that the database has no time for is answered as one that it is away for', async (t) => {
+test('a statement timeout is a 503, like an unavailable database', async (t) => {
   const { databaseUrl } = t.context.api;
   const busy = withClient(databaseUrl, async (client) => {
     await client.query("SET statement_timeout = '50ms'");
@@ -79,12 +79,12 @@ test('a statement that the database has no time for is answered as one that it i
   t.like(answerTo(await t.throwsAsync(busy, { code: '57014' })), { status: 503, headers: { 'Retry-After': '5' } });
 });
 
-test('a database whose files are gone is answered as one that is away', async (t) => {
+test('a database with missing files is a 503, like an unavailable one', async (t) => {
   const lost = withClient(t.context.api.databaseUrl, (client) => client.query(`SELECT pg_read_file('gone')`));
   t.like(answerTo(await t.throwsAsync(lost, { code: '58P01' })), { status: 503, headers: { 'Retry-After': '5' } });
 });
 
-test('a database that cannot store is away as well: without room, without connections, or as a standby', async (t) => {
+test('a database that cannot store is not ready: full, without connections or as a standby', async (t) => {
   const { api } = t.context;
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
@@ -142,7 +142,7 @@ test('a database that cannot store is away as well: without room, without connec
   }
 });
 
-test('while the database is away requests are 503 in the usual shape, and work again without a restart', async (t) => {
+test('while the database is unavailable requests are a 503, and they work again without a restart', async (t) => {
   const { api } = t.context;
   const { ownerToken } = await api.account();
   const wire = await createWire(api.databaseUrl);

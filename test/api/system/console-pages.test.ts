@@ -58,7 +58,7 @@ async function serve(t: ExecutionContext, { isBuilt = true } = {}): Promise<Ask>
   };
 }
 
-test('every address of a page answers with the page, under a policy that lets nothing in from elsewhere', async (t) => {
+test('every page address returns the page, with a policy that allows nothing from elsewhere', async (t) => {
   const ask = await serve(t);
   for (const path of ['/', '/monitors/mon_1', '/monitors/mon_1/', '/monitors/mon_1?tab=checks']) {
     const { status, headers, body } = await ask(path);
@@ -72,7 +72,7 @@ test('every address of a page answers with the page, under a policy that lets no
   }
 });
 
-test('files come in the shortest form that is taken, those with a hash in their name for good', async (t) => {
+test('files are served in the smallest accepted encoding, and hashed ones are cached permanently', async (t) => {
   const ask = await serve(t);
   const text = 'console.log(1)'.repeat(50);
   const forms = [
@@ -99,7 +99,7 @@ test('files come in the shortest form that is taken, those with a hash in their 
   t.is(body.length, 0);
 });
 
-test('a browser that is lost gets the page with 404; machines and their paths are left alone', async (t) => {
+test('a browser on an unknown path gets the page with a 404, and machine paths get JSON', async (t) => {
   const ask = await serve(t);
   const lost = await ask('/nowhere', HTML);
   t.is(lost.status, 404);
@@ -129,7 +129,7 @@ test('a browser that is lost gets the page with 404; machines and their paths ar
   t.is((await ask('/nowhere', {}, 'POST')).status, 404);
 });
 
-test('where the console was not built a page says what to do, and everything else works', async (t) => {
+test('without a console build a page says what to do, and everything else works', async (t) => {
   const ask = await serve(t, { isBuilt: false });
   const { status, body } = await ask('/', HTML);
   t.is(status, 503);

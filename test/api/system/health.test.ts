@@ -22,7 +22,7 @@ test('health, readiness and metrics need no token', async (t) => {
   t.regex(scrape.headers.get('content-type') ?? '', /^text\/plain/);
 });
 
-test.serial('scrapes that come together are rendered once', async (t) => {
+test.serial('concurrent scrapes are rendered once', async (t) => {
   const { anonymous, server } = t.context.api;
   const { promise: allCame, resolve } = Promise.withResolvers<void>();
   let [came, rendered] = [0, 0];
@@ -50,7 +50,7 @@ test.serial('scrapes that come together are rendered once', async (t) => {
   t.is(rendered, 1);
 });
 
-test('what is only read answers other methods with 405', async (t) => {
+test('read-only endpoints respond to other methods with a 405', async (t) => {
   for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/v1/openapi.json']) {
     const answer = await t.context.api.anonymous('POST', path);
     t.is(answer.status, 405, path);
@@ -59,7 +59,7 @@ test('what is only read answers other methods with 405', async (t) => {
   }
 });
 
-test('requests are counted by the route of the description, never by their path', async (t) => {
+test('request metrics use the described route, never the path', async (t) => {
   const { anonymous, account } = t.context.api;
   const { owner } = await account();
   await owner('GET', '/v1/monitors/mon_secret');
@@ -73,7 +73,7 @@ test('requests are counted by the route of the description, never by their path'
   t.false(text.includes('secret'));
 });
 
-test.serial('a queue that is away makes the process not ready, and it is still healthy', async (t) => {
+test.serial('an unavailable queue makes the process not ready, but it stays healthy', async (t) => {
   queue.isReachable = false;
   const { anonymous } = t.context.api;
   const answer = await until(async () => {

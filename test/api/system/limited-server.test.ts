@@ -65,7 +65,7 @@ const SLOW: Record<string, { sent: string; limits: Partial<ConnectionLimits> }> 
 };
 
 for (const [what, { sent, limits }] of Object.entries(SLOW)) {
-  test(`a client that ${what} is answered that it took too long, and cut off even then`, async (t) => {
+  test(`a client that ${what} gets a 408 and is then disconnected`, async (t) => {
     const socket = await open(t, limits);
     socket.write(sent);
     t.regex(
@@ -79,7 +79,7 @@ for (const [what, { sent, limits }] of Object.entries(SLOW)) {
   });
 }
 
-test('a client that does not read its answer is cut off', async (t) => {
+test('a client that does not read its response is disconnected', async (t) => {
   const socket = await open(t, { silenceMs: 300 });
   socket.pause();
   socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -90,7 +90,7 @@ test('a client that does not read its answer is cut off', async (t) => {
   t.true(socket.bytesRead < LONG.length);
 });
 
-test('a client in good order keeps its connection for the next request', async (t) => {
+test('a well-behaved client keeps its connection for the next request', async (t) => {
   const socket = await open(t, {});
   for (let times = 0; times < 2; times += 1) {
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -99,13 +99,13 @@ test('a client in good order keeps its connection for the next request', async (
   }
 });
 
-test('a connection that is idle for longer than between two requests is closed', async (t) => {
+test('an idle connection is closed after the idle timeout', async (t) => {
   const socket = await open(t, { idleMs: 100 });
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   t.regex(await text(socket), /^HTTP\/1\.1 200 OK[^]*ok$/);
 });
 
-test('idle connections are kept for longer than load balancers keep theirs', async (t) => {
+test('the idle timeout is longer than that of load balancers', async (t) => {
   const socket = await open(t);
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   const [answer]: Buffer[] = await once(socket, 'data');
@@ -127,7 +127,7 @@ async function openHolding(t: ExecutionContext, limits: Partial<ConnectionLimits
   return { socket, begun, held };
 }
 
-test('a request that was sent behind others begins once their answers are sent', async (t) => {
+test('a pipelined request starts once the responses before it are sent', async (t) => {
   const { socket, begun, held } = await openHolding(t);
   // Larger than the part that is read of a waiting body.
   const body = 'x'.repeat(2 ** 20);
@@ -146,7 +146,7 @@ test('a request that was sent behind others begins once their answers are sent',
   t.is(begun.length, 1 + bodies.length);
 });
 
-test('a connection on which more than sixteen requests wait is closed, and none of them begins', async (t) => {
+test('a connection with more than 16 pipelined requests is closed, and none of them starts', async (t) => {
   const { socket, begun } = await openHolding(t);
   socket.write(get('/held') + get('/x', 'Expect: nothing\r\n').repeat(8) + get('/x').repeat(8));
   await until(() => begun.length === 1);
@@ -156,7 +156,7 @@ test('a connection on which more than sixteen requests wait is closed, and none 
   t.deepEqual(begun, ['/held']);
 });
 
-test('of a client that has gone nothing begins that waited', async (t) => {
+test('pipelined requests of a disconnected client never start', async (t) => {
   const { socket, begun, held } = await openHolding(t);
   socket.write(get('/held') + get('/x').repeat(3));
   await until(() => held.length === 1);
@@ -170,7 +170,7 @@ test('of a client that has gone nothing begins that waited', async (t) => {
   t.deepEqual(begun, ['/held', '/other']);
 });
 
-test('a body that waits is part of the time that a request may take', async (t) => {
+test('time spent waiting in the pipeline counts toward the request timeout', async (t) => {
   const { socket, begun } = await openHolding(t, { headersMs: 100, requestMs: 200 });
   socket.write(`${get('/held')}POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc`);
   t.regex(await text(socket), /^HTTP\/1\.1 408 /);

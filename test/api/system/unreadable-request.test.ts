@@ -27,7 +27,7 @@ const CASES: { what: string; sent: string; status: string; error: string }[] = [
 ];
 
 for (const { what, sent, status, error } of CASES) {
-  test(`${what} is answered in the same form as every other error, and the connection is closed`, async (t) => {
+  test(`${what} gets an error in the usual form, and the connection is closed`, async (t) => {
     const server = createServer((_request, response) => response.end());
     answerUnreadable(server, (prefix) => `${prefix}_1`);
     server.listen(0, '127.0.0.1');

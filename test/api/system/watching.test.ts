@@ -19,13 +19,13 @@ function requestOf(name: string, invitation: string) {
   return { invitation, peer_url: peer, ping_url: `${peer}/ping/mon_1.secret-of-the-peer`, every_seconds: 30 };
 }
 
-test('/canary says what state the canary is to have, to anyone, and 503 while there is none', async (t) => {
+test('/canary returns the required state of the canary to anyone, and a 503 without one', async (t) => {
   const { anonymous } = t.context.api;
   t.like(await anonymous('GET', '/canary'), { status: 503, text: 'The canary keeps its state' });
   t.is((await anonymous('POST', '/canary')).status, 405);
 });
 
-test('an invited installation gets a heartbeat and is pinged; again it gets the same one', async (t) => {
+test('an invited installation gets one heartbeat, is pinged, and can leave again', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   const joined = await api.anonymous('POST', PATH, requestOf('first', invitationOf(api, tenantId)));
@@ -60,7 +60,7 @@ test('an invited installation gets a heartbeat and is pinged; again it gets the 
   t.false((await listCanaryAddresses(api.database)).some(({ name }) => name === 'https://first.example'));
 });
 
-test('an invitation is good for one installation, and gives away no heartbeat of another one', async (t) => {
+test('an invitation is valid for one installation, and reveals no heartbeat of another one', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   const invitation = invitationOf(api, tenantId);
@@ -92,7 +92,7 @@ test('an invitation is good for one installation, and gives away no heartbeat of
   t.deepEqual((await mallory.owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
 
-test('without a good invitation nothing is set up', async (t) => {
+test('without a valid invitation nothing is created', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   for (const invitation of ['', 'v1.k1.AAAA', invitationOf(api, tenantId, -1), tenantId]) {
@@ -108,7 +108,7 @@ test('without a good invitation nothing is set up', async (t) => {
   t.false((await listCanaryAddresses(api.database)).some(({ name }) => name.includes('bad')));
 });
 
-test('an account without room for one more monitor watches no other installation, and says so', async (t) => {
+test('an account at its monitor limit watches no further installation, and the error says so', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account('free');
   await Promise.all(Array.from({ length: 20 }, (_, no) => owner('POST', '/v1/monitors', { name: `m${no}` })));
@@ -118,7 +118,7 @@ test('an account without room for one more monitor watches no other installation
   t.false((await listCanaryAddresses(api.database)).some(({ name }) => name.includes('full')));
 });
 
-test('only the token of its heartbeat takes an installation away, not that of another one of that name', async (t) => {
+test('only the token of its own heartbeat removes an installation', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const joined = await api.anonymous('POST', PATH, requestOf('kept', invitationOf(api, tenantId)));
@@ -133,7 +133,7 @@ test('only the token of its heartbeat takes an installation away, not that of an
   t.true((await listCanaryAddresses(api.database)).some(({ name: each }) => each === 'https://kept.example'));
 });
 
-test.serial('beyond the addresses that are kept none is added, and no heartbeat made', async (t) => {
+test.serial('beyond ten addresses none is added, and no heartbeat is created', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   t.teardown(async () => void (await api.database.pool.query('DELETE FROM channels')));
@@ -147,7 +147,7 @@ test.serial('beyond the addresses that are kept none is added, and no heartbeat 
   t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
 
-test('fields that are no texts are those of nobody', async (t) => {
+test('fields that are not strings are refused', async (t) => {
   const { anonymous } = t.context.api;
   const odd = { toString: 1 };
   t.is((await anonymous('POST', PATH, { invitation: odd })).status, 400);
