@@ -21,14 +21,14 @@ function asker({ server }: ApiServer, token: string | null) {
   return { ask, close };
 }
 
-test('a path without ids is that of its own operations, never an id of the one whose form it has', async (t) => {
+test('a literal path takes precedence over a path with an id of the same form', async (t) => {
   const { owner } = await t.context.api.account();
   const answer = await owner('DELETE', '/v1/sessions/end-others');
   t.is(answer.status, 405);
   t.is(answer.headers.get('allow'), 'POST');
 });
 
-test('an unknown method is told the known ones in one order, by the same steps as a known one', async (t) => {
+test('an unknown method is a 405 with Allow, after the same checks as a known one', async (t) => {
   const { owner, reader } = await t.context.api.account();
   const { anonymous } = t.context.api;
   for (const [path, allow] of [
@@ -44,7 +44,7 @@ test('an unknown method is told the known ones in one order, by the same steps a
   }
 });
 
-test('who may ask comes before whether the path can be decoded, and that before the method', async (t) => {
+test('authorization is checked before the path is decoded, and that before the method', async (t) => {
   const { api } = t.context;
   const { ownerToken, readerToken } = await api.account();
   const [anyone, reader, owner] = [asker(api, null), asker(api, readerToken), asker(api, ownerToken)];
@@ -59,7 +59,7 @@ test('who may ask comes before whether the path can be decoded, and that before 
   t.is((await owner.ask('DELETE', '/v1/tokens/%ff'))[0], 403);
 });
 
-test('a path is that of an operation only as it is written', async (t) => {
+test('a path matches an operation only exactly as written', async (t) => {
   const { api } = t.context;
   const { ask, close } = asker(api, (await api.account()).ownerToken);
   t.teardown(close);
@@ -71,7 +71,7 @@ test('a path is that of an operation only as it is written', async (t) => {
   t.deepEqual(await ask('GET', '/v1/monitors/a%2Fb'), [404, 'monitor - does not exist', null]);
 });
 
-test('answers to a caller are kept by no cache for others, and are a 304 where they are unchanged', async (t) => {
+test('responses to a caller are private to caches, and a 304 if unchanged', async (t) => {
   const { api } = t.context;
   const { owner, ownerToken } = await api.account();
   const cacheOf = ({ headers }: { headers: Headers }) => headers.get('cache-control');
