@@ -63,7 +63,7 @@ test('both ends of a dependency are listed with names and statuses', async (t) =
   t.deepEqual((await reader('GET', `/v1/monitors/${shop}`)).json.depends_on, []);
 });
 
-test('unknown and foreign ids, duplicates and cycles are a 400 that names the field', async (t) => {
+test('unknown and foreign ids, malformed entries and cycles are a 400 that names the field', async (t) => {
   const [account, other] = [await t.context.api.account(), await t.context.api.account()];
   const { owner, reader } = account;
   const foreign = await addMonitor(other, 'Foreign');

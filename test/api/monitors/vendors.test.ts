@@ -165,7 +165,7 @@ test('a site that is not a status page, or that does not respond, is a 400 that 
   });
 });
 
-test('a PATCH reads a page only if target or components change, and validates both on a new target', async (t) => {
+test('a PATCH reads a page only if target or components change, and validates the kept components', async (t) => {
   const first = await startStatusPage(t);
   const second = await startStatusPage(t);
   second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];

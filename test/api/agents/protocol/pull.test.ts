@@ -331,7 +331,7 @@ test('a check-in records the version that it hands out only if it differs from t
   t.is((await given()).given_version, null, 'a new source');
   const again = await pull(third.headers.get('etag'));
   t.is(again.headers.get('etag'), third.headers.get('etag'));
-  t.is((await given()).given_version, 3, 'also where the agent may have it all already');
+  t.is((await given()).given_version, 3, 'even if the agent may already have all of it');
 });
 
 test('a check-in that gets a 304 reads no monitor settings', async (t) => {
