@@ -1,7 +1,7 @@
 import test from 'ava';
 import { forgetOldest } from '../../core/bounded-map.ts';
 
-test('of more entries than there may be the one that was added first goes, and no other', (t) => {
+test('a map over its limit evicts its oldest entry and no other', (t) => {
   const entries = new Map(Object.entries({ a: 1, b: 2, c: 3 }));
   forgetOldest(entries, 3);
   t.deepEqual([...entries.keys()], ['a', 'b', 'c']);

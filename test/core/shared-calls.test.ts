@@ -2,7 +2,7 @@ import test from 'ava';
 import { KeptCalls, SharedCalls, createBatched } from '../../core/shared-calls.ts';
 import { until } from '../helpers/until.ts';
 
-test('calls that come while one is under way settle as it does, and the next one after it calls anew', async (t) => {
+test('calls made while one is in flight share its outcome, and the next call starts a new one', async (t) => {
   const made: PromiseWithResolvers<string>[] = [];
   const calls = new SharedCalls(() => {
     const settled = Promise.withResolvers<string>();
@@ -23,7 +23,7 @@ test('calls that come while one is under way settle as it does, and the next one
   t.is(await third, 'three');
 });
 
-test('calls for different keys do not wait for one another, and all under way can be waited for', async (t) => {
+test('calls with different keys do not wait for each other, and settled() waits for all in flight', async (t) => {
   const begun: string[] = [];
   const ends = { a: Promise.withResolvers<void>(), b: Promise.withResolvers<void>() };
   const calls = new SharedCalls(
@@ -48,7 +48,7 @@ test('calls for different keys do not wait for one another, and all under way ca
   await settled;
 });
 
-test('a kept result is given again for as long as its call said, and of too many keys the oldest goes', async (t) => {
+test('a cached result expires after its own lifetime or if the clock is set back, and the oldest key is evicted', async (t) => {
   let nowMs = 0;
   const calls: string[] = [];
   const kept = new KeptCalls(
@@ -73,7 +73,7 @@ test('a kept result is given again for as long as its call said, and of too many
   t.is(await kept.get('b'), 'b at 500', 'the clock was set back');
 });
 
-test('a call that comes alone goes out at once, and its answer is its own', async (t) => {
+test('a single call is sent immediately and gets its own result', async (t) => {
   const batches: number[][] = [];
   const double = createBatched<number, number>((items) => {
     batches.push(items);
@@ -86,7 +86,7 @@ test('a call that comes alone goes out at once, and its answer is its own', asyn
   t.deepEqual(batches, [[1], [2]]);
 });
 
-test('what comes while a statement is under way goes out together as soon as it is back, in order', async (t) => {
+test('calls made while a statement is in flight are sent together, in order, once it returns', async (t) => {
   const { batched, batches, answers } = prepare();
   const calls = [1, 2, 3].map((item) => batched(item));
   t.deepEqual(batches, [[1]]);
@@ -98,7 +98,7 @@ test('what comes while a statement is under way goes out together as soon as it 
   t.deepEqual(await Promise.all(calls), [10, 20, 30]);
 });
 
-test('no caller waits for long for a statement that hangs', async (t) => {
+test('a statement that hangs delays other calls only briefly', async (t) => {
   const { batched, batches, answers } = prepare();
   const calls = [1, 2].map((item) => batched(item));
   await until(() => batches.length === 2);
@@ -112,7 +112,7 @@ test('no caller waits for long for a statement that hangs', async (t) => {
   t.deepEqual(batches, [[1], [2], [3]]);
 });
 
-test('a statement takes two hundred calls at most', async (t) => {
+test('one statement carries at most 200 calls', async (t) => {
   const { batched, batches, answers } = prepare();
   const calls = Array.from({ length: 301 }, (_, item) => batched(item));
   for (let sent = 0; sent < 3; sent += 1) {
@@ -129,7 +129,7 @@ test('a statement takes two hundred calls at most', async (t) => {
   );
 });
 
-test('a statement that fails fails its own calls, and the next ones go out', async (t) => {
+test('a failed statement rejects only its own calls, and the next ones are sent', async (t) => {
   const { batched, batches, answers } = prepare();
   const calls = [1, 2, 3].map((item) => batched(item));
   answers[0]?.reject(new Error('connection lost'));

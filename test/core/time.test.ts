@@ -4,16 +4,16 @@ import test from 'ava';
 import { listTimeZones, readTimeZone } from '../../core/time-zones.ts';
 import { formatDuration, toUnixSeconds, within } from '../../core/time.ts';
 
-test('a moment is in the second that it has reached, before 1970 as well', (t) => {
+test('times are rounded down to whole seconds, also before 1970', (t) => {
   t.deepEqual([0, 999, 1000, 1999, -1].map(toUnixSeconds), [0, 0, 1, 1, -1]);
 });
 
-test('work that is done in time has its result, and a failure in time is its own', async (t) => {
+test('work that finishes in time returns its result or throws its own error', async (t) => {
   t.is(await within(60_000, Promise.resolve('done'), 'late'), 'done');
   await t.throwsAsync(within(60_000, Promise.reject(new Error('broken')), 'late'), { message: 'broken' });
 });
 
-test('work that takes longer is waited for no more, and its later failure is nobody’s', async (t) => {
+test('the wait for work ends at the timeout, and a later rejection is not unhandled', async (t) => {
   const { promise, reject } = Promise.withResolvers<string>();
   t.is(await within(0, promise, 'late'), 'late');
   t.is(await within(-1, promise, 'late'), 'late');
@@ -22,7 +22,7 @@ test('work that takes longer is waited for no more, and its later failure is nob
   await t.throwsAsync(promise);
 });
 
-test('an answer that arrived while the process stood still is in time', async (t) => {
+test('data that arrived while the event loop was blocked counts as in time', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
@@ -39,7 +39,7 @@ test('an answer that arrived while the process stood still is in time', async (t
   t.not(await answer, 'late');
 });
 
-test('a zone is named as the IANA database writes it, however it is typed; an older name stays one', (t) => {
+test('a zone name in any case gets its IANA spelling, older names are kept, and unknown ones are rejected', (t) => {
   const names = {
     'asia/kolkata': 'Asia/Kolkata',
     'ASIA/CALCUTTA': 'Asia/Calcutta',
@@ -54,7 +54,7 @@ test('a zone is named as the IANA database writes it, however it is typed; an ol
   for (const typed of ['', 'Mars/Olympus', '+05:00', 'Europe/Berlin ']) t.is(readTimeZone(typed), null, typed);
 });
 
-test('zones are listed by their names of today, each once', (t) => {
+test('time zones are listed once each, under their current names', (t) => {
   const names = listTimeZones();
   for (const name of ['Asia/Kolkata', 'Europe/Kyiv', 'Asia/Kathmandu']) t.true(names.includes(name), name);
   for (const name of ['Asia/Calcutta', 'Europe/Kiev', 'Asia/Katmandu', 'UTC']) t.false(names.includes(name), name);

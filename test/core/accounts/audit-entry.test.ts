@@ -1,7 +1,7 @@
 import test from 'ava';
 import { compareFields, goneWith, madeWith } from '../../../core/accounts/audit-entry.ts';
 
-test('settings inside settings are fields of their own, lists are one, and what stayed is not reported', (t) => {
+test('nested settings are compared as separate fields, lists as a whole, and unchanged fields are left out', (t) => {
   const before = {
     fields: {
       name: 'a',
@@ -23,7 +23,7 @@ test('settings inside settings are fields of their own, lists are one, and what 
   t.deepEqual(compareFields(before, before), {});
 });
 
-test('of a secret nothing is reported but that it changed, came or went', (t) => {
+test('a secret that is added, changed or removed is only reported as changed', (t) => {
   const [none, one, two] = [
     { fields: {}, secrets: { key: undefined } },
     { fields: {}, secrets: { key: 'hush' } },
@@ -36,23 +36,18 @@ test('of a secret nothing is reported but that it changed, came or went', (t) =>
   t.deepEqual(compareFields(one, { ...one }), {});
 });
 
-test(
-  'what came to be is reported with all that it has, what is gone with all that it had; nothing and an empty ' +
-    'text are ' +
-    'the same',
-  (t) => {
-    const fields = { name: 'a', target: '', region: null, enabled: false, count: 0 };
-    t.deepEqual(madeWith(fields, { token: 'hush' }), {
-      name: [null, 'a'],
-      enabled: [null, false],
-      count: [null, 0],
-      token: 'changed',
-    });
-    t.deepEqual(goneWith(fields), { name: ['a', null], enabled: [false, null], count: [0, null] });
-  },
-);
+test('creation and deletion report every field that has a value; null and empty text are omitted', (t) => {
+  const fields = { name: 'a', target: '', region: null, enabled: false, count: 0 };
+  t.deepEqual(madeWith(fields, { token: 'hush' }), {
+    name: [null, 'a'],
+    enabled: [null, false],
+    count: [null, 0],
+    token: 'changed',
+  });
+  t.deepEqual(goneWith(fields), { name: ['a', null], enabled: [false, null], count: [0, null] });
+});
 
-test('a long value is cut, and is reported as changed also where only what was cut differs', (t) => {
+test('a long value is truncated, and still reported if only the part cut off has changed', (t) => {
   const long = 'x'.repeat(1000);
   t.deepEqual(madeWith({ body: long }), { body: [null, long] });
   t.deepEqual(compareFields({ fields: { body: `${long}a` } }, { fields: { body: `${long}b` } }), {

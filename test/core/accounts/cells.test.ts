@@ -23,7 +23,7 @@ test('a token names the cell that made it, whatever its random part is', (t) => 
   );
 });
 
-test('no token of an installation without a name is taken for one with it', (t) => {
+test('a token issued by an unnamed installation names no cell', (t) => {
   assert(
     property(prefixes, secrets, (prefix, secret) => {
       t.is(cellOfToken(writeToken(prefix, null, secret)), null);
@@ -34,14 +34,14 @@ test('no token of an installation without a name is taken for one with it', (t) 
   t.is(cellOfToken(`spk_a_${'x'.repeat(43)}`), 'a');
 });
 
-test('tokens that operators choose themselves, and what is no token, name no cell', (t) => {
+test('tokens chosen by operators and malformed tokens name no cell', (t) => {
   for (const token of ['', 'spk_', 'spk_a_', 'spk_ops', `spk_${randomBytes(32).toString('hex')}`, 'spx_a_b', 'a'])
     t.is(cellOfToken(token), null, token);
   t.is(cellOfToken(`spk_A_${'x'.repeat(43)}`), null);
   t.is(cellOfToken(`spk_${'a'.repeat(17)}_${'x'.repeat(43)}`), null);
 });
 
-test("a heartbeat's token names its cell too, and is a monitor's id and a random part without one", (t) => {
+test("a ping token names its cell, or without one is the monitor's id and a random part", (t) => {
   const secret = randomBytes(18).toString('base64url');
   t.is(writePingToken(MONITOR_ID, null, secret), `${MONITOR_ID}.${secret}`);
   t.is(cellOfPingToken(writePingToken(MONITOR_ID, null, secret)), null);
@@ -49,11 +49,15 @@ test("a heartbeat's token names its cell too, and is a monitor's id and a random
   t.is(cellOfPingToken(`eu1.${secret}`), null);
 });
 
-test('of what a request shows, the path of a ping goes first, then its token, then the cookie of a browser', (t) => {
+test("a request's cell comes from its ping token, else its bearer token, else the browser's cookie", (t) => {
   const [pingToken, bearerToken] = [`a.${MONITOR_ID}.x`, `spk_b_${'x'.repeat(43)}`];
   t.is(cellOfRequest({ pingToken, bearerToken, chosenCell: 'c' }), 'a');
   t.is(cellOfRequest({ pingToken: null, bearerToken, chosenCell: 'c' }), 'b');
   t.is(cellOfRequest({ pingToken: null, bearerToken: null, chosenCell: 'c' }), 'c');
-  t.is(cellOfRequest({ pingToken: null, bearerToken: 'spk_old', chosenCell: 'c' }), null, 'a token is no page of ours');
+  t.is(
+    cellOfRequest({ pingToken: null, bearerToken: 'spk_old', chosenCell: 'c' }),
+    null,
+    'a request with a bearer token ignores the cookie',
+  );
   t.is(cellOfRequest({ pingToken: 'old', bearerToken, chosenCell: 'c' }), null);
 });

@@ -8,7 +8,7 @@ import {
   type RoleRule,
 } from '../../../core/accounts/open-id.ts';
 
-test('a person is what their claims say in the form that they must have, and nothing where sub is none', (t) => {
+test('a person is read from well-formed claims only, and needs a valid sub', (t) => {
   const claims = {
     sub: 's',
     email: ' Ada@Example.com ',
@@ -40,7 +40,7 @@ test('a person is what their claims say in the form that they must have, and not
     t.is(readPerson({ sub }, null), null);
 });
 
-test('a claim is found by its whole name or along its dots, and nowhere else', (t) => {
+test('a claim is found by its full name or dotted path only, and its values are bounded', (t) => {
   const rolesIn = (claims: Record<string, unknown>, claim: string) => readPerson({ sub: 's', ...claims }, claim)?.roles;
   t.deepEqual(rolesIn({ resource_access: { spotcheck: { roles: ['a', 'b'] } } }, 'resource_access.spotcheck.roles'), [
     'a',
@@ -53,7 +53,7 @@ test('a claim is found by its whole name or along its dots, and nowhere else', (
   t.deepEqual(rolesIn({ groups: ['x'.repeat(256), 'y'] }, 'groups'), ['y']);
 });
 
-test('userinfo is asked where something that is read is missing', (t) => {
+test('userinfo is requested if a claim that is read is missing', (t) => {
   const whole = { email: 'a', email_verified: false, name: '' };
   t.false(lacksClaims(whole, null));
   t.true(lacksClaims(whole, 'groups'));
@@ -62,7 +62,7 @@ test('userinfo is asked where something that is read is missing', (t) => {
     t.true(lacksClaims({ ...whole, [name]: undefined }, null), name);
 });
 
-test('the highest role of the rules that a value meets counts, to the letter; a star meets any and none', (t) => {
+test('the highest role with an exactly matching rule applies, and a star matches any value or none', (t) => {
   const rules: readonly RoleRule[] = [
     { role: 'editor', value: 'dev' },
     { role: 'owner', value: 'admins' },
@@ -80,14 +80,14 @@ test('the highest role of the rules that a value meets counts, to the letter; a 
   t.is(roleOf(['anything'], []), null);
 });
 
-test('a domain is the whole of what stands behind the last @', (t) => {
+test('the domain is everything after the last @, and must match exactly', (t) => {
   const domains = [{ domain: 'example.com', tenantId: null }];
   t.truthy(provisionedDomainOf('a@example.com', domains));
   for (const email of ['a@sub.example.com', 'a@example.com.evil', 'example.com@evil', 'a@EXAMPLE.com', 'a@', ''])
     t.is(provisionedDomainOf(email, domains), null, email);
 });
 
-test('a path of ours stays at our host, whatever stands in front of it', (t) => {
+test('only a path that cannot lead to another host is an own path', (t) => {
   for (const path of ['/', '/monitors?tag=a#b', '/a//b', '/a/../b', '/@b', '/:80']) {
     t.true(isOwnPath(path), path);
     t.is(new URL(`https://own.example${path}`).host, 'own.example');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { PLAN_LIMITS, PLANS } from '../../../core/accounts/plans.ts';
 
-test('a dearer plan never allows less', (t) => {
+test('a more expensive plan never allows less', (t) => {
   const [free, solo, pro] = PLANS.map((plan) => PLAN_LIMITS[plan]);
   for (const [less, more] of [
     [free, solo],

@@ -142,7 +142,7 @@ for (const [what, report, expected] of JUDGED) {
   });
 }
 
-test('what an agent says that cannot have run the check is no vote, be it good or bad', (t) => {
+test('a report from an agent that cannot run the check is no vote, whether good or bad', (t) => {
   for (const inability of ['capability', 'no_key', 'other_key'] as const) {
     for (const ok of [true, false]) {
       const { verdict, cause, reason } = judgeReport({ ...REPORT, ok, cause: 'timeout' }, { name: 'lab', inability });
@@ -152,7 +152,7 @@ test('what an agent says that cannot have run the check is no vote, be it good o
   }
 });
 
-test('every cause of ours has a sentence', (t) => {
+test('every known cause has a sentence, and an unknown one is quoted', (t) => {
   for (const cause of CAUSES) t.regex(describeCause(cause, 'lab'), /^[A-Z].*[a-z]$/);
   t.is(describeCause('assert_teeth_equals', 'lab'), 'The agent lab reported: assert_teeth_equals');
 });

@@ -10,7 +10,7 @@ const FACTS: AgentFacts = {
   publicUrl: 'https://spotcheck.example',
 };
 
-test('an agent that is offline is reported with everything that D-51 lists, and no monitor', (t) => {
+test('an offline agent is reported with every field that D-51 lists, and no monitor', (t) => {
   t.deepEqual(buildAgentMessage(FACTS), {
     version: '1',
     event: 'agent.offline',
@@ -24,7 +24,7 @@ test('an agent that is offline is reported with everything that D-51 lists, and 
   });
 });
 
-test('one that is back says so', (t) => {
+test('an agent that is back is reported as online', (t) => {
   t.like(buildAgentMessage({ ...FACTS, state: 'online', lastSeenAt: 1_700_000_500 }), {
     event: 'agent.online',
     state: 'online',
@@ -33,14 +33,14 @@ test('one that is back says so', (t) => {
   });
 });
 
-test('only what customers may know of an agent gets into its event, and an odd name makes no odd sentence', (t) => {
+test("an agent's event has only its public fields, and its name is sanitized", (t) => {
   const agent = { ...FACTS.agent, name: `lab\u0000\n${'x'.repeat(300)}`, tokenFingerprint: 'secret' };
   const message = buildAgentMessage({ ...FACTS, agent });
   t.deepEqual(Object.keys(message.agent), ['id', 'name', 'region']);
   t.regex(message.reason, /^The agent lab x{55} has not checked in/);
 });
 
-test('its envelope begins like that of any other event', (t) => {
+test("an agent event's envelope starts with the same fields as any other event's", (t) => {
   const envelope = completeEnvelope(buildAgentMessage(FACTS), { deliveryId: 'dlv_1', sentAtMs: 1_700_000_091_500 });
   t.deepEqual(Object.keys(envelope).slice(0, 5), ['version', 'event', 'delivery_id', 'event_at', 'sent_at']);
   t.like(envelope, { delivery_id: 'dlv_1', sent_at: 1_700_000_091, monitor: null });

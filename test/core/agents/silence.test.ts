@@ -209,7 +209,7 @@ for (const { name, agents, availability, expected } of CASES) {
   });
 }
 
-test('offline is since the 90 s were over, however late it is decided, and a hold ends 60 s after that', (t) => {
+test('an agent counts as offline from 90 s of silence on, even if decided late, and holds end 60 s after that', (t) => {
   t.deepEqual(decideSilence(agentsLastSeen(1000), AVAILABLE).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
   t.deepEqual(decideSilence(agentsLastSeen(100, 95, 91), AVAILABLE).held[0], {
     no: 1,
@@ -225,7 +225,7 @@ for (const [whose, tenantOf] of [
   ['one account’s', () => 'ten_1'],
   ['two thousand accounts’', (no) => `ten_${no % 2000}`],
 ] as const satisfies [string, (no: number) => string | null][])
-  test(`ten thousand agents that fall silent at once are decided in a moment: ${whose}`, (t) => {
+  test(`the silence of 10,000 agents is decided in under 0.5 s of CPU time: ${whose}`, (t) => {
     const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({
       no,
       tenantId: tenantOf(no),
@@ -292,32 +292,28 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
   return events;
 }
 
-test(
-  'whatever the history, offline and online alternate, and offline comes neither before 90 s nor later than 150 s ' +
-    'and a round',
-  (t) => {
-    fc.assert(
-      fc.property(histories, (history) => {
-        const events = play(history);
-        for (const no of history.checkIns.keys()) {
-          const own = events.filter((event) => event.no === no);
-          if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
-          // By the end every agent is permanently silent.
-          const hasCheckedIn = history.checkIns[no]!.some(
-            (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
-          );
-          if (hasCheckedIn && own.at(-1)?.to !== 'offline') return false;
-        }
-        const latest = (OFFLINE_AFTER_MS + HOLD_MS) / SECOND + history.roundEvery;
-        return events.every(({ to, silentFor }) => to === 'online' || (silentFor >= 90 && silentFor <= latest));
-      }),
-      { numRuns: 1000 },
-    );
-    t.pass();
-  },
-);
+test('in any history offline and online alternate, and offline takes 90 s to 150 s of silence plus one round', (t) => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      const events = play(history);
+      for (const no of history.checkIns.keys()) {
+        const own = events.filter((event) => event.no === no);
+        if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
+        // By the end every agent is permanently silent.
+        const hasCheckedIn = history.checkIns[no]!.some(
+          (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
+        );
+        if (hasCheckedIn && own.at(-1)?.to !== 'offline') return false;
+      }
+      const latest = (OFFLINE_AFTER_MS + HOLD_MS) / SECOND + history.roundEvery;
+      return events.every(({ to, silentFor }) => to === 'online' || (silentFor >= 90 && silentFor <= latest));
+    }),
+    { numRuns: 1000 },
+  );
+  t.pass();
+});
 
-test('in an installation of one or two agents none is ever held back', (t) => {
+test('an installation with one or two agents never holds one back', (t) => {
   const few = histories.filter(({ checkIns }) => checkIns.length <= 2);
   fc.assert(
     fc.property(few, (history) =>

@@ -8,7 +8,7 @@ const names = fc.record({
   intervalSeconds: fc.integer({ min: 1, max: 86_400 }),
 });
 
-test('an offset lies within the interval, on the grid, and is the same each time', (t) => {
+test('an offset is deterministic, within the interval and a multiple of 10 ms', (t) => {
   fc.assert(
     fc.property(names, (monitor) => {
       const offsetMs = agentOffsetMs(monitor);
@@ -23,12 +23,12 @@ test('an offset lies within the interval, on the grid, and is the same each time
   t.pass();
 });
 
-test('offsets are what they were in earlier versions: an update of the agent moves no check', (t) => {
+test('offsets are the same as in earlier versions, so upgrading an agent moves no check', (t) => {
   t.is(agentOffsetMs({ sourceKey: 'agt_01', monitorId: 'mon_01', intervalSeconds: 60 }), 19510);
   t.is(agentOffsetMs({ sourceKey: 'agt_01', monitorId: 'mon_02', intervalSeconds: 3600 }), 1513620);
 });
 
-test('monitors whose ids differ in the last letters only are spread evenly over the interval', (t) => {
+test('monitors whose ids differ only in their last characters are spread evenly over the interval', (t) => {
   const perSecond = Array.from({ length: 60 }, () => 0);
   for (let index = 0; index < 6000; index += 1) {
     const second = Math.floor(
@@ -39,14 +39,14 @@ test('monitors whose ids differ in the last letters only are spread evenly over 
   t.true(Math.min(...perSecond) > 60 && Math.max(...perSecond) < 140, perSecond.join(' '));
 });
 
-test('two agents of one monitor check at different moments', (t) => {
+test('agents of one monitor check it at different times', (t) => {
   const offsets = ['agt_1', 'agt_2', 'agt_3'].map((sourceKey) =>
     agentOffsetMs({ sourceKey, monitorId: 'mon_1', intervalSeconds: 60 }),
   );
   t.is(new Set(offsets).size, 3);
 });
 
-test('the next tick comes at most an interval after the moment, and always at the same offset in the interval', (t) => {
+test('the next tick is at most one interval away, always at the same offset in the interval', (t) => {
   fc.assert(
     fc.property(names, fc.integer({ min: 0, max: 4_000_000_000_000 }), (monitor, afterMs) => {
       const { intervalSeconds } = monitor;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { findInability, findWithholding } from '../../../core/agents/wire.ts';
 
-test('the first key that is shown is good, and from then on only that one', (t) => {
+test('the first key that an agent presents is accepted, and from then on only that one', (t) => {
   t.is(findWithholding(null, null), 'no_key');
   t.is(findWithholding('a', null), null);
   t.is(findWithholding('a', 'a'), null);
@@ -9,7 +9,7 @@ test('the first key that is shown is good, and from then on only that one', (t) 
   t.is(findWithholding(null, 'a'), 'no_key');
 });
 
-test('an agent cannot run what it does not name, nor what needs secrets that it was not given', (t) => {
+test('an agent cannot run a check type it does not support or a check whose secrets it was not given', (t) => {
   const agent = (secretsWithheld: 'no_key' | 'other_key' | null) => ({
     capabilities: ['http', 'cert'],
     secretsWithheld,

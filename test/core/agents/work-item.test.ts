@@ -50,7 +50,7 @@ function bytesOf(target: CheckTarget | null): string | null {
   return bytes.ok ? Buffer.from(bytes.value).toString('hex') : null;
 }
 
-test('an item says the settings of its monitor and whom its results count for', (t) => {
+test("a work item has its monitor's settings and the source that its results count for", (t) => {
   t.deepEqual(itemOf(HTTP), {
     monitorId: 'mon_1',
     sourceKey: 'agt_1',
@@ -65,11 +65,11 @@ test('an item says the settings of its monitor and whom its results count for', 
   });
 });
 
-test('types that no agent checks are no work', (t) => {
+test('monitor types that agents do not check yield no work item', (t) => {
   for (const type of ['dns', 'domain', 'vendor', 'heartbeat'] as const) t.is(itemOf({ ...HTTP, type }), null);
 });
 
-test('a body match is the first of the assertions', (t) => {
+test('a body match becomes the first assertion', (t) => {
   const slow = { source: 'response_time', op: 'lt', value: '500' } as const;
   const match = { source: 'text_body', op: 'contains', value: 'ok' } as const;
   t.deepEqual(itemOf({ ...HTTP, bodyMatch: 'ok', checkSpec: { assertions: [slow] } })?.checkSpec, {
@@ -79,7 +79,7 @@ test('a body match is the first of the assertions', (t) => {
   t.deepEqual(itemOf({ ...HTTP, bodyMatch: '' })?.checkSpec, {});
 });
 
-test('an item has the keys of its type only', (t) => {
+test('a work item has only the settings of its type', (t) => {
   const everything = {
     request: { body: 'x' },
     assertions: [],
@@ -107,17 +107,17 @@ const PAYLOADS: readonly (readonly [string, 'utf8' | 'hex' | undefined, object])
   ['', undefined, { payload: '', payloadEncoding: 'utf8' }],
 ];
 for (const [payload, encoding, expected] of PAYLOADS) {
-  test(`the payload ${JSON.stringify(payload)} as ${encoding ?? 'it is'} goes out without escapes`, (t) => {
+  test(`payload ${JSON.stringify(payload)} as ${encoding ?? 'it is'} is sent unescaped`, (t) => {
     t.deepEqual(payloadOf(payload, encoding), expected);
   });
 }
 
-test('a payload that does not fit its encoding makes no item and no secrets', (t) => {
+test('a payload that is invalid in its encoding yields no work item and no secrets', (t) => {
   t.is(itemOf({ ...UDP, checkSpec: { transport: { payload: '\\q' } } }), null);
   t.is(workSecretsOf({ payload: 'abc' }, { payloadEncoding: 'hex' }), null);
 });
 
-test('of a secret payload the item says only that there is one', (t) => {
+test('a work item only flags a secret payload, which is sent with the secrets', (t) => {
   const checkSpec = { transport: { payloadEncoding: 'hex', payloadSecret: true, expect: 'ok' } } as const;
   t.deepEqual(itemOf({ ...UDP, checkSpec })?.checkSpec, { transport: { payloadSecret: true, expect: 'ok' } });
   t.deepEqual(workSecretsOf({ payload: 'FF00' }, checkSpec.transport), { payload: 'ff00', payloadEncoding: 'hex' });
@@ -128,14 +128,14 @@ test('of a secret payload the item says only that there is one', (t) => {
   });
 });
 
-test('a type or method that is not known here is no target', (t) => {
+test('a work item with an unknown type or method yields no check target', (t) => {
   const item = itemOf(HTTP);
   if (item === null) throw new Error('no item');
   t.is(checkTargetOf({ ...item, type: 'quic' as 'http' }, {}), null);
   t.is(checkTargetOf({ ...item, method: 'QUERY' }, {}), null);
 });
 
-test('what a probe gets from an item is what it would get from the monitor', (t) => {
+test('a probe gets the same settings from a work item as from the monitor', (t) => {
   const request = {
     headers: { A: 'b' },
     secretHeaderNames: ['X'],
@@ -186,8 +186,8 @@ const EXPECTATIONS: readonly (readonly [
 ];
 for (const [payload, payloadEncoding, expect, expectMode, reply, isUp] of EXPECTATIONS) {
   test(
-    `beside ${payload} as ${payloadEncoding} an agent judges ${JSON.stringify(reply)} by ${expectMode} ${expect} ` +
-      'as we do, plain or secret',
+    `with payload ${payload} as ${payloadEncoding} an agent judges ${JSON.stringify(reply)} by ` +
+      `${expectMode} ${expect} as the service does, plain or secret`,
     (t) => {
       const bytes = Buffer.from(reply, 'latin1');
       const observation = {
@@ -214,7 +214,7 @@ for (const [payload, payloadEncoding, expect, expectMode, reply, isUp] of EXPECT
   );
 }
 
-test('any payload is sent by an agent as it is by us, plain or secret, through JSON', (t) => {
+test('after a JSON round trip an agent sends any payload, plain or secret, as the service does', (t) => {
   const piece = oneof(
     string({ unit: anyCharacter }).map((text) => text.toWellFormed().replaceAll('\\', '\\\\')),
     constantFrom('\\r', '\\n', '\\t', '\\\\'),
