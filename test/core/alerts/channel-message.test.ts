@@ -13,7 +13,7 @@ const MESSAGE = buildChannelMessage({
   publicUrl: 'https://spotcheck.example',
 });
 
-test('that a channel is failing names it, what failed and since when, and is for chats only', (t) => {
+test("a failing channel's message names it, the failures and their start, and is for chats only", (t) => {
   t.true(isChatOnly(MESSAGE));
   t.like(MESSAGE, {
     event: 'channel.failing',
@@ -29,7 +29,7 @@ test('that a channel is failing names it, what failed and since when, and is for
   });
 });
 
-test('a chat shows the channel in the title, the reason, since when and the last error', (t) => {
+test('a chat alert shows the channel in the title, the reason, the start and the last error', (t) => {
   const alert = buildAlert(MESSAGE, NOW_MS);
   t.is(alert.title, 'Channel failing: On call');
   t.is(alert.text, MESSAGE.reason);
@@ -60,7 +60,7 @@ for (const [loss, title, words, labels] of [
     ['At'],
   ],
 ] as const) {
-  test(`that a chat gets nothing since it was ${loss} says so in its own words, when, and what to do`, (t) => {
+  test(`the message about a chat that was ${loss} has its own wording, the time and a link to the channel`, (t) => {
     const message = buildLossMessage({
       channel: MESSAGE.channel,
       loss,

@@ -27,7 +27,7 @@ function decide(said: readonly [agentNo: number, verdict: DrillAnswer['verdict']
   return decideDrill(MONITOR, { startedAtMs: START_MS, answers, nowMs: START_MS + 1000 });
 }
 
-test('a quorum of locations decides a drill, with one answer each, and ends it', (t) => {
+test("a quorum of locations starts and ends a drill's outage, with one vote per location", (t) => {
   for (const [said, state] of [
     [[], 'up'],
     [[[1, 'down']], 'up'],
@@ -93,7 +93,7 @@ test('a quorum of locations decides a drill, with one answer each, and ends it',
   }
 });
 
-test('a drill of a quorum that its locations cannot reach comes to no alert', (t) => {
+test('a drill stays up if fewer locations answer than its quorum needs', (t) => {
   const answers = MONITOR.sources.map(({ agentNo }) => ({ agentNo, verdict: 'down' as const, atMs: START_MS + 1 }));
   t.is(decideDrill({ ...MONITOR, quorum: 3 }, { startedAtMs: START_MS, answers, nowMs: START_MS + 9 }).state, 'down');
   t.is(
@@ -103,7 +103,7 @@ test('a drill of a quorum that its locations cannot reach comes to no alert', (t
   );
 });
 
-test('every message of a drill says that it is one, in envelopes and chats, and none has a real sequence', (t) => {
+test('every drill message is marked as a drill, in envelopes and chats, and has sequence 0', (t) => {
   const drill = { id: 'drl_1', incidentId: 'inc_1', startedAtMs: START_MS, endsAtMs: START_MS + 30_000 };
   const facts = { drill, monitor: MONITOR, publicUrl: 'https://spotcheck.example' };
   const { change: begun } = decide([
@@ -150,7 +150,7 @@ test('every message of a drill says that it is one, in envelopes and chats, and 
   );
 });
 
-test('a monthly drill comes at the day and time of its beginning, on the last day of shorter months', (t) => {
+test('a monthly drill recurs at its original day and time, or on the last day of shorter months', (t) => {
   for (const [from, now, next] of [
     ['2026-01-15T10:20:30.400Z', '2026-01-15T10:20:30.400Z', '2026-02-15T10:20:30.400Z'],
     ['2026-01-31T10:00:00Z', '2026-01-31T10:00:00Z', '2026-02-28T10:00:00Z'],

@@ -11,7 +11,7 @@ const GOOD: readonly (readonly [string, string])[] = [
   ['a@1password.example', 'a@1password.example'],
 ];
 for (const [written, stored] of GOOD) {
-  test(`${JSON.stringify(written)} is the address ${stored}`, (t) => {
+  test(`${JSON.stringify(written)} is parsed as ${stored}`, (t) => {
     t.deepEqual(parseEmailAddress(written), { ok: true, value: stored });
   });
 }
@@ -52,7 +52,7 @@ for (const written of BAD) {
   });
 }
 
-test('whatever is accepted is short ASCII without anything that ends a header, and stays as it is', (t) => {
+test('an accepted address is short ASCII without header delimiters and parses to itself', (t) => {
   // Few arbitrary texts are valid, and a run may contain none of them.
   const part = fc.oneof(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[a-z0-9]{1,20}$/));
   fc.assert(

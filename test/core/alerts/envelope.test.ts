@@ -21,7 +21,7 @@ const FAILED: StreakResult = {
 };
 const WELL: StreakResult = { atMs: AT_MS, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 17 };
 
-test('a monitor that goes down says everything that D-51 lists', (t) => {
+test('a down message has every field that D-51 lists', (t) => {
   t.deepEqual(buildMonitorMessage(factsOf({})), {
     version: '1',
     event: 'monitor.down',
@@ -44,7 +44,7 @@ test('a monitor that goes down says everything that D-51 lists', (t) => {
   });
 });
 
-test('what may explain that a monitor is down is listed, and nothing is where all is well', (t) => {
+test('a down message lists dependencies that may explain it, and has no list if there are none', (t) => {
   const culprits = [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }] as const;
   t.deepEqual(buildMonitorMessage(factsOf({ culprits })).detail.dependencies, [
     { id: 'mon_2', name: 'GitHub', state: 'degraded' },
@@ -52,7 +52,7 @@ test('what may explain that a monitor is down is listed, and nothing is where al
   t.false('dependencies' in buildMonitorMessage(factsOf({})).detail);
 });
 
-test('a recovery tells how long the incident lasted and how fast the target answers again', (t) => {
+test("a recovery message has the incident's duration and the latest latency", (t) => {
   const message = buildMonitorMessage(
     factsOf({
       event: 'monitor.up',
@@ -86,7 +86,7 @@ test('the first up of a monitor belongs to no incident and has no duration', (t)
   t.false('duration_seconds' in detail);
 });
 
-test('a worsening inside an incident has no duration yet', (t) => {
+test('a change from degraded to down within an incident has no duration', (t) => {
   const { detail } = buildMonitorMessage(
     factsOf({ change: changeOf({ from: 'degraded' }), incident: { id: 'inc_1', startedAtMs: AT_MS - 60_000 } }),
   );
@@ -94,7 +94,7 @@ test('a worsening inside an incident has no duration yet', (t) => {
   t.false('duration_seconds' in detail);
 });
 
-test('unknown has no cause and no latency, for nothing was measured', (t) => {
+test('an unknown message has no cause and no latency because nothing was measured', (t) => {
   const change = changeOf({
     to: 'unknown',
     cause: null,
@@ -108,7 +108,7 @@ test('unknown has no cause and no latency, for nothing was measured', (t) => {
   t.is(message.reason, 'No location has reported in time');
 });
 
-test('sources without a fresh vote are named in order, whatever the reason, and nothing where all voted', (t) => {
+test('silent and undecided sources are listed by name, and there is no list if all voted', (t) => {
   const evidence = evidenceOf([
     ['oslo', 'up', WELL],
     ['lima', 'down', FAILED],
@@ -127,7 +127,7 @@ test('sources without a fresh vote are named in order, whatever the reason, and 
   t.false('sources_silent' in buildMonitorMessage(factsOf({})).detail);
 });
 
-test('a time-out leaves the latency out, whatever a source that disagrees has measured', (t) => {
+test('a timeout has no latency even if a disagreeing source measured one', (t) => {
   const timedOut = { ...FAILED, cause: 'timeout', latencyMs: null };
   const evidence = evidenceOf([
     ['frankfurt', 'down', timedOut],
@@ -136,7 +136,7 @@ test('a time-out leaves the latency out, whatever a source that disagrees has me
   t.false('latency_ms' in buildMonitorMessage(factsOf({ change: changeOf({ evidence }) })).detail);
 });
 
-test('the newest of the deciding results gives the latency', (t) => {
+test('the latency is that of the newest deciding result', (t) => {
   const evidence = evidenceOf([
     ['frankfurt', 'down', { ...FAILED, atMs: AT_MS + 5, latencyMs: 99 }],
     ['hanoi', 'down', FAILED],
@@ -144,7 +144,7 @@ test('the newest of the deciding results gives the latency', (t) => {
   t.is(buildMonitorMessage(factsOf({ change: changeOf({ evidence }) })).detail.latency_ms, 99);
 });
 
-test('a test message is a monitor.up that says so, and no transition is ever older', (t) => {
+test('a test message is a monitor.up marked as a test, with sequence 0 and all fields of an alert', (t) => {
   const message = buildTestMessage({ nowMs: AT_MS, publicUrl: 'https://spotcheck.example' });
   t.true(message.test);
   t.is(message.event, 'monitor.up');
@@ -157,7 +157,7 @@ test('a test message is a monitor.up that says so, and no transition is ever old
   );
 });
 
-test('an envelope adds the delivery and the time of sending, whatever order the database kept the message in', (t) => {
+test('an envelope adds the delivery id and the sending time, in a fixed field order', (t) => {
   const message = buildMonitorMessage(factsOf({}));
   const shuffled = Object.fromEntries(Object.entries(message).toReversed()) as typeof message;
   const envelope = completeEnvelope(shuffled, { deliveryId: 'dlv_1', sentAtMs: AT_MS + 20_000 });
@@ -165,7 +165,7 @@ test('an envelope adds the delivery and the time of sending, whatever order the 
   t.deepEqual(Object.keys(envelope).slice(0, 5), ['version', 'event', 'delivery_id', 'event_at', 'sent_at']);
 });
 
-test('each attempt has its own moment of sending and nothing else changes', (t) => {
+test('attempts differ only in their sending time', (t) => {
   const message = buildMonitorMessage(factsOf({}));
   fc.assert(
     fc.property(fc.nat({ max: 4_000_000 }), (laterMs) => {

@@ -18,7 +18,7 @@ for (const [to, event] of EVENTS) {
   });
 }
 
-test('an event announces the state that it was caused by', (t) => {
+test('each event maps back to the state that caused it', (t) => {
   const causing = EVENTS.flatMap(([to, event]) => (event === null ? [] : [{ to, event }]));
   t.deepEqual(
     causing.map(({ event }) => stateOfEvent(event) as MonitorState),
@@ -27,14 +27,14 @@ test('an event announces the state that it was caused by', (t) => {
   t.is(causing.length, 4);
 });
 
-test('webhooks are notified of every event, the first up of a new monitor included', (t) => {
+test('webhooks are notified of every event, including the first up of a new monitor', (t) => {
   t.true(shouldNotify('webhook', { to: 'up' }, null));
   t.true(shouldNotify('webhook', { to: 'down' }, 'up'));
   t.true(shouldNotify('webhook', { to: 'unknown' }, null));
 });
 
 for (const type of ['telegram', 'slack', 'email'] as const) {
-  test(`${type} is notified of trouble and of its end, but not that a new monitor is up`, (t) => {
+  test(`${type} is notified of problems and recoveries, but not of the first up of a new monitor`, (t) => {
     t.true(shouldNotify(type, { to: 'down' }, null));
     t.true(shouldNotify(type, { to: 'degraded' }, 'up'));
     t.true(shouldNotify(type, { to: 'unknown' }, 'up'));
@@ -46,7 +46,7 @@ for (const type of ['telegram', 'slack', 'email'] as const) {
   });
 }
 
-test('nobody is notified of pausing and resuming', (t) => {
+test('no channel is notified of pausing or resuming', (t) => {
   for (const type of ['webhook', 'telegram', 'slack', 'email'] as const) {
     t.false(shouldNotify(type, { to: 'paused' }, 'up'));
     t.false(shouldNotify(type, { to: 'pending' }, 'down'));

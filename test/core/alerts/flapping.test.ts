@@ -48,7 +48,7 @@ const every = (minutes: number, count: number): Change[] =>
 
 const minutesOf = (sent: readonly Sent[]) => sent.map(({ atMs, kind }) => [(atMs - START_MS) / MINUTE_MS, kind]);
 
-test('two changes are sent at once, then one message says that it is unstable, and one that it is stable', (t) => {
+test('two changes are sent immediately, then one message that it is unstable, and one that it is stable', (t) => {
   t.deepEqual(minutesOf(sentOf(every(1, 2))), [
     [0, 'change'],
     [1, 'change'],
@@ -62,7 +62,7 @@ test('two changes are sent at once, then one message says that it is unstable, a
   ]);
 });
 
-test('trouble that lasts five minutes is said, and what is stable before its turn is one message', (t) => {
+test('five minutes of down count as stable, and a monitor stable before its message is due gets only that one', (t) => {
   t.deepEqual(minutesOf(sentOf([...every(2, 14), { atMs: START_MS + 28 * MINUTE_MS, state: 'down' }])), [
     [0, 'change'],
     [2, 'change'],
@@ -76,14 +76,14 @@ test('trouble that lasts five minutes is said, and what is stable before its tur
   ]);
 });
 
-test('changes that are far apart are sent each', (t) => {
+test('changes 16 minutes apart are all sent', (t) => {
   t.deepEqual(
     sentOf(every(16, 20)).map(({ kind }) => kind),
     Array.from({ length: 20 }, () => 'change'),
   );
 });
 
-test('over 1,000 random histories a chat gets at most 2 + duration / 15 min messages, and the last state', (t) => {
+test('in 1,000 random histories a chat gets at most 2 + duration / 15 min messages, and the final state', (t) => {
   const random = seeded(7);
   let fewer = 0;
   for (let history = 0; history < 1000; history += 1) {
@@ -110,7 +110,7 @@ test('over 1,000 random histories a chat gets at most 2 + duration / 15 min mess
   t.true(fewer > 500);
 });
 
-test('what a message says is of the changes that followed one another within 15 minutes', (t) => {
+test('a flapping message covers the changes that followed one another within 15 minutes', (t) => {
   const at = (minutes: number, state: State) => ({ atMs: START_MS + minutes * MINUTE_MS, state });
   const changes = [at(-60, 'down'), at(-50, 'up'), at(0, 'down'), at(1, 'up'), at(10, 'degraded'), at(13, 'up')];
   t.deepEqual(describeFlapping(changes, { nowMs: START_MS + 14 * MINUTE_MS, isStable: false }), {

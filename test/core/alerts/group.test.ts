@@ -18,19 +18,19 @@ test('alerts of one group have the same state and cause', (t) => {
   t.not(keyOf('down', null), keyOf('up', null));
 });
 
-test('ten causes have a group each, and what comes then joins one of all others', (t) => {
+test('the first ten causes get a group each, and further ones share one', (t) => {
   const open = new Set(Array.from({ length: 10 }, (_, index) => `down status_${500 + index}`));
   t.is(limitedGroupKey('down status_500', open), 'down status_500');
   t.is(limitedGroupKey('down timeout', open), 'other');
   t.is(limitedGroupKey('down timeout', new Set([...open].slice(1))), 'down timeout');
 });
 
-test('each change keeps a group open for its seconds, for five minutes at most', (t) => {
+test('each change extends its group by the configured seconds, up to five minutes in total', (t) => {
   t.is(groupOpenUntilMs(OPENED, 10, NOW_MS + 7000), NOW_MS + 17_000);
   t.is(groupOpenUntilMs(OPENED, 10, NOW_MS + 299_000), NOW_MS + 300_000);
 });
 
-test('a Telegram message is edited three seconds after a change, and no more often than every six', (t) => {
+test('a Telegram message is edited three seconds after a change, at most every six seconds', (t) => {
   const due = (group: AlertGroup, nowMs: number) =>
     followUpDueAtMs(group, { type: 'telegram', groupSeconds: 60, nowMs });
   t.is(due(OPENED, NOW_MS + 4000), NOW_MS + 7000);
@@ -38,7 +38,7 @@ test('a Telegram message is edited three seconds after a change, and no more oft
   t.is(due({ ...OPENED, newestDueAtMs: NOW_MS + 7000 }, NOW_MS + 8000), NOW_MS + 13_000);
 });
 
-test('what cannot be edited is followed by one message after the first seconds, and then half a minute apart', (t) => {
+test('Slack and email get a follow-up after the configured seconds, then at most every 30 seconds', (t) => {
   for (const type of ['slack', 'email'] as const) {
     const due = (group: AlertGroup, nowMs: number) => followUpDueAtMs(group, { type, groupSeconds: 10, nowMs });
     t.is(due(OPENED, NOW_MS + 2000), NOW_MS + 10_000);

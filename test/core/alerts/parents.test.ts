@@ -60,7 +60,7 @@ for (const [what, parents, wait] of [
 ] as const)
   test(`an alert ${what} waits ${wait === null ? 'for nothing' : `${wait} ms`}`, (t) => t.is(waitOf(parents), wait));
 
-test('without a failure that parents explain an alert waits only for those that are down', (t) => {
+test('an alert that its parents cannot explain waits only for parents that are down', (t) => {
   t.is(waitOf([parent({}, UNCHECKED)], null), null);
   t.is(waitOf([parent({ state: 'down' })], null), JOINS_AFTER_MS);
 });
@@ -74,21 +74,21 @@ test('no alert waits for longer than a recheck, a timeout and two seconds', (t) 
       }
 });
 
-test('the hold names the parent that is waited for longest, and one that is down before all', (t) => {
+test('a hold names the parent with the longest wait, unless another parent is down', (t) => {
   const slow = parent({ id: 'mon_slow', timeoutMs: 9000 }, UNCHECKED);
   const when = { sinceMs: SINCE_MS, nowMs: NOW_MS };
   t.is(holdForParents([parent({}, UNCHECKED), slow], when)?.heldBy, 'mon_slow');
   t.is(holdForParents([slow, parent({ state: 'down' })], when)?.heldBy, 'mon_router');
 });
 
-test('parents are well once all were checked since', (t) => {
+test('parents are well once all were checked after the failure and none is down', (t) => {
   const when = { sinceMs: SINCE_MS, nowMs: NOW_MS };
   t.true(areWell([parent(), parent()], when));
   t.false(areWell([parent(), parent({}, UNCHECKED)], when));
   t.false(areWell([parent({ state: 'down' })], when));
 });
 
-test('alerts of trouble name the parents that are down, whatever their mode', (t) => {
+test('down and degraded alerts name the parents that are down, in either mode', (t) => {
   const parents = [parent(), parent({ state: 'down', mode: 'annotate' }), parent({ id: 'mon_b', state: 'degraded' })];
   t.deepEqual(findDownParents({ to: 'down' }, parents), [{ id: 'mon_router', name: 'Router', state: 'down' }]);
   t.is(findDownParents({ to: 'degraded' }, parents).length, 1);
@@ -96,7 +96,7 @@ test('alerts of trouble name the parents that are down, whatever their mode', (t
   t.deepEqual(findDownParents({ to: 'unknown' }, parents), []);
 });
 
-test('updates come after half a minute, then ever later, ten at most', (t) => {
+test('updates follow after 30 s, then after doubling waits of up to an hour, at most ten times', (t) => {
   const waits = Array.from({ length: 11 }, (_, index) => updateDueAtMs(index + 1, 0));
   t.deepEqual(
     waits.map((ms) => ms && ms / 1000),

@@ -43,11 +43,11 @@ const OUTAGE = history([
   [60, 'monitor.up'],
 ]);
 
-test('without rules trouble and its end are sent at once, and no first up', (t) => {
+test('without rules problems and recoveries are sent immediately, but not the first up', (t) => {
   t.deepEqual(replay([], OUTAGE), ['10 degraded sent', '20 down sent', '60 up sent']);
 });
 
-test('a delay counts from the incident, and what recovers or is acknowledged before is not sent', (t) => {
+test("a delay counts from the incident's start, and an earlier recovery or acknowledgement cancels the alert", (t) => {
   const rules: ChannelRule[] = [{ after_seconds: 900, unless_acknowledged: true }];
   t.deepEqual(replay(rules, OUTAGE), ['20 degraded not_sent delay', '25 down sent delay', '60 up sent']);
   t.deepEqual(
@@ -75,7 +75,7 @@ test('a delay counts from the incident, and what recovers or is acknowledged bef
   );
 });
 
-test('reminders follow one another until the end', (t) => {
+test('reminders repeat until the recovery or their maximum', (t) => {
   const changes = history([
     [0, 'monitor.down'],
     [35, 'monitor.up'],
@@ -95,7 +95,7 @@ test('reminders follow one another until the end', (t) => {
   ]);
 });
 
-test('quiet hours defer or drop, and a pause ends what waits', (t) => {
+test('quiet hours defer or drop alerts, and pausing the monitor cancels deferred ones', (t) => {
   const hours = 'Mo-Su 12:00-13:00';
   const changes = history([
     [10, 'monitor.down'],
@@ -116,12 +116,12 @@ test('quiet hours defer or drop, and a pause ends what waits', (t) => {
   ]);
 });
 
-test('monitors are replayed apart, and shown together in the order of time', (t) => {
+test('monitors are replayed independently of each other', (t) => {
   const other = history([[15, 'monitor.down']], { monitorId: 'mon_2' });
   t.deepEqual(replay([{ events: ['monitor.down'] }], [...OUTAGE, ...other]), ['15 down sent', '20 down sent']);
 });
 
-test('a monitor that changes very often is replayed in parts, and they are the whole', (t) => {
+test('a monitor with many changes is replayed in parts of at most 50 alerts, and none is lost', (t) => {
   const changes = history(
     Array.from({ length: 500 }, (_, index) => [index, index % 2 === 0 ? 'monitor.down' : 'monitor.up'] as const),
   );

@@ -33,7 +33,7 @@ test('a channel without rules is notified of everything at once', (t) => {
   t.deepEqual(plan(null), AT_ONCE);
 });
 
-test('the first rule that matches by event and tag decides, and none means no delivery', (t) => {
+test('the first rule that matches event and tag decides, and without a match nothing is delivered', (t) => {
   const rules: ChannelRule[] = [
     { events: ['monitor.degraded'] },
     { tags: ['other'] },
@@ -45,7 +45,7 @@ test('the first rule that matches by event and tag decides, and none means no de
   t.deepEqual(plan(rules, { event: 'monitor.degraded' }), AT_ONCE);
 });
 
-test('a delay counts from the beginning of the incident, and never holds its end', (t) => {
+test('a delay counts from the start of the incident and never holds a recovery', (t) => {
   const rules: ChannelRule[] = [{ after_seconds: 900 }];
   t.is(untilOf(rules), 'delay 2026-03-28T21:44:00.000Z');
   t.is(untilOf(rules, { incidentStartedAtMs: NOW_MS - 3_600_000 }), null);
@@ -53,7 +53,7 @@ test('a delay counts from the beginning of the incident, and never holds its end
   t.is(untilOf(rules, { event: 'monitor.up' }), null);
 });
 
-test('quiet hours are those of their zone, also over a change of the clocks, and hold the end of trouble', (t) => {
+test('quiet hours follow their time zone across clock changes, and also hold recoveries', (t) => {
   const quiet = { timezone: 'Europe/Berlin', hours: 'Mo-Su 22:00-07:00', mode: 'defer' as const };
   // The clocks go forward that night: seven o'clock is 05:00 UTC.
   t.is(untilOf([{ quiet }]), 'quiet_hours 2026-03-29T05:00:00.000Z');
@@ -68,7 +68,7 @@ test('quiet hours are those of their zone, also over a change of the clocks, and
   );
 });
 
-test('quiet hours that drop trouble defer its end', (t) => {
+test('quiet hours that drop alerts only defer recoveries', (t) => {
   const rules: ChannelRule[] = [{ quiet: { timezone: 'UTC', hours: 'Mo-Su 21:00-23:00', mode: 'drop' } }];
   t.true(plan(rules)?.isDropped);
   t.false(plan(rules, { event: 'monitor.up' })?.isDropped);
@@ -76,10 +76,10 @@ test('quiet hours that drop trouble defer its end', (t) => {
   t.deepEqual(plan(rules, { nowMs: Date.parse('2026-03-28T12:00:00Z') }), AT_ONCE);
 });
 
-test('reminders and acknowledgements are of trouble alone', (t) => {
+test('reminders and acknowledgements do not apply to recoveries', (t) => {
   const rules: ChannelRule[] = [{ repeat_seconds: 600, unless_acknowledged: true }];
   t.like(plan(rules), { repeat: { everySeconds: 600, most: 10 }, unlessAcknowledged: true, isDropped: false });
-  t.is(untilOf(rules), 'delay 2026-03-28T21:30:00.000Z', 'so that it is looked up when it is sent');
+  t.is(untilOf(rules), 'delay 2026-03-28T21:30:00.000Z', 'held so that the acknowledgement is checked when it is due');
   t.deepEqual(plan(rules, { event: 'monitor.up' }), AT_ONCE);
 });
 
@@ -127,7 +127,7 @@ for (const [title, rules, field, message] of [
     /can never match: rules\[0\]/,
   ],
 ] as const)
-  test(`rules are refused with the field: ${title}`, (t) => {
+  test(`invalid rules are refused with the field at fault: ${title}`, (t) => {
     const problems = findRuleProblems(rules);
     const found = problems.find((problem) => problem.field === field);
     t.truthy(found, JSON.stringify(problems));
@@ -135,7 +135,7 @@ for (const [title, rules, field, message] of [
     t.true(found?.message.startsWith(field));
   });
 
-test('rules that differ in what they take are accepted in any order', (t) => {
+test('rules are accepted if each matches something that earlier ones do not', (t) => {
   t.deepEqual(
     findRuleProblems([
       { events: ['monitor.down'], tags: ['a'] },
@@ -150,7 +150,7 @@ test('rules that differ in what they take are accepted in any order', (t) => {
   );
 });
 
-test('a rule is a sentence', (t) => {
+test('a rule is described in one sentence', (t) => {
   t.is(describeRule({}), 'On every event.');
   t.is(
     describeRule({

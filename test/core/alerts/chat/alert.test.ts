@@ -10,7 +10,7 @@ const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 const NOW_MS = (EVENT_AT + 95) * 1000;
 const LINK = { label: 'View monitor', url: 'https://spotcheck.example/monitors/mon_1' };
 
-test('a monitor that is down: state, name, reason, who sees it, since when and for how long, where to look', (t) => {
+test('a down alert shows state, name, reason, failing locations, start, duration and a link', (t) => {
   t.deepEqual(buildAlert(messageOf({}), NOW_MS), {
     tone: 'bad',
     title: 'Down: Shop',
@@ -23,7 +23,7 @@ test('a monitor that is down: state, name, reason, who sees it, since when and f
   });
 });
 
-test('of many locations five are named, of one its name is enough', (t) => {
+test('an alert names up to five locations and counts the rest; a single one needs no count', (t) => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   t.is(
     factOf(messageOf({ sources_down: names, sources_total: 9 }), 'Failing from'),
@@ -32,7 +32,7 @@ test('of many locations five are named, of one its name is enough', (t) => {
   t.is(factOf(messageOf({ sources_down: ['local'], sources_total: 1 }), 'Failing from'), 'local');
 });
 
-test('locations that nothing comes from and vendors that are not well are named', (t) => {
+test('an alert names silent locations and unhealthy dependencies', (t) => {
   const message = messageOf({
     sources_silent: ['virginia'],
     dependencies: [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }],
@@ -41,7 +41,7 @@ test('locations that nothing comes from and vendors that are not well are named'
   t.is(factOf(message, 'Depends on'), 'GitHub (degraded)');
 });
 
-test('a recovery tells how long it lasted, and when it was over', (t) => {
+test('a recovery alert shows when it happened and how long the outage lasted', (t) => {
   const message: MonitorMessage = {
     ...messageOf({ previous_state: 'down', duration_seconds: 200, sources_down: [] }),
     event: 'monitor.up',
@@ -64,32 +64,28 @@ for (const [event, state, tone, title] of [
   ['monitor.degraded', 'degraded', 'warning', 'Degraded: Shop'],
   ['monitor.unknown', 'unknown', 'unclear', 'Unknown: Shop'],
 ] as const) {
-  test(`${event} is ${tone} and says so before the name`, (t) => {
+  test(`${event} has the tone ${tone} and shows its state before the name`, (t) => {
     t.like(buildAlert({ ...messageOf({}), event, state }, NOW_MS), { tone, title });
   });
 }
 
 const LATE_MS = NOW_MS + 3_600_000;
 
-test(
-  'what is sent again says so first, when that was, and for how long it had lasted by then: not how long ago that ' +
-    'is',
-  (t) => {
-    t.deepEqual(buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: false }), {
-      tone: 'neutral',
-      title: 'Redelivered: Down: Shop',
-      text: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
-      facts: [
-        { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC' },
-        { label: 'Failing from', value: 'frankfurt, hanoi (2 of 3)' },
-        { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 12 seconds by then' },
-      ],
-      link: LINK,
-    });
-  },
-);
+test('a redelivered alert says so first, and shows its original time and the duration up to then', (t) => {
+  t.deepEqual(buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: false }), {
+    tone: 'neutral',
+    title: 'Redelivered: Down: Shop',
+    text: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
+    facts: [
+      { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC' },
+      { label: 'Failing from', value: 'frankfurt, hanoi (2 of 3)' },
+      { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 12 seconds by then' },
+    ],
+    link: LINK,
+  });
+});
 
-test('a late first attempt tells how long it has lasted while it lasts, and once it is over how it was', (t) => {
+test('a late first attempt shows the current duration, or the duration by then if the state has changed', (t) => {
   t.is(
     buildAlert(messageOf({}), LATE_MS, { isSentAgain: false, isOvertaken: false }).facts.at(-1)?.value,
     '2026-03-14 09:26:53 UTC, for 1 hour 1 minute',
@@ -100,13 +96,13 @@ test('a late first attempt tells how long it has lasted while it lasts, and once
   t.is(facts.at(-1)?.value, '2026-03-14 09:26:53 UTC, for 12 seconds by then');
 });
 
-test('of what is sent again and has changed since both are reported', (t) => {
+test('a redelivered alert whose state has changed since says both', (t) => {
   const { title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: true });
   t.is(title, 'Redelivered: Down: Shop');
   t.deepEqual(facts[0], { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC; changed since' });
 });
 
-test('of every other kind what is sent again has its moment, and no length of time that grew since', (t) => {
+test('a redelivered summary or channel message shows its original time and the duration up to then', (t) => {
   const publicUrl = 'https://spotcheck.example';
   const again = { isSentAgain: true, isOvertaken: false };
   const summary = fillSummary(openSummary({ openedAtMs: EVENT_AT * 1000, publicUrl }), [
@@ -133,7 +129,7 @@ test('of every other kind what is sent again has its moment, and no length of ti
   );
 });
 
-test('an advisory warns of what runs out', (t) => {
+test('an advisory warns of a domain that expires soon', (t) => {
   const expiresAt = EVENT_AT + 14 * 86_400;
   const monitor = { id: 'mon_1', name: 'Shop', type: 'domain', target: 'shop.example' } as const;
   const message = buildAdvisoryMessage({
@@ -153,7 +149,7 @@ test('an advisory warns of what runs out', (t) => {
   });
 });
 
-test('an agent is named with its region and when it last reported', (t) => {
+test('an agent alert shows name, region and last check-in', (t) => {
   const facts = {
     agent: { id: 'agt_1', name: 'home-lab', region: 'hanoi' },
     atMs: EVENT_AT * 1000,
@@ -175,7 +171,7 @@ test('an agent is named with its region and when it last reported', (t) => {
   });
 });
 
-test('long names and reasons are cut, and stay on one line', (t) => {
+test('long names and reasons are truncated and kept on one line', (t) => {
   const message = messageOf({ sources_down: ['x'.repeat(500), 'y'], sources_total: 2 });
   const { title, text } = buildAlert(
     { ...message, monitor: { ...message.monitor, name: `a\nb ${'n'.repeat(400)}` }, reason: 'r'.repeat(2000) },
