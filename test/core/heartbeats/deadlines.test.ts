@@ -49,16 +49,16 @@ function arranged(heartbeat: Heartbeat, settings: Partial<HeartbeatSettings>, se
   );
 }
 
-test('a new heartbeat must ping within interval and grace: a job that never runs is reported, too', (t) => {
+test('a new heartbeat is due after interval and grace, so a job that never runs is reported', (t) => {
   t.like(made(), { dueAtMs: at(90), overrunAtMs: null, verdict: null, isPaused: false });
 });
 
-test('every kind of ping is a sign of life and moves the deadline to interval and grace from now', (t) => {
+test('every kind of ping moves the deadline to interval plus grace from now', (t) => {
   for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0), ping('exit', 255)])
     t.is(after(made(), [[50, sent]]).heartbeat.dueAtMs, at(140));
 });
 
-test('the first good end and the first after a bad one may change the state, those after it are not', (t) => {
+test('the first success and the first one after a failure may change the state, repeated ones do not', (t) => {
   t.true(after(made(), [[1, ping('success')]]).last?.mayChangeState);
   t.false(
     after(made(), [
@@ -98,7 +98,7 @@ test('every failure may change the state, and a start never does', (t) => {
   );
 });
 
-test('a failure is refused where the owner takes none, whatever its form, and everything else is taken', (t) => {
+test('failure pings in any form are refused if they are disabled, and all other pings are accepted', (t) => {
   const heartbeat = made({ failEnabled: false });
   for (const sent of [ping('fail'), ping('exit', 1), ping('exit', 255)])
     t.is(takePing(heartbeat, sent, at(1)).outcome, 'refused');
@@ -106,7 +106,7 @@ test('a failure is refused where the owner takes none, whatever its form, and ev
     t.is(takePing(heartbeat, sent, at(1)).outcome, 'taken');
 });
 
-test('an end measures the run from the newest start, and an end without a start measures none', (t) => {
+test('a run is measured from the newest start, and has no duration without one', (t) => {
   t.is(
     after(made(), [
       [1, ping('start')],
@@ -132,7 +132,7 @@ test('an end measures the run from the newest start, and an end without a start 
   );
 });
 
-test('a run must end in time, a later start does not excuse the one before it, and any end does', (t) => {
+test('a run must end in time; a second start does not extend the limit, and any end clears it', (t) => {
   const heartbeat = made({ maxDurationSeconds: 20 });
   t.is(after(heartbeat, [[1, ping('start')]]).heartbeat.overrunAtMs, at(21));
   t.is(
@@ -153,7 +153,7 @@ test('a run must end in time, a later start does not excuse the one before it, a
   t.is(after(made(), [[1, ping('start')]]).heartbeat.overrunAtMs, null);
 });
 
-test('the same ping again within 200 ms moves the deadline and leaves no row; another or later one does', (t) => {
+test('a duplicate ping within 200 ms only moves the deadline; a different or later one counts', (t) => {
   const first = after(made(), [[1, ping('exit', 1)]]).heartbeat;
   const repeated = takePing(first, ping('exit', 1), at(1.199));
   t.like(repeated, { outcome: 'taken', stored: null, mayChangeState: false });
@@ -162,7 +162,7 @@ test('the same ping again within 200 ms moves the deadline and leaves no row; an
   t.like(takePing(first, ping('exit', 1), at(1.2)), { mayChangeState: true });
 });
 
-test('a paused heartbeat keeps its pings and stays as it is', (t) => {
+test('pings to a paused heartbeat are accepted and change nothing', (t) => {
   const paused = arrangeHeartbeat(
     after(made(), [[1, ping('start')]]).heartbeat,
     { settings: SETTINGS, enabled: false },
@@ -177,7 +177,7 @@ test('a paused heartbeat keeps its pings and stays as it is', (t) => {
   t.deepEqual(last, { durationMs: null, mayChangeState: false });
 });
 
-test('a resumed heartbeat begins anew, and the same success as before the pause may change the state', (t) => {
+test('a resumed heartbeat starts over, and a success as before the pause may change the state', (t) => {
   const paused = arrangeHeartbeat(
     after(made(), [[1, ping('success')]]).heartbeat,
     { settings: SETTINGS, enabled: false },
@@ -188,7 +188,7 @@ test('a resumed heartbeat begins anew, and the same success as before the pause 
   t.true(after(resumed, [[3600, ping('success')]]).last?.mayChangeState);
 });
 
-test('a longer interval counts from the newest ping, and a shorter one never makes a ping missed that was not', (t) => {
+test('a new interval counts from the newest ping, and a shorter one never causes a missed ping', (t) => {
   const pinged = after(made(), [[10, ping('success')]]).heartbeat;
   t.is(arranged(pinged, { intervalSeconds: 600 }, 50).dueAtMs, at(640));
   t.is(arranged(pinged, { intervalSeconds: 5, graceSeconds: 5 }, 50).dueAtMs, at(60));
@@ -197,7 +197,7 @@ test('a longer interval counts from the newest ping, and a shorter one never mak
   t.is(arranged({ ...pinged, dueAtMs: null }, { intervalSeconds: 600 }, 50).dueAtMs, null);
 });
 
-test('another longest duration counts from the start of the run that it finds, and none takes the limit away', (t) => {
+test('a new maximum duration counts from the start of the current run, and clearing it removes the limit', (t) => {
   const running = after(made({ maxDurationSeconds: 20 }), [[1, ping('start')]]).heartbeat;
   t.is(arranged(running, { maxDurationSeconds: 40 }, 10).overrunAtMs, at(41));
   t.is(arranged(running, { maxDurationSeconds: 5 }, 10).overrunAtMs, at(10));
@@ -206,38 +206,34 @@ test('another longest duration counts from the start of the run that it finds, a
   t.is(arranged(made(), { maxDurationSeconds: 30 }, 10).overrunAtMs, null);
 });
 
-test(
-  'whatever the order of pings and of clocks, times only grow, the deadline lies ahead, and the verdict is that of ' +
-    'the last end',
-  (t) => {
-    const pings = fc.array(
-      fc.tuple(
-        fc.integer({ min: -3000, max: 100_000 }),
-        fc.constantFrom(...PING_KINDS),
-        fc.integer({ min: 0, max: 255 }),
-      ),
-      { maxLength: 30 },
-    );
-    fc.assert(
-      fc.property(pings, (sent) => {
-        let heartbeat = made({ maxDurationSeconds: 50 });
-        let expected: Heartbeat['verdict'] = null;
-        for (const [offsetMs, kind, status] of sent) {
-          const report = ping(kind, kind === 'exit' ? status : null);
-          const taken = takePing(heartbeat, report, START_MS + offsetMs);
-          if (taken.outcome === 'refused') return false;
-          if (taken.stored !== null && taken.stored.atMs <= heartbeat.receivedAtMs) return false;
-          if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
-          heartbeat = taken.heartbeat;
-          if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;
-          if ((heartbeat.overrunAtMs !== null) !== (heartbeat.runStartedAtMs !== null)) return false;
-        }
-        return true;
-      }),
-    );
-    t.pass();
-  },
-);
+test('in any order of pings, times only increase, the deadline is ahead, and the last end gives the verdict', (t) => {
+  const pings = fc.array(
+    fc.tuple(
+      fc.integer({ min: -3000, max: 100_000 }),
+      fc.constantFrom(...PING_KINDS),
+      fc.integer({ min: 0, max: 255 }),
+    ),
+    { maxLength: 30 },
+  );
+  fc.assert(
+    fc.property(pings, (sent) => {
+      let heartbeat = made({ maxDurationSeconds: 50 });
+      let expected: Heartbeat['verdict'] = null;
+      for (const [offsetMs, kind, status] of sent) {
+        const report = ping(kind, kind === 'exit' ? status : null);
+        const taken = takePing(heartbeat, report, START_MS + offsetMs);
+        if (taken.outcome === 'refused') return false;
+        if (taken.stored !== null && taken.stored.atMs <= heartbeat.receivedAtMs) return false;
+        if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
+        heartbeat = taken.heartbeat;
+        if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;
+        if ((heartbeat.overrunAtMs !== null) !== (heartbeat.runStartedAtMs !== null)) return false;
+      }
+      return true;
+    }),
+  );
+  t.pass();
+});
 
 /** Schedules a run at each multiple of the given seconds from the start; a ping may arrive 20 s early. */
 function every(seconds: number): RunSchedule {
@@ -247,13 +243,13 @@ function every(seconds: number): RunSchedule {
 
 const HOURLY = { schedule: every(3600), graceSeconds: 300 };
 
-test('a new heartbeat with a schedule must ping by the grace after its next run', (t) => {
+test('a new heartbeat with a schedule is due at its next run plus grace', (t) => {
   const heartbeat = made(HOURLY);
   t.is(heartbeat.dueAtMs, at(3900));
   t.is(nextExpectedAt(heartbeat, at(10)), at(3600));
 });
 
-test('shortly before a run a new heartbeat expects it, and a resumed one does not: its ping may have come', (t) => {
+test('just before a run a new heartbeat expects it, but a resumed one does not: its ping may have come', (t) => {
   const settings = { ...SETTINGS, ...HOURLY };
   const created = arrangeHeartbeat(null, { settings, enabled: true }, at(3590));
   t.is(nextExpectedAt(created, at(3590)), at(3600));
@@ -280,7 +276,7 @@ for (const [second, run, what] of RUNS) {
   });
 }
 
-test('an early start and its end after the run are one run', (t) => {
+test('an early start and an end after the scheduled time count as one run', (t) => {
   const { heartbeat } = after(made(HOURLY), [
     [3590, ping('start')],
     [3700, ping('success')],
@@ -288,14 +284,14 @@ test('an early start and its end after the run are one run', (t) => {
   t.is(nextExpectedAt(heartbeat, at(3700)), at(7200));
 });
 
-test('the same ping of a schedule again within 200 ms moves the deadline as well', (t) => {
+test('a duplicate ping within 200 ms also moves the deadline of a schedule', (t) => {
   const first = after(made(HOURLY), [[3579.9, ping('success')]]).heartbeat;
   const repeated = takePing(first, ping('success'), at(3580));
   t.like(repeated, { outcome: 'taken', stored: null });
   t.is(repeated.outcome === 'taken' && repeated.heartbeat.dueAtMs, at(7500));
 });
 
-test('what is expected next: nothing while paused, the next run after a missed one, the interval without one', (t) => {
+test('the next ping is expected never while paused, at the next run after a miss, or after the interval', (t) => {
   const settings = { ...SETTINGS, ...HOURLY };
   const paused = arrangeHeartbeat(made(HOURLY), { settings, enabled: false }, at(1));
   t.is(nextExpectedAt(paused, at(2)), null);
@@ -305,10 +301,10 @@ test('what is expected next: nothing while paused, the next run after a missed o
   t.is(nextExpectedAt({ ...made(), dueAtMs: null }, at(100)), null);
 });
 
-test('a schedule given later counts from the newest ping, and calls no run missed that was before it', (t) => {
+test('a schedule set later counts from the newest ping and never marks an earlier run as missed', (t) => {
   const pinged = after(made({ intervalSeconds: 600 }), [[3500, ping('success')]]).heartbeat;
   t.is(arranged(pinged, HOURLY, 3550).dueAtMs, at(3900));
-  t.is(arranged(pinged, HOURLY, 4000).dueAtMs, at(4130), 'the old deadline, for the run is over');
+  t.is(arranged(pinged, HOURLY, 4000).dueAtMs, at(4130), 'the old deadline, because the run has passed');
   const scheduled = after(made(HOURLY), [[3650, ping('success')]]).heartbeat;
   t.is(arranged(scheduled, {}, 3700).dueAtMs, scheduled.dueAtMs);
   const created = arrangeHeartbeat(null, { settings: { ...SETTINGS, ...HOURLY }, enabled: true }, at(3590));
@@ -317,7 +313,7 @@ test('a schedule given later counts from the newest ping, and calls no run misse
   t.is(arranged(scheduled, { schedule: null }, 3700).dueAtMs, at(4060), 'as if the ping came now');
 });
 
-test('where a schedule knows no run, the interval counts', (t) => {
+test('the interval counts if the schedule has no next run', (t) => {
   const schedule = { ...every(3600), runAfter: () => null };
   t.is(after(made({ schedule }), [[50, ping('success')]]).heartbeat.dueAtMs, at(140));
 });

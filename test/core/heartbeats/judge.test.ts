@@ -57,18 +57,18 @@ for (const [facts, expected] of CASES) {
   });
 }
 
-test('a body keeps its lines and loses what no database or terminal takes; nothing but that is no body', (t) => {
+test('a body keeps its line breaks and loses control and invalid characters, and a blank one is dropped', (t) => {
   t.is(cleanPingBody('one\n\ttwo\u0000\u001b[31m \ud800'), 'one\n\ttwo[31m \ufffd');
   t.is(cleanPingBody(' \u0000\n '), null);
   t.is(cleanPingBody(''), null);
 });
 
-test('the first line of a body is without its end, whatever the system calls one', (t) => {
+test('the first line of a body skips blank lines and has no line ending', (t) => {
   t.is(firstLineOf(cleanPingBody('\n\ndisk full\r\nmore')), 'disk full');
   t.is(firstLineOf(null), null);
 });
 
-test('a reason gives an interval, a grace period and a run time in hours, minutes and seconds', (t) => {
+test('a reason states interval, grace period and run time in hours, minutes and seconds', (t) => {
   const observation: HeartbeatObservation = {
     type: 'heartbeat',
     outcome: 'missed',
@@ -85,7 +85,7 @@ test('a reason gives an interval, a grace period and a run time in hours, minute
   );
 });
 
-test('a missed run is named by the clock of its zone and in UTC', (t) => {
+test('a missed run is reported in its time zone and in UTC', (t) => {
   const graceSeconds = 600;
   const observation: HeartbeatObservation = {
     type: 'heartbeat',

@@ -35,23 +35,23 @@ function after(pings: readonly Ping[], start = pinged()): { last: AdmittedPing; 
   return { last, before, nowMs };
 }
 
-test('a ping that is taken is a row, and says whether it may change the state', (t) => {
+test('an accepted ping yields a row that says whether it may change the state', (t) => {
   t.like(after([SUCCESS]).last, { outcome: 'taken', row: { ping: SUCCESS, mayChangeState: true } });
   t.like(after([SUCCESS, SUCCESS]).last, { outcome: 'taken', row: { ping: SUCCESS, mayChangeState: false } });
 });
 
-test('a failure to a heartbeat that accepts none is refused, and leaves everything as it is', (t) => {
+test('a failure ping to a heartbeat that accepts none is refused and changes nothing', (t) => {
   t.deepEqual(admitPing(pinged({ heartbeat: made(true, false) }), FAILURE, START_MS), { outcome: 'refused' });
 });
 
-test('the same ping at once again moves the deadline and uses up no room', (t) => {
+test('an immediate duplicate ping moves the deadline and uses no quota', (t) => {
   const first = admitPing(pinged(), SUCCESS, START_MS + 1000);
   if (first.outcome === 'refused') return t.fail();
   const again = admitPing(pinged(first), SUCCESS, START_MS + 1100);
   t.like(again, { outcome: 'taken', row: null, marks: first.marks, heartbeat: { dueAtMs: START_MS + 91_100 } });
 });
 
-test('without room for a row, a ping that would change nothing is taken, and another only moves the deadline', (t) => {
+test('over the row quota a repeated ping is accepted without a row, and a changed one only moves the deadline', (t) => {
   const full = Array.from({ length: 100 }, () => SUCCESS);
   const taken = after(full);
   t.like(taken.last, { outcome: 'taken', row: null, heartbeat: { dueAtMs: taken.nowMs + 90_000 } });
@@ -61,7 +61,7 @@ test('without room for a row, a ping that would change nothing is taken, and ano
   t.is(heartbeat.verdict, 'up');
 });
 
-test('a body without room is shortened to its first line; the room for bodies comes back within an hour', (t) => {
+test('over the byte quota a body is cut to its first line, and the quota recovers within an hour', (t) => {
   const long = { ...SUCCESS, body: `${'x'.repeat(300)}\nand more ${'é'.repeat(5000)}` };
   const pings = Array.from({ length: 10 }, () => long);
   const { last, nowMs } = after(pings);
@@ -71,7 +71,7 @@ test('a body without room is shortened to its first line; the room for bodies co
   t.like(later, { outcome: 'taken', row: { ping: long } });
 });
 
-test('of an account of which 3000 pings wait, a change waits if it is the first of its heartbeat', (t) => {
+test('with 3000 pings of an account waiting, a heartbeat may queue only its first change', (t) => {
   const crowded = (no: number, count: number) => pinged({ waiting: { count, monitorNos: new Set([no]) } });
   t.like(admitPing(crowded(1, 2999), FAILURE, START_MS), { outcome: 'taken' });
   t.like(admitPing(crowded(2, 3000), FAILURE, START_MS), { outcome: 'taken' });

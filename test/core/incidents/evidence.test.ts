@@ -20,7 +20,7 @@ import { httpTarget } from '../../helpers/check-target.ts';
 const NONE = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const WINDOW_MS = 600_000;
 
-test('timings are whole milliseconds of the steps that happened, and nothing where none did', (t) => {
+test('timings are rounded to whole milliseconds, and there are none if no step happened', (t) => {
   t.deepEqual(roundTimings({ dnsMs: 1.4, connectMs: 0.2, tlsMs: null, firstByteMs: 99.5 }), {
     ...NONE,
     dnsMs: 1,
@@ -31,12 +31,12 @@ test('timings are whole milliseconds of the steps that happened, and nothing whe
   t.is(roundTimings({}), null);
 });
 
-test('what is no time is left out, and a time beyond any deadline is cut', (t) => {
+test('invalid timings are dropped, and longer ones are capped at 600 s', (t) => {
   t.is(roundTimings({ dnsMs: '5', connectMs: -1, tlsMs: Number.NaN, firstByteMs: {}, other: 4 }), null);
   t.deepEqual(roundTimings({ tlsMs: 9e12 }), { ...NONE, tlsMs: 600_000 });
 });
 
-test('timings that are written come back as they were', (t) => {
+test('timings are read as they were written', (t) => {
   for (const timings of [
     { ...NONE, connectMs: 0, firstByteMs: 8 },
     { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadMs: 2 },
@@ -74,7 +74,7 @@ test('an observation has the timings of its protocol', (t) => {
   t.is(timingsOf(null), null);
 });
 
-test('a failure that saw nothing has nothing to be kept', (t) => {
+test('a failure without timings and response stores no evidence', (t) => {
   t.is(toFailureEvidence({ phases: null, answer: null }), null);
   t.deepEqual(toFailureEvidence({ phases: { ...NONE, dnsMs: 1 }, answer: null }), {
     phases: { ...NONE, dnsMs: 1 },
@@ -82,36 +82,32 @@ test('a failure that saw nothing has nothing to be kept', (t) => {
   });
 });
 
-test('what is not good keeps its timings always', (t) => {
+test('results other than up always keep their timings', (t) => {
   for (const verdict of ['down', 'degraded', 'none'] as const) t.true(storesTimings({ verdict, dueAtMs: 599_999 }, 1));
 });
 
-test(
-  'a source keeps the timings of exactly one success in each ten minutes, whatever its interval and slot, and of ' +
-    'all of them from there on',
-  (t) => {
-    assert(
-      property(integer({ min: 1, max: 86_400 }), integer({ min: 0, max: 86_400_000 }), (intervalSeconds, offsetMs) => {
-        const everyMs = intervalSeconds * 1000;
-        const dues = Array.from(
-          { length: Math.ceil((6 * WINDOW_MS) / everyMs) + 2 },
-          (_, tick) => 1_800_000_000_000 + (offsetMs % everyMs) + tick * everyMs,
+test('only the first success in every ten minutes keeps its timings, or each one at longer intervals', (t) => {
+  assert(
+    property(integer({ min: 1, max: 86_400 }), integer({ min: 0, max: 86_400_000 }), (intervalSeconds, offsetMs) => {
+      const everyMs = intervalSeconds * 1000;
+      const dues = Array.from(
+        { length: Math.ceil((6 * WINDOW_MS) / everyMs) + 2 },
+        (_, tick) => 1_800_000_000_000 + (offsetMs % everyMs) + tick * everyMs,
+      );
+      const stored = dues.filter((dueAtMs) => storesTimings({ verdict: 'up', dueAtMs }, intervalSeconds));
+      if (everyMs >= WINDOW_MS) return stored.length === dues.length;
+      const byWindow = Map.groupBy(dues, (dueAtMs) => Math.floor(dueAtMs / WINDOW_MS));
+      // The first window may have begun before the first due time.
+      return [...byWindow]
+        .slice(1)
+        .every(
+          ([slot, inWindow]) =>
+            stored.filter((dueAtMs) => Math.floor(dueAtMs / WINDOW_MS) === slot).join() === String(inWindow[0]),
         );
-        const stored = dues.filter((dueAtMs) => storesTimings({ verdict: 'up', dueAtMs }, intervalSeconds));
-        if (everyMs >= WINDOW_MS) return stored.length === dues.length;
-        const byWindow = Map.groupBy(dues, (dueAtMs) => Math.floor(dueAtMs / WINDOW_MS));
-        // The first window may have begun before the first due time.
-        return [...byWindow]
-          .slice(1)
-          .every(
-            ([slot, inWindow]) =>
-              stored.filter((dueAtMs) => Math.floor(dueAtMs / WINDOW_MS) === slot).join() === String(inWindow[0]),
-          );
-      }),
-    );
-    t.pass();
-  },
-);
+    }),
+  );
+  t.pass();
+});
 
 const NO_TIMINGS = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const TARGET = httpTarget({ target: 'http://shop.example/' });
@@ -142,7 +138,7 @@ function evidenceOf({ headers = {}, body = null, hadSecrets = false, target = TA
   return extractAnswerEvidence({ target, observation });
 }
 
-test('an answer is kept with its status, headers and the start of its body', (t) => {
+test('a response is stored with its status, headers and the start of its body', (t) => {
   t.deepEqual(evidenceOf({ headers: { server: 'nginx', 'x-trace': ['a', 'b'] }, body: 'Sorry,\n\tback soon: ü' }), {
     status: 503,
     headers: { server: 'nginx', 'x-trace': 'a, b' },
@@ -168,12 +164,12 @@ const NEVER_STORED = [
   'x-password',
 ];
 for (const name of NEVER_STORED) {
-  test(`${name} is kept of no answer`, (t) => {
+  test(`the header ${name} is never stored`, (t) => {
     t.deepEqual(evidenceOf({ headers: { [name]: 'x', [name.toUpperCase()]: 'x' } })?.headers, {});
   });
 }
 
-test('headers are few and short, and hold no control characters', (t) => {
+test('at most 30 headers of 200 characters are stored, without control characters', (t) => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, 'v']));
   t.is(Object.keys(evidenceOf({ headers: many })?.headers ?? {}).length, 30);
   const long = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`x-${index}`, 'v'.repeat(5000)]));
@@ -183,7 +179,7 @@ test('headers are few and short, and hold no control characters', (t) => {
   t.is(evidenceOf({ headers: { 'x-odd': 'a\u0000\u001b[31mb' } })?.headers['x-odd'], 'a [31mb');
 });
 
-test('a URL in a header ends with its path and names no user', (t) => {
+test('a URL in a header loses its credentials, query and fragment', (t) => {
   t.is(
     evidenceOf({ headers: { location: 'https://me:pw@shop.example/login?token=1#x' } })?.headers['location'],
     'https://shop.example/login',
@@ -192,7 +188,7 @@ test('a URL in a header ends with its path and names no user', (t) => {
   t.is(evidenceOf({ headers: { location: '/login?next=%2F' } })?.headers['location'], '/login');
 });
 
-test('a body that is not said to be text, or is none, is withheld', (t) => {
+test('a body that is not text by its content type or its bytes is withheld', (t) => {
   const withheld = { body: null, bodyWithheld: 'not_text' };
   t.like(evidenceOf({ headers: { 'content-type': 'image/png' }, body: 'PNG' }), withheld);
   t.like(evidenceOf({ headers: { 'content-type': 'application/octet-stream' }, body: 'x' }), withheld);
@@ -200,7 +196,7 @@ test('a body that is not said to be text, or is none, is withheld', (t) => {
   t.like(evidenceOf({ body: 'a\0b' }), withheld);
 });
 
-test('text is known by its type or, without one, by its bytes; Latin-1 is read where it is said', (t) => {
+test('text is recognized by its content type or else its bytes, and Latin-1 is decoded if declared', (t) => {
   for (const type of [
     'text/html',
     'application/json; charset=utf-8',
@@ -217,13 +213,13 @@ test('text is known by its type or, without one, by its bytes; Latin-1 is read w
   );
 });
 
-test('half a character at the end is left out, and control characters are replaced', (t) => {
+test('a partial character at the end is dropped, and control characters are replaced', (t) => {
   const text = new TextEncoder().encode('ü'.repeat(600));
   t.is(evidenceOf({ body: text.subarray(1).subarray(1, 1024) })?.body, 'ü'.repeat(511));
   t.is(evidenceOf({ body: 'a\u001b[31mb\r\n' })?.body, 'a\uFFFD[31mb\r\n');
 });
 
-test('of a check with secrets only headers are kept whose form has no room for one, and no body', (t) => {
+test('a check with secrets stores only headers whose format cannot carry one, and no body', (t) => {
   const harmless = {
     'retry-after': '5',
     'content-type': 'text/html; charset=utf-8',
@@ -253,7 +249,7 @@ test('of a check with secrets only headers are kept whose form has no room for o
   });
 });
 
-test('a header of a harmless name is not kept in another form, nor where it repeats a secret', (t) => {
+test('a harmless header is not stored if it is malformed or repeats a secret', (t) => {
   const target = { ...TARGET, secrets: { secretHeaders: { 'X-Pin': '4711' } } };
   const headers = {
     'content-type': 'text/plain; boundary=hidden',
@@ -271,7 +267,7 @@ function transportTarget(type: 'tcp' | 'udp', transport: TransportSpec): CheckTa
   return { ...TARGET, type, checkSpec: { transport } };
 }
 
-test('of tcp and udp the start of an answer is kept, unless the payload is secret or it is no text', (t) => {
+test('up to 1024 characters of a tcp or udp response are stored unless it is secret or not text', (t) => {
   const tcp = (text: string, transport: TransportSpec = {}) =>
     extractAnswerEvidence({
       target: transportTarget('tcp', transport),
@@ -309,7 +305,7 @@ test('of tcp and udp the start of an answer is kept, unless the payload is secre
   t.is(udp('pong')?.body, 'pong');
 });
 
-test('where no answer came there is none', (t) => {
+test('there is no response evidence without a response', (t) => {
   t.is(extractAnswerEvidence({ target: TARGET, observation: null }), null);
   t.is(
     extractAnswerEvidence({
@@ -329,7 +325,7 @@ test('where no answer came there is none', (t) => {
   );
 });
 
-test("an agent's answer is cleaned like one of our own", (t) => {
+test("a response reported by an agent is sanitized like the service's own", (t) => {
   const clean = (reported: unknown, hasSecrets = false) => cleanAnswer(reported, { status: 502, hasSecrets });
   t.deepEqual(
     clean({ headers: { Server: 'nginx', 'Set-Cookie': 'a=b', 'x-n': 5, location: '/a?b' }, body: 'Bad\u001b gateway' }),
@@ -347,7 +343,7 @@ test("an agent's answer is cleaned like one of our own", (t) => {
   t.deepEqual(clean({ headers: ['x'], body: 7, bodyWithheld: 'because' }), { status: 502, headers: {}, body: null });
 });
 
-test('an answer of an agent that is of another form altogether is none', (t) => {
+test('a malformed agent response is dropped', (t) => {
   for (const odd of [null, undefined, 'text', 5, []]) t.is(cleanAnswer(odd, { status: null, hasSecrets: false }), null);
 });
 
@@ -363,7 +359,7 @@ const FIRSTS: readonly [Vote, Verdict | null, boolean][] = [
   ['degraded', 'down', false],
 ];
 for (const [verdict, vote, isFirst] of FIRSTS) {
-  test(`${verdict} from a source known to say ${vote} ${isFirst ? 'can be' : 'is not'} its first failure`, (t) => {
+  test(`${verdict} from a source that votes ${vote} ${isFirst ? 'can be' : 'is not'} its first failure`, (t) => {
     t.is(isFirstFailure(verdict, vote), isFirst);
   });
 }

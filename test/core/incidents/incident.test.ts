@@ -11,7 +11,7 @@ const NOTES: readonly [written: string, kept: string][] = [
   ['\u200b \u2060\ufeff', ''],
 ];
 for (const [written, kept] of NOTES) {
-  test(`a note ${JSON.stringify(written)} is kept as ${JSON.stringify(kept)}`, (t) => {
+  test(`a note ${JSON.stringify(written)} is stored as ${JSON.stringify(kept)}`, (t) => {
     t.is(cleanNote(written), kept);
   });
 }

@@ -59,7 +59,7 @@ function play(monitor: DecidedMonitor, results: readonly Sent[]): { monitor: Dec
   return { monitor: current, changes };
 }
 
-test('a new monitor is up with its first good result, and down after two bad ones in a row', (t) => {
+test('a new monitor is up after its first success, and down after two consecutive failures', (t) => {
   const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down')]);
   t.deepEqual(
     changes.map(({ from, to }) => [from, to]),
@@ -70,7 +70,7 @@ test('a new monitor is up with its first good result, and down after two bad one
   );
 });
 
-test('a change begins with the first failing result of the streak that decided, and is detected at the last', (t) => {
+test('a change starts at the first failing result of the deciding streak and is detected at the last', (t) => {
   const { changes } = play(monitorOf(1), [
     sent(1, 0, 'up'),
     sent(1, 60, 'down'),
@@ -82,7 +82,7 @@ test('a change begins with the first failing result of the streak that decided, 
   t.is(changes[2]?.atMs, START_MS + 180_000);
 });
 
-test('an outage that two sources must see begins when the second of them began to fail', (t) => {
+test('with a quorum of two an outage starts when the second source begins to fail', (t) => {
   const { changes } = play(monitorOf(2), [
     sent(1, 0, 'up'),
     sent(2, 1, 'up'),
@@ -98,7 +98,7 @@ test('an outage that two sources must see begins when the second of them began t
   t.is(changes.at(-1)?.reason, 'Timed out (seen from 2 of 2 locations)');
 });
 
-test('down that turns into degraded is explained by what is degraded, from one location and from several', (t) => {
+test('a change from down to degraded is explained by the degraded results of one or several locations', (t) => {
   const slow = (agentNo: number, second: number): Sent => ({
     ...sent(agentNo, second, 'degraded'),
     cause: 'slow',
@@ -130,7 +130,7 @@ test('down that turns into degraded is explained by what is degraded, from one l
   }
 });
 
-test('down that turns into degraded begins with the first result that was not down', (t) => {
+test('a change from down to degraded starts at the first result that was not down', (t) => {
   const { changes } = play(monitorOf(1, { upAfterSuccesses: 2 }), [
     sent(1, 0, 'up'),
     sent(1, 60, 'down'),
@@ -145,7 +145,7 @@ test('down that turns into degraded begins with the first result that was not do
   t.is(changes[2]?.atMs, START_MS + 180_000);
 });
 
-test('one place that lies among three brings nothing down', (t) => {
+test('one wrong source of three does not bring a monitor down', (t) => {
   const results = [0, 60, 120, 180, 240].flatMap((second) => [
     sent(1, second, 'up'),
     sent(2, second + 1, 'up'),
@@ -158,12 +158,12 @@ test('one place that lies among three brings nothing down', (t) => {
   );
 });
 
-test('a single result never says unknown, however silent the other sources are', (t) => {
+test('a single result never makes a monitor unknown, even if all other sources are silent', (t) => {
   const { changes } = play(monitorOf(5), [sent(1, 0, 'up'), sent(1, 60, 'up'), sent(1, 600, 'up')]);
   t.deepEqual(changes, []);
 });
 
-test('silence is reported once, and only by a sweep that was watching all the while', (t) => {
+test('a sweep reports silence once, and only if it has run without interruption', (t) => {
   const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
   const nowMs = START_MS + 181_000;
   t.is(reconsider(monitor, { nowMs, silenceCounts: false }), null);
@@ -173,7 +173,7 @@ test('silence is reported once, and only by a sweep that was watching all the wh
   t.is(reconsider({ ...monitor, state: 'unknown' }, { nowMs: nowMs + 10_000, silenceCounts: true }), null);
 });
 
-test('a result after silence decides again at once, from the moment of that result', (t) => {
+test('the first result after silence decides immediately, as of its own time', (t) => {
   const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
   const silent = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 200_000 };
   const { change } = applyResult(silent, sent(1, 300, 'up'), START_MS + 300_500);
@@ -193,7 +193,7 @@ test('an offline source does not vote', (t) => {
   t.is(reconsider(offline, { nowMs: START_MS + 1000, silenceCounts: true })?.to, 'unknown');
 });
 
-test('a source that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
+test('three consecutive results without a vote make a monitor unknown immediately, with their reason', (t) => {
   const blind = [60, 120, 180].map((second) => ({
     ...sent(1, second, 'none'),
     reason: 'The registry does not answer',
@@ -208,7 +208,7 @@ test('a source that cannot tell three times in a row makes a decided monitor unk
   });
 });
 
-test('a source that cannot tell beside one that has not reported says nothing of the whole', (t) => {
+test('an abstaining source does not make a monitor unknown while another source is silent', (t) => {
   const blind = [60, 120, 180].map((second) => sent(1, second, 'none'));
   t.deepEqual(
     play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 0, 'up'), ...blind]).changes.map(({ to }) => to),
@@ -216,7 +216,7 @@ test('a source that cannot tell beside one that has not reported says nothing of
   );
 });
 
-test('a raised quorum takes back what too few sources said', (t) => {
+test('raising the quorum reverts a down state that too few sources support', (t) => {
   const results = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
   const { monitor } = play(monitorOf(2, { quorum: 1 }), results);
   t.is(monitor.state, 'down');
@@ -224,7 +224,7 @@ test('a raised quorum takes back what too few sources said', (t) => {
   t.is(change?.to, 'up');
 });
 
-test('what an edit decides begins with the edit, and what results decide after it with the first of them', (t) => {
+test('a change decided by an edit starts at the edit, one decided by later results at the first of them', (t) => {
   const nowMs = START_MS + 86_400_000;
   const updatedAtMs = nowMs - 5000;
   const fresh = (monitor: DecidedMonitor): DecidedMonitor => ({
@@ -249,7 +249,7 @@ test('what an edit decides begins with the edit, and what results decide after i
   t.like(play(late, [sent(1, 120, 'down')]).changes[0], { to: 'down', atMs: START_MS + 60_000 });
 });
 
-test('a monitor is degraded since enough sources were impaired, though one of them has gone down meanwhile', (t) => {
+test('degraded starts when enough sources were impaired, even if one of them has since gone down', (t) => {
   const { changes } = play(monitorOf(2), [
     sent(1, 0, 'up'),
     sent(2, 1, 'up'),
@@ -277,7 +277,7 @@ function playOneOfTwoDown() {
 
 const blindSince = (second: number) => [0, 60, 120].map((later) => sent(1, second + later, 'none'));
 
-test('a source that has begun to fail again is no witness of a recovery when who saw the outage falls silent', (t) => {
+test('a source that starts to fail does not confirm a recovery if the down source is silent', (t) => {
   const { monitor, changes } = play(playOneOfTwoDown().monitor, [
     sent(2, 125, 'down'),
     ...blindSince(180),
@@ -292,14 +292,14 @@ test('a source that has begun to fail again is no witness of a recovery when who
   );
 });
 
-test('a source whose newest result is no vote is no witness of a recovery where who saw it down is silent', (t) => {
+test('a source whose newest result is no vote does not confirm a recovery if the down source is silent', (t) => {
   const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 181, 'none'), ...blindSince(182)]);
   t.deepEqual(changes, []);
   t.is(reconsider(monitor, { nowMs: START_MS + 303_000, silenceCounts: true }), null);
   t.like(play(monitor, [sent(2, 304, 'up')]).changes[0], { from: 'down', to: 'up', atMs: START_MS + 304_500 });
 });
 
-test('a source that has not reported since the outage began bears no witness of its end until it has', (t) => {
+test('a source does not confirm a recovery until it has reported since the outage began', (t) => {
   const settings = { quorum: 1, intervalSeconds: 300 };
   const { monitor, changes } = play(monitorOf(2, settings), [
     sent(1, 0, 'up'),
@@ -317,7 +317,7 @@ test('a source that has not reported since the outage began bears no witness of 
   t.is(play(monitor, [sent(2, 301, 'down'), sent(2, 321, 'down')]).monitor.state, 'down');
 });
 
-test('a monitor that is up because who saw it down fell away is up from then on, and says why', (t) => {
+test('a monitor that is up because its down source went offline is up from then on and says why', (t) => {
   const { monitor } = playOneOfTwoDown();
   t.is(monitor.state, 'down');
   const offline = {
@@ -332,7 +332,7 @@ test('a monitor that is up because who saw it down fell away is up from then on,
   });
 });
 
-test('after a stand-still of our own a source whose results are not there yet has not fallen away', (t) => {
+test('after the service itself has stalled, a source without recent results still counts', (t) => {
   const { monitor } = playOneOfTwoDown();
   const { monitor: later, changes } = play(monitor, [sent(2, 600, 'up')]);
   t.deepEqual(changes, []);
@@ -346,7 +346,7 @@ test('after a stand-still of our own a source whose results are not there yet ha
   });
 });
 
-test('a monitor that is down because who saw it up fell away is down from then on', (t) => {
+test('a monitor that is down because its up sources went offline is down from then on', (t) => {
   const good = [4, 122].flatMap((second) => [4, 5].map((agentNo) => sent(agentNo, second + agentNo, 'up')));
   const bad = [60, 120].flatMap((second) => [1, 2, 3].map((agentNo) => sent(agentNo, second + agentNo, 'down')));
   const { monitor } = play(
@@ -401,19 +401,15 @@ function playArrivals({ sources, results, ...thresholds }: typeof arrivals exten
   return { monitor, changes };
 }
 
-test(
-  'where silence has a deadline of its own a source counts however old its newest result is, and a result that ' +
-    'comes late decides',
-  (t) => {
-    const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
-    const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
-    t.is(late.change?.to, 'up');
-    t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, silenceCounts: true }), null);
-    t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
-  },
-);
+test('a monitor that waits for pings counts a newest result of any age, and a late result decides', (t) => {
+  const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
+  const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
+  t.is(late.change?.to, 'up');
+  t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, silenceCounts: true }), null);
+  t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
+});
 
-test('results in any order, repeated or late, give a legal history, whose replayed transitions give the state', (t) => {
+test('results in any order, repeated or late, give a valid history whose replay yields the state', (t) => {
   fc.assert(
     fc.property(arrivals, (history) => {
       const { monitor, changes } = playArrivals(history);
@@ -432,7 +428,7 @@ test('results in any order, repeated or late, give a legal history, whose replay
   t.pass();
 });
 
-test('at most one incident is ever open, and one is open exactly while the monitor was last known bad', (t) => {
+test('at most one incident is open, exactly while the last known state is bad', (t) => {
   fc.assert(
     fc.property(arrivals, (history) => {
       let open: 'down' | 'degraded' | null = null;
@@ -450,7 +446,7 @@ test('at most one incident is ever open, and one is open exactly while the monit
   t.pass();
 });
 
-test('down is never said without as many sources failing in a row as the quorum of fresh votes asks', (t) => {
+test('a monitor is never down without a quorum of fresh votes that each had enough consecutive failures', (t) => {
   fc.assert(
     fc.property(arrivals, (history) =>
       playArrivals(history).changes.every(({ to, evidence }) => {
@@ -466,7 +462,7 @@ test('down is never said without as many sources failing in a row as the quorum 
   t.pass();
 });
 
-test('nothing gets better but by sources of which enough say so and none has begun to fail again', (t) => {
+test('a recovery from down needs a fresh source that votes better and is not failing again', (t) => {
   fc.assert(
     fc.property(arrivals, (history) =>
       playArrivals(history).changes.every(({ from, to, evidence }) => {
@@ -481,7 +477,7 @@ test('nothing gets better but by sources of which enough say so and none has beg
   t.pass();
 });
 
-test('a monitor that its sources cannot check says why once it becomes unknown, not that no place reported', (t) => {
+test('an unknown monitor gives the reason of its abstaining sources, or names those not reporting', (t) => {
   const reason = 'The target has no public address that may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
@@ -501,36 +497,31 @@ function playFiveOfWhichOneIsLeft() {
   return play(monitorOf(5), [...first, ...rest]);
 }
 
-test(
-  'too few fresh votes make a monitor unknown once: neither sweeps nor the results of the source that is left say ' +
-    'it again',
-  (t) => {
-    const { monitor, changes } = playFiveOfWhichOneIsLeft();
-    t.deepEqual(
-      changes.map(({ to }) => to),
-      ['up'],
-    );
-    const change = reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true });
-    t.like(change, {
-      from: 'up',
-      to: 'unknown',
-      atMs: START_MS + 241_000,
-      cause: null,
-      reason:
-        'Only 1 of 5 locations have reported in time: source-2, source-3, source-4 and source-5 are not reporting',
-    });
-    const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
-    t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
-    const later = play(
-      unknown,
-      [300, 360, 420, 480].map((second) => sent(1, second, 'down')),
-    );
-    t.deepEqual(later.changes, []);
-    t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, silenceCounts: true }), null);
-  },
-);
+test('too few fresh votes make a monitor unknown once, and later sweeps and results do not repeat it', (t) => {
+  const { monitor, changes } = playFiveOfWhichOneIsLeft();
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up'],
+  );
+  const change = reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true });
+  t.like(change, {
+    from: 'up',
+    to: 'unknown',
+    atMs: START_MS + 241_000,
+    cause: null,
+    reason: 'Only 1 of 5 locations have reported in time: source-2, source-3, source-4 and source-5 are not reporting',
+  });
+  const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
+  t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
+  const later = play(
+    unknown,
+    [300, 360, 420, 480].map((second) => sent(1, second, 'down')),
+  );
+  t.deepEqual(later.changes, []);
+  t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, silenceCounts: true }), null);
+});
 
-test('as soon as enough sources report again the monitor leaves unknown, with what they say now', (t) => {
+test('a monitor leaves unknown as soon as enough sources report again, with their current votes', (t) => {
   const unknown = {
     ...playFiveOfWhichOneIsLeft().monitor,
     state: 'unknown' as const,
@@ -610,7 +601,7 @@ test('the evidence of a change names every source with its vote, its streak and 
   ]);
 });
 
-test('a source in the middle of a streak shows it in the evidence of a change that others decided', (t) => {
+test('the evidence of a change shows the unfinished streak of a source that did not decide it', (t) => {
   const results = [
     sent(1, 0, 'up'),
     sent(2, 1, 'up'),
@@ -675,12 +666,12 @@ function evidenceOf(sources: readonly SourceInDecision[]) {
   return { tally: { sources: count, votes: 1, needed: 1, down: 1, impaired: 1 }, quorum: 1, sources: [...sources] };
 }
 
-test('evidence of two wordy sources is stored whole', (t) => {
+test('evidence of two verbose sources is stored in full', (t) => {
   const evidence = evidenceOf([wordySource(1, true), wordySource(2, false)]);
   t.is(fitEvidence(evidence), evidence);
 });
 
-test('evidence of three wordy sources keeps the start of each vote and a cut reason, and no streaks', (t) => {
+test('evidence of three verbose sources keeps two results per vote, a truncated reason and no streaks', (t) => {
   const { sources } = fitEvidence(evidenceOf([1, 2, 3].map((agentNo) => wordySource(agentNo, agentNo === 3))));
   for (const { decidedBy, streak } of sources) {
     t.deepEqual(
@@ -694,7 +685,7 @@ test('evidence of three wordy sources keeps the start of each vote and a cut rea
   }
 });
 
-test('evidence of a crowd of sources keeps all votes, and the results of those that count first', (t) => {
+test('evidence of 60 verbose sources keeps all votes and prefers the results of fresh sources', (t) => {
   const evidence = evidenceOf(Array.from({ length: 60 }, (_, index) => wordySource(index, index >= 50)));
   const fitted = fitEvidence(evidence);
   const statements = ({ sources }: typeof evidence) =>

@@ -59,7 +59,7 @@ function expected({
 }
 
 for (let n = 1; n <= 5; n += 1) {
-  test(`${n} ${n === 1 ? 'source' : 'sources'}: any number silent, any number down or degraded, any quorum`, (t) => {
+  test(`${n} ${n === 1 ? 'source' : 'sources'}: decisions match D-41 for any votes, silence and quorum`, (t) => {
     for (let c = 1; c <= n; c += 1) {
       for (let silent = 0; silent <= n; silent += 1) {
         const f = n - silent;
@@ -171,7 +171,7 @@ for (const { name, given, quorum, decision } of CASES) {
   });
 }
 
-test('a vote counts for three intervals, at least for the interval and a minute', (t) => {
+test('a vote counts for three intervals, and for at least one interval plus a minute', (t) => {
   t.deepEqual([1, 29, 30, 31, 60, 3600].map(freshnessMs), [61_000, 89_000, 90_000, 93_000, 180_000, 10_800_000]);
   t.is(undecidedMs(60), 240_000);
 });
@@ -224,13 +224,13 @@ for (const [intervalSeconds, freshMs] of [
   );
 }
 
-test('a source that went stale on the millisecond takes its say with it: of three two are left to decide', (t) => {
+test('a source loses its vote the millisecond it goes stale, leaving two of three to decide', (t) => {
   const sources = [sourceSaying('down', 1000), sourceSaying('up', 1000), sourceSaying('down', 180_000)];
   t.is(stateAfter(sources, { quorum: 2 }), 'down');
   t.is(stateAfter(sources.with(2, sourceSaying('down', 180_001)), { quorum: 2 }), 'up');
 });
 
-test('a source whose agent is offline does not vote, however fresh its newest result is', (t) => {
+test('a source whose agent is offline does not vote, even with a fresh result', (t) => {
   const offline = (vote: 'up' | 'down') => sourceSaying(vote, 1000, false);
   const online = (vote: 'up' | 'down') => sourceSaying(vote, 1000);
   t.is(stateAfter([offline('up')]), 'unknown');

@@ -70,17 +70,17 @@ const CASES: readonly { verdicts: Vote[]; vote: Verdict | null }[] = [
 ];
 
 for (const { verdicts, vote } of CASES) {
-  test(`a source that saw [${verdicts.join(', ')}] says ${vote ?? 'nothing'}`, (t) => {
+  test(`a source with the results [${verdicts.join(', ')}] votes ${vote ?? 'nothing'}`, (t) => {
     t.is(voteOf(after(verdicts)), vote);
   });
 }
 
-test('a good result in a steady good state returns the very same state, so that nothing is written', (t) => {
+test('a success in a steady up state returns the same object, so nothing is written', (t) => {
   const steady = settled(['up', 'up']);
   t.is(stepSource(steady, result(3, 'up'), RULE), steady);
 });
 
-test('a bad result in a steady bad state returns the very same state', (t) => {
+test('a failure in a steady down state returns the same object', (t) => {
   const steady = settled(['up', 'down', 'down']);
   t.is(stepSource(steady, result(4, 'down'), RULE), steady);
 });
@@ -96,7 +96,7 @@ test('a result older than the newest applied one changes nothing', (t) => {
   t.is(stepSource(state, result(2, 'up'), RULE), state);
 });
 
-test('newer checks clear the streak but keep what was decided', (t) => {
+test('a new version of the checks resets the streak but keeps the vote', (t) => {
   const almostDown = settled(['up', 'down']);
   const patched = stepSource(almostDown, result(3, 'down', 2), RULE);
   t.is(voteOf(patched), 'up');
@@ -104,12 +104,12 @@ test('newer checks clear the streak but keep what was decided', (t) => {
   t.is(voteOf(stepSource(patched, result(4, 'down', 2), RULE)), 'down');
 });
 
-test('a result that measured older checks changes nothing', (t) => {
+test('a result of an older version of the checks changes nothing', (t) => {
   const state = stepSource(null, result(5, 'up', 2), RULE);
   t.is(stepSource(state, result(6, 'down', 1), RULE), state);
 });
 
-test('what decided is kept as evidence, first failure first', (t) => {
+test('the deciding results are kept as evidence, first failure first', (t) => {
   const state = settled(['up', 'down', 'down']);
   t.deepEqual(
     state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]),
@@ -120,7 +120,7 @@ test('what decided is kept as evidence, first failure first', (t) => {
   );
 });
 
-test('of a streak the first result keeps its reason, and the newest of each verdict', (t) => {
+test('a streak keeps the reasons of its first result and of the newest of each verdict', (t) => {
   const verdicts: Vote[] = ['down', 'down', 'degraded', 'degraded', 'degraded', 'up', 'up'];
   const state = verdicts.reduce<SourceState | null>(
     (before, verdict, index) =>
@@ -144,14 +144,14 @@ test('of a streak the first result keeps its reason, and the newest of each verd
   t.is(decidingResults(state).at(-1)?.reason, 'no. 5', 'of degraded after down');
 });
 
-test('a source that cannot tell falls silent with the third result in a row and then needs no write', (t) => {
+test('a source abstains after three consecutive results without a vote, and further ones need no write', (t) => {
   const silent = settled(['up', 'none', 'none', 'none']);
   t.like(silent.abstention, { inARow: 3 });
   const repeated = { ...result(5, 'none'), cause: silent.abstention?.cause ?? null };
   t.is(stepSource(silent, repeated, RULE), silent);
 });
 
-test('what a source says of its missing vote is renewed when it changes, and gone with the next vote', (t) => {
+test("an abstention's reason is updated when it changes and cleared by the next vote", (t) => {
   const first = stepSource(settled(['up']), { ...result(2, 'none'), reason: 'this' }, RULE);
   t.like(first.abstention, { reason: 'this', inARow: 1 });
   const second = stepSource(first, { ...result(3, 'none'), reason: 'that' }, RULE);
@@ -168,20 +168,20 @@ function spaced(verdicts: readonly Vote[], intervals: number): SourceState {
   );
 }
 
-test('failures three intervals apart are in a row, those further apart are not: nobody checked in between', (t) => {
+test('failures up to three intervals apart are consecutive, those further apart are not', (t) => {
   t.is(voteOf(spaced(['down', 'down'], 3)), 'down');
   const apart = spaced(['down', 'down'], 3.001);
   t.is(voteOf(apart), 'up');
   t.deepEqual(
     apart.failing.streak.map(({ atMs }) => atMs),
     [360_120],
-    'the second begins anew',
+    'the second starts a new streak',
   );
   t.is(firstFailureOf(apart)?.first.atMs, 360_120);
   t.is(voteOf(stepSource(apart, result(380_120, 'down'), RULE)), 'down', 'and the next check confirms it');
 });
 
-test('degraded results far apart are not in a row either, nor are good ones after an outage', (t) => {
+test('degraded results, or successes after an outage, are not consecutive either if too far apart', (t) => {
   t.is(voteOf(spaced(['degraded', 'degraded'], 3)), 'degraded');
   t.is(voteOf(spaced(['degraded', 'degraded'], 4)), 'up');
   const down = spaced(['down', 'down'], 1);
@@ -191,12 +191,12 @@ test('degraded results far apart are not in a row either, nor are good ones afte
   t.is(goodAt(180_000, 360_001), 'down');
 });
 
-test('a time in which the source could not tell is a gap as well', (t) => {
+test('results without a vote count as a gap between failures', (t) => {
   t.is(voteOf(spaced(['down', 'none', 'none', 'down'], 1)), 'down');
   t.is(voteOf(spaced(['down', 'none', 'none', 'none', 'down'], 1)), 'up');
 });
 
-test('whatever a source sees and misses, only enough failures turn it bad, none of them far from the next', (t) => {
+test('a source goes down only after enough failures, each within three intervals of the previous one', (t) => {
   const checks = fc.array(
     fc.record({
       waitMs: fc.integer({ min: 1, max: 400_000 }),

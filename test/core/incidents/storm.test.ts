@@ -10,19 +10,19 @@ import {
 const NOW_MS = 1_700_000_000_500;
 const EMPTY = openSummary({ openedAtMs: NOW_MS, publicUrl: 'https://spotcheck.example' });
 
-test('ten monitors are reported one by one, the eleventh makes a storm', (t) => {
+test('ten monitors are reported individually, eleven are a storm', (t) => {
   t.false(isStorm(10));
   t.true(isStorm(11));
 });
 
-test('a summary is sent five seconds after it was opened, and no closer than thirty to the one before', (t) => {
+test('a summary is sent five seconds after it is opened, and at least 30 s after the previous one', (t) => {
   t.is(summaryDueAtMs(NOW_MS, null), NOW_MS + 5000);
   t.is(summaryDueAtMs(NOW_MS, NOW_MS - 25_000), NOW_MS + 5000);
   t.is(summaryDueAtMs(NOW_MS, NOW_MS - 24_999), NOW_MS + 5001);
   t.is(summaryDueAtMs(NOW_MS, NOW_MS), NOW_MS + 30_000);
 });
 
-test('a summary that nothing was gathered for yet says when it was opened and where to look', (t) => {
+test('an empty summary has its opening time and a link to the monitors', (t) => {
   t.deepEqual(EMPTY, {
     version: '1',
     event: 'summary',
@@ -33,7 +33,7 @@ test('a summary that nothing was gathered for yet says when it was opened and wh
   });
 });
 
-test('a summary counts every monitor by state, the worst first, and names ten at most', (t) => {
+test('a summary counts monitors by state, worst first, and names at most ten in total', (t) => {
   const gathered: SummarisedMonitor[] = [
     ...Array.from({ length: 3 }, (_, index) => ({ name: `Up ${index}`, state: 'up' as const })),
     ...Array.from({ length: 8 }, (_, index) => ({ name: `Down ${index}`, state: 'down' as const })),
@@ -54,7 +54,7 @@ test('a summary counts every monitor by state, the worst first, and names ten at
   t.deepEqual(states[0]?.names.slice(0, 2), ['Down 0', 'Down 1']);
 });
 
-test('of more than ten monitors in one state the first ten are named', (t) => {
+test('a summary of 500 monitors in one state names the first ten', (t) => {
   const gathered = Array.from({ length: 500 }, (_, index) => ({ name: `Shop ${index}`, state: 'down' as const }));
   const [down] = fillSummary(EMPTY, gathered).states;
   t.like(down, { monitors: 500 });

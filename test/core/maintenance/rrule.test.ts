@@ -6,7 +6,7 @@ function flawOf(text: string): string | null {
   return read.ok ? null : read.message;
 }
 
-test('a rule is read whatever its case, with or without the name of the property', (t) => {
+test('a rule is parsed in any case, with or without the RRULE prefix', (t) => {
   for (const text of ['FREQ=WEEKLY;BYDAY=SU,MO', ' freq=weekly;byday=su,mo ', 'RRULE:FREQ=WEEKLY;BYDAY=SU,MO']) {
     const read = readRule(text);
     t.deepEqual(read.ok && read.rule.weekdays, [
@@ -16,7 +16,7 @@ test('a rule is read whatever its case, with or without the name of the property
   }
 });
 
-test('lists are read in order, each number once', (t) => {
+test('lists are sorted and deduplicated', (t) => {
   const read = readRule('FREQ=DAILY;BYHOUR=22,2,2;BYMONTHDAY=-1,+5');
   t.deepEqual(read.ok && [read.rule.hours, read.rule.monthDays], [
     [2, 22],
@@ -24,7 +24,7 @@ test('lists are read in order, each number once', (t) => {
   ]);
 });
 
-test('a rule that cannot be read is refused with a sentence about the part', (t) => {
+test('an invalid rule is refused with a message that names the faulty part', (t) => {
   const flaws: Record<string, RegExp> = {
     '': /must be parts such as FREQ=WEEKLY;BYDAY=SU, got ""/,
     'every sunday': /must be parts such as/,
@@ -66,7 +66,7 @@ test('a rule that cannot be read is refused with a sentence about the part', (t)
   for (const [text, flaw] of Object.entries(flaws)) t.regex(flawOf(text) ?? 'none', flaw, text);
 });
 
-test('days are read once each, and positions that no hour has are refused', (t) => {
+test('weekdays are deduplicated, and BYSETPOS beyond the starts of an hour is refused', (t) => {
   const read = readRule('FREQ=WEEKLY;BYDAY=MO,TU,MO,MO');
   t.deepEqual(read.ok && read.rule.weekdays?.map(({ weekday }) => weekday), [0, 1]);
   t.deepEqual(readRule('FREQ=HOURLY;BYDAY=MO;BYSETPOS=2,-3'), {
