@@ -7,7 +7,7 @@ const agentLastSeen = (id: string, secondsAgo: number | null) => ({
   lastSeenAt: secondsAgo === null ? null : NOW_S - secondsAgo,
 });
 
-test('shared agents are alive for five minutes after they were seen; one silently given up is not', (t) => {
+test('a shared agent counts as alive for five minutes after its last check-in', (t) => {
   t.deepEqual(
     listAliveAgents(
       [
@@ -22,7 +22,7 @@ test('shared agents are alive for five minutes after they were seen; one silentl
   );
 });
 
-test('where none is alive those seen last stand in, so that nothing is left without sources', (t) => {
+test('if no agent is alive, those of the last check-ins are used, so that no monitor lacks sources', (t) => {
   t.deepEqual(
     listAliveAgents(
       [agentLastSeen('a', 7200), agentLastSeen('b', 7100), agentLastSeen('long gone', 90_000)],
@@ -34,14 +34,14 @@ test('where none is alive those seen last stand in, so that nothing is left with
   t.deepEqual(listAliveAgents([], NOW_S * 1000), []);
 });
 
-test('a clock that is ahead hides none that is seen by another', (t) => {
+test('a last check-in in the future does not hide other agents', (t) => {
   t.deepEqual(listAliveAgents([agentLastSeen('ahead', -3600), agentLastSeen('now', 10)], NOW_S * 1000), [
     'ahead',
     'now',
   ]);
 });
 
-test('as many as are wanted are chosen by the monitor, three by default, and evenly', (t) => {
+test('default sources are chosen by monitor id, spread evenly, and stay the same if more are requested', (t) => {
   const agents = ['a', 'b', 'c', 'd'];
   const counts = new Map<string, number>();
   for (let monitor = 0; monitor < 4000; monitor += 1) {

@@ -23,7 +23,7 @@ function problemsOf(child: string, on: readonly string[], dependencies: readonly
   ).map(({ message }) => message);
 }
 
-test('parents that are no monitors of the account, the monitor itself and doubles are refused by their place', (t) => {
+test('foreign, self and duplicate parents are refused with their index', (t) => {
   t.deepEqual(problemsOf('a', []), []);
   t.deepEqual(problemsOf('a', ['b', 'c']), []);
   t.deepEqual(problemsOf('a', ['b', 'foreign']), [
@@ -33,7 +33,7 @@ test('parents that are no monitors of the account, the monitor itself and double
   t.deepEqual(problemsOf('a', ['b', 'b']), ['depends_on[1].id must be named once, got "b" again']);
 });
 
-test('cycles through one or several monitors are refused, and what two chains share is none', (t) => {
+test('cycles of any length are refused, and a shared ancestor is not one', (t) => {
   t.deepEqual(problemsOf('a', ['c', 'b'], ['b>a']), [
     'depends_on[1].id must not depend on this monitor itself, and "b" does: leave it out, or remove that first',
   ]);
@@ -41,11 +41,11 @@ test('cycles through one or several monitors are refused, and what two chains sh
   t.deepEqual(problemsOf('a', ['b', 'c'], ['b>d', 'c>d', 'd>e']), []);
 });
 
-test('what a monitor depended on before is replaced, and stands in the way of nothing', (t) => {
+test("a monitor's previous dependencies are replaced and do not count toward a cycle", (t) => {
   t.deepEqual(problemsOf('a', ['c'], ['a>b', 'b>c']), []);
 });
 
-test('a chain has ten monitors at most, counted above and below the changed one', (t) => {
+test('a chain has at most ten monitors, counted above and below the changed one', (t) => {
   const chain = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, index) => `m${from + index}>m${from + index + 1}`);
   t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MAX_LEVELS)]), []);
@@ -54,13 +54,13 @@ test('a chain has ten monitors at most, counted above and below the changed one'
   ]);
 });
 
-test('an account has 20,000 dependencies at most', (t) => {
+test('an account has at most 20,000 dependencies', (t) => {
   const others = (count: number) => Array.from({ length: count }, (_, index) => `x${index}>y`);
   t.deepEqual(problemsOf('a', ['b'], others(MAX_DEPENDENCIES - 1)), []);
   t.regex(problemsOf('a', ['b'], others(MAX_DEPENDENCIES))[0] ?? '', /at most 20000 dependencies, got 20001/);
 });
 
-test('whatever is written one after the other, what is let through has no cycle and no long chain', (t) => {
+test('any sequence of accepted writes yields no cycle and no chain that is too long', (t) => {
   const name = fc.integer({ min: 0, max: 13 }).map(String);
   fc.assert(
     fc.property(fc.array(fc.tuple(name, fc.uniqueArray(name, { maxLength: 4 })), { maxLength: 60 }), (writes) => {

@@ -91,7 +91,7 @@ for (const { name, online, isRecent, state, status } of CASES) {
   });
 }
 
-test('who does not vote is reported by what keeps it from voting, in order', (t) => {
+test('sources that do not vote are listed by reason, in order', (t) => {
   const sources = [
     { name: 'oslo', status: 'silent' },
     { name: 'lima', status: 'silent' },
@@ -107,7 +107,7 @@ test('who does not vote is reported by what keeps it from voting, in order', (t)
   t.is(describeNotCounted([{ name: 'tokyo', status: 'votes' }]), '');
 });
 
-test('of many sources five are named and the rest counted, and long names are cut', (t) => {
+test('up to five sources are named and the rest counted, and long names are truncated', (t) => {
   const sources = Array.from({ length: 8 }, (_, index) => ({ name: `source-${index}`, status: 'silent' as const }));
   t.is(describeNotCounted(sources), 'source-0, source-1, source-2, source-3, source-4 and 3 more are not reporting');
   t.is(describeNotCounted([{ name: 'x'.repeat(255), status: 'offline' }]), `${'x'.repeat(60)} is offline`);

@@ -102,14 +102,14 @@ const BAD: Record<Exclude<MonitorType, 'heartbeat'>, string[]> = {
 
 for (const [type, targets] of Object.entries(GOOD) as [MonitorType, string[]][]) {
   for (const target of targets) {
-    test(`${type} takes ${JSON.stringify(target)} as it is`, (t) =>
+    test(`${type} accepts ${JSON.stringify(target)} unchanged`, (t) =>
       t.deepEqual(parseTarget(type, target), { ok: true, value: target }));
   }
 }
 
 for (const [type, targets] of Object.entries(BAD) as [MonitorType, string[]][]) {
   for (const target of targets) {
-    test(`${type} refuses ${JSON.stringify(target.slice(0, 80))} with a sentence about target`, (t) => {
+    test(`${type} refuses ${JSON.stringify(target.slice(0, 80))} with a message about target`, (t) => {
       const parsed = parseTarget(type, target);
       t.false(parsed.ok);
       t.regex(parsed.ok ? '' : parsed.message, /^target must /);
@@ -117,7 +117,7 @@ for (const [type, targets] of Object.entries(BAD) as [MonitorType, string[]][]) 
   }
 }
 
-test('a target of 2048 characters is taken, one more is not', (t) => {
+test('a target of 2048 characters is accepted, one of 2049 is not', (t) => {
   const url = `https://example.com/${'a'.repeat(2028)}`;
   t.true(parseTarget('http', url).ok);
   t.deepEqual(parseTarget('http', `${url}a`), {
@@ -134,7 +134,7 @@ for (const type of ['http', 'vendor'] as const) {
   });
 }
 
-test('any text is either taken unchanged or refused with a sentence, for every type', (t) => {
+test('any text is either accepted unchanged or refused with a message, for every type', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(

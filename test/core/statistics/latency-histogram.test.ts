@@ -45,7 +45,7 @@ test('histograms of parts add up exactly to the histogram of the whole, in any o
   );
 });
 
-test('a bucket holds what lies above the end of the one before, up to its own', (t) => {
+test('a bucket holds latencies above the upper bound of the previous bucket, up to its own', (t) => {
   fc.assert(
     fc.property(latency, (value) => {
       const bucket = bucketOf(value);
@@ -64,14 +64,14 @@ for (const [value, bucket] of [
   [10_000, 235],
   [2_147_483_647, 548],
 ] as const) {
-  test(`${value} ms lie in bucket ${bucket}`, (t) => t.is(bucketOf(value), bucket));
+  test(`${value} ms falls into bucket ${bucket}`, (t) => t.is(bucketOf(value), bucket));
 }
 
-test('what lies alone in its bucket comes back exactly, which is so for every whole millisecond below 26', (t) => {
+test('every whole millisecond below 26 has its own bucket, so its quantile is exact', (t) => {
   for (let value = 1; value < 26; value += 1) t.is(quantileOf(histogramOf([value]), 0.5), value);
 });
 
-test('the smallest quantile is the first latency, the largest the last, and of nothing there is none', (t) => {
+test('quantile 0 is the lowest latency, quantile 1 the highest, and an empty histogram has none', (t) => {
   const histogram = histogramOf([3, 5, 7]);
   t.deepEqual(
     [0, 0.33, 0.5, 0.67, 1].map((q) => quantileOf(histogram, q)),
@@ -82,7 +82,7 @@ test('the smallest quantile is the first latency, the largest the last, and of n
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-test('what was observed between two readings is reported by the bounds of its buckets', (t) => {
+test('observations between two readings are summarized by their bucket bounds', (t) => {
   const before = [
     { le: 1, count: 10 },
     { le: 2, count: 10 },
@@ -109,7 +109,7 @@ test('what was observed between two readings is reported by the bounds of its bu
   );
 });
 
-test('where nothing was observed there is nothing to tell', (t) => {
+test('without observations between two readings there is no summary', (t) => {
   t.is(spreadBetween([], []), null);
   t.is(spreadBetween([{ le: INFINITE, count: 3 }], [{ le: INFINITE, count: 3 }]), null);
 });

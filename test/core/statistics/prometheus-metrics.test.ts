@@ -35,7 +35,7 @@ const withCheck = (monitor: Partial<ExportedMonitor>, check: Partial<NewestCheck
   checks: new Map([['hanoi', { ...CHECK, ...check }]]),
 });
 
-test('an http monitor has the series of blackbox_exporter and those of what was decided', (t) => {
+test("an http monitor has the series of blackbox_exporter and the service's own", (t) => {
   t.deepEqual(samples(write(MONITOR)), [
     `probe_success{${OF_CHECK}} 1`,
     `probe_duration_seconds{${OF_CHECK}} 0.123`,
@@ -62,7 +62,7 @@ test('an http monitor has the series of blackbox_exporter and those of what was 
   ]);
 });
 
-test('each name has its help and type once, before its samples, however many monitors there are', (t) => {
+test('each metric has one TYPE line directly before its samples, also for several monitors', (t) => {
   const text = write(MONITOR, { ...MONITOR, id: 'mon_2' });
   for (const name of new Set(samples(text).map((line) => line.slice(0, line.indexOf('{'))))) {
     const lines = text.split('\n');
@@ -90,7 +90,7 @@ for (const [title, monitor, expected] of [
     t.true(samples(write(monitor)).includes(expected));
   });
 
-test('what is too old to count, or of a paused monitor, has no series of checks', (t) => {
+test('stale checks and paused monitors have no check series', (t) => {
   const isOfCheck = (line: string) => line.startsWith('probe_');
   const atLimit = withCheck({}, { dueAtMs: NOW_MS - 180_000 });
   t.true(samples(write(atLimit)).some(isOfCheck));
@@ -98,7 +98,7 @@ test('what is too old to count, or of a paused monitor, has no series of checks'
   t.false(samples(write(withCheck({ enabled: false, state: 'paused' }))).some(isOfCheck));
 });
 
-test('labels of any text stay one line, escaped, cut and well-formed', (t) => {
+test('labels are escaped, truncated and well-formed, and stay on one line', (t) => {
   const name = 'a"b\\c\nd';
   t.true(write({ ...MONITOR, name }).includes('monitor="a\\"b\\\\c\\nd"'));
   const long = samples(write({ ...MONITOR, target: `http://x/${'😀'.repeat(400)}` }));
@@ -106,7 +106,7 @@ test('labels of any text stay one line, escaped, cut and well-formed', (t) => {
   t.true(write({ ...MONITOR, tags: [] }).includes('tags=""'));
 });
 
-test('thousands of monitors come in pieces', (t) => {
+test('the metrics of thousands of monitors are written in chunks of less than 70,000 characters', (t) => {
   const pieces = [
     ...writeMetrics(
       Array.from({ length: 2000 }, (_, no) => ({ ...MONITOR, id: `mon_${no}` })),

@@ -14,7 +14,7 @@ function isWhole({ fromMs, toMs }: Span, stepMs: number): boolean {
   return fromMs % stepMs === 0 && toMs % stepMs === 0;
 }
 
-test('the parts of a window lie side by side, without holes and overlaps', (t) => {
+test('the parts of a window are contiguous, without gaps or overlaps', (t) => {
   fc.assert(
     fc.property(
       moment,
@@ -34,26 +34,22 @@ test('the parts of a window lie side by side, without holes and overlaps', (t) =
   );
 });
 
-test(
-  'all that is rolled up and whole is read as such: days in the middle, hours around them, single results at the ' +
-    'edges',
-  (t) => {
-    const window = { fromMs: T0 - 90 * 60_000, toMs: T0 + 2 * DAY_MS + 90 * 60_000 };
-    t.deepEqual(cutWindow(window, { rolledUntilMs: T0 + 3 * DAY_MS, coarsest: 'day' }), {
-      raw: [
-        { fromMs: window.fromMs, toMs: T0 - HOUR_MS },
-        { fromMs: T0 + 2 * DAY_MS + HOUR_MS, toMs: window.toMs },
-      ],
-      hours: [
-        { fromMs: T0 - HOUR_MS, toMs: T0 },
-        { fromMs: T0 + 2 * DAY_MS, toMs: T0 + 2 * DAY_MS + HOUR_MS },
-      ],
-      days: [{ fromMs: T0, toMs: T0 + 2 * DAY_MS }],
-    });
-  },
-);
+test('a window is read as days in the middle, hours around them and single results at the edges', (t) => {
+  const window = { fromMs: T0 - 90 * 60_000, toMs: T0 + 2 * DAY_MS + 90 * 60_000 };
+  t.deepEqual(cutWindow(window, { rolledUntilMs: T0 + 3 * DAY_MS, coarsest: 'day' }), {
+    raw: [
+      { fromMs: window.fromMs, toMs: T0 - HOUR_MS },
+      { fromMs: T0 + 2 * DAY_MS + HOUR_MS, toMs: window.toMs },
+    ],
+    hours: [
+      { fromMs: T0 - HOUR_MS, toMs: T0 },
+      { fromMs: T0 + 2 * DAY_MS, toMs: T0 + 2 * DAY_MS + HOUR_MS },
+    ],
+    days: [{ fromMs: T0, toMs: T0 + 2 * DAY_MS }],
+  });
+});
 
-test('before anything is rolled up everything is read from single results', (t) => {
+test('before any rollup a window is read from single results only', (t) => {
   const window = { fromMs: T0, toMs: T0 + DAY_MS };
   t.deepEqual(cutWindow(window, { rolledUntilMs: 0, coarsest: 'day' }), { raw: [window], hours: [], days: [] });
 });

@@ -82,13 +82,13 @@ function live(
   };
 }
 
-test('a service at work has no gaps, and neither has one with nothing to do', (t) => {
+test('a working service has no gaps, nor has one with nothing to do', (t) => {
   t.deepEqual(live(() => ({}), 3600).gaps, []);
   t.deepEqual(live(() => ({ interval: null, checks: false, evaluates: false }), 3600).gaps, []);
   t.deepEqual(live(() => ({ interval: 3600 }), 7300).gaps, [], 'hourly checks are completed once an hour');
 });
 
-test('a restart of a minute is none; a longer one is a gap of the clock from the last poll to the first', (t) => {
+test('a restart of a minute is no gap, a longer one is a clock gap from the last poll to the first', (t) => {
   const restart =
     (from: number, to: number): Scenario =>
     (second) => ({ awake: second <= from || second > to, checks: second <= from || second > to });
@@ -97,22 +97,18 @@ test('a restart of a minute is none; a longer one is a gap of the clock from the
   t.deepEqual(
     live(restart(95, 3694), 5000).gaps,
     [{ kind: 'clock', from: 95, to: 3695 }],
-    'what was not checked meanwhile is no gap of its own',
+    'checks missed meanwhile are no separate gap',
   );
 });
 
-test(
-  'checks that stop are a gap from the last one completed, once a minute and two of the shortest intervals have ' +
-    'passed, until the next one',
-  (t) => {
-    const stops: Scenario = (second) => ({ checks: second <= 100 || second >= 600 });
-    t.deepEqual(live(stops, 175).gaps, []);
-    t.deepEqual(live(stops, 185).gaps, [{ kind: 'checks', from: 100, to: null }]);
-    t.deepEqual(live(stops, 1000).gaps, [{ kind: 'checks', from: 100, to: 600 }]);
-  },
-);
+test('checks that stop for a minute and two shortest intervals are a gap from the last one to the next', (t) => {
+  const stops: Scenario = (second) => ({ checks: second <= 100 || second >= 600 });
+  t.deepEqual(live(stops, 175).gaps, []);
+  t.deepEqual(live(stops, 185).gaps, [{ kind: 'checks', from: 100, to: null }]);
+  t.deepEqual(live(stops, 1000).gaps, [{ kind: 'checks', from: 100, to: 600 }]);
+});
 
-test('what becomes due begins to be missed from then on, however long ago the last check was', (t) => {
+test('a check counts as missing only from when it became due, however long ago the last one was', (t) => {
   const resumed =
     (interval: number | null): Scenario =>
     (second) => ({ interval: second < 1000 ? interval : 10, checks: second < 500 || second >= 1070 });
@@ -122,13 +118,13 @@ test('what becomes due begins to be missed from then on, however long ago the la
   t.deepEqual(live(never, 1100).gaps, [{ kind: 'checks', from: 1005, to: null }]);
 });
 
-test('a gap of the checks ends where nothing is due any more', (t) => {
+test('a gap in checks ends when none is due anymore', (t) => {
   t.deepEqual(live((second) => ({ checks: second <= 100, interval: second < 400 ? 10 : null }), 1000).gaps, [
     { kind: 'checks', from: 100, to: 405 },
   ]);
 });
 
-test('results that wait while no batch is evaluated are a gap since the oldest was queued; slow is not still', (t) => {
+test('queued results that are not evaluated are a gap since the oldest was queued, slow evaluation is none', (t) => {
   const stops: Scenario = (second) => ({
     evaluates: second <= 100 || second >= 600,
     waitingSince: second > 100 && second < 600 ? 103 : null,
@@ -137,16 +133,16 @@ test('results that wait while no batch is evaluated are a gap since the oldest w
   t.deepEqual(
     live((second) => ({ waitingSince: Math.max(0, second - 900) }), 3600).gaps,
     [],
-    'a quarter of an hour behind, and moving',
+    'a quarter of an hour behind, but progressing',
   );
   const backlog: Scenario = (second) => ({
     evaluates: second <= 300 || second >= 600,
     waitingSince: second < 600 ? 20 : null,
   });
-  t.deepEqual(live(backlog, 1000).gaps, [{ kind: 'evaluation', from: 300, to: 600 }], 'it moved until then');
+  t.deepEqual(live(backlog, 1000).gaps, [{ kind: 'evaluation', from: 300, to: 600 }], 'it progressed until then');
 });
 
-test('results that were lost wait no more, and a queue that cannot be asked begins and ends nothing', (t) => {
+test('lost results end a gap, and an unreachable queue neither starts nor ends one', (t) => {
   const lost: Scenario = (second) => ({
     evaluates: second <= 100,
     waitingSince: second > 100 && second < 400 ? 103 : null,
@@ -163,7 +159,7 @@ test('results that were lost wait no more, and a queue that cannot be asked begi
   );
 });
 
-test('a gap of the clock ends the others, and they begin anew behind it where we still stand still', (t) => {
+test('a clock gap ends open gaps, and those that persist start again after it', (t) => {
   const both: Scenario = (second) => ({
     checks: second <= 100 || second >= 3000,
     awake: second <= 500 || second > 2000,
@@ -175,7 +171,7 @@ test('a gap of the clock ends the others, and they begin anew behind it where we
   ]);
 });
 
-test('a time that is set back makes no gap, nor does one that comes back to where it was', (t) => {
+test('a clock that is set back causes no gap, nor does its return', (t) => {
   const before: WatchedService = {
     ...FRESH,
     sweptAtMs: at(1000),
@@ -191,7 +187,7 @@ test('a time that is set back makes no gap, nor does one that comes back to wher
   }
 });
 
-test('gaps of one kind never overlap, none ends before it begins, and none begins while we are at work', (t) => {
+test('gaps of one kind never overlap or end before they start, and all but check gaps exceed a minute', (t) => {
   const change = fc.record({
     at: fc.integer({ min: 0, max: 2000 }),
     awake: fc.boolean(),

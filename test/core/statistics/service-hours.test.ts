@@ -58,7 +58,7 @@ for (const [text, problem] of [
   });
 }
 
-test('hours that begin and end at once are refused, and a whole day is named', (t) => {
+test('hours of zero length are refused with a hint on how to write a whole day', (t) => {
   for (const text of ['00:00-00:00', '24:00-24:00'])
     t.deepEqual(readServiceHours(`Mo 08:00-09:00,${text}`), {
       ok: false,
@@ -68,7 +68,7 @@ test('hours that begin and end at once are refused, and a whole day is named', (
 
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Chatham', 'Asia/Kolkata'];
 for (const zone of ZONES) {
-  test(`the service hours of a year in ${zone} are those that a calendar says, half hour by half hour`, (t) => {
+  test(`the service hours of a year in ${zone} match the calendar, half hour by half hour`, (t) => {
     const [fromMs, toMs] = [Date.UTC(2026, 0, 1, 7, 30), Date.UTC(2027, 0, 1, 7, 30)];
     const stretches = serviceStretches(hoursOf('Mo-Fr 08:00-20:00; Sa 22:00-02:00'), { fromMs, toMs }, (localMs) =>
       toInstant(localMs, zone),
@@ -96,7 +96,7 @@ for (const zone of ZONES) {
   });
 }
 
-test('what happens outside the service hours does not count', (t) => {
+test('downtime and maintenance outside the service hours do not count', (t) => {
   const day = Date.UTC(2026, 2, 2);
   const span = { fromMs: day, toMs: day + 7 * 86_400_000 };
   const stretches = serviceStretches(hoursOf('Mo-Fr 08:00-20:00'), span, (localMs) => localMs);

@@ -248,7 +248,7 @@ for (const { name, input, expected } of CASES) {
   test(name, (t) => t.deepEqual(measure(input), { ...NONE, ...expected }));
 }
 
-test('an outage over the end of a month is split at midnight UTC, also where a leap day is between', (t) => {
+test('an outage across the end of a month is split at midnight UTC, also with a leap day in between', (t) => {
   const at = (text: string) => Date.parse(text);
   const history: StateHistory = {
     transitions: [
@@ -269,7 +269,7 @@ test('an outage over the end of a month is split at midnight UTC, also where a l
   t.deepEqual(march, { ...NONE, up: 31 * 86_400 - 7, down: 7 });
 });
 
-test('a window in the future has the state of now, which is why its caller ends it at now', (t) => {
+test('a window in the future has the current state, which is why its caller ends it at the present', (t) => {
   t.deepEqual(measure({ changes: [[0, 'down']], from: 10_000, to: 10_060 }), { ...NONE, down: 60 });
 });
 
@@ -313,7 +313,7 @@ function countSeconds({
   return seconds;
 }
 
-test('any window of any history has the very seconds that counting one by one finds', (t) => {
+test('any window of any history matches a second-by-second count', (t) => {
   fc.assert(
     fc.property(history, window, (drawn, { fromMs, toMs }) => {
       t.deepEqual(measureStates({ ...drawn, fromMs, toMs }), countSeconds({ ...drawn, fromMs, toMs }));
@@ -323,7 +323,7 @@ test('any window of any history has the very seconds that counting one by one fi
   t.pass();
 });
 
-test('what a window needs of a history is the last change before it and those in it', (t) => {
+test('a window needs only the last change before it and the changes in it', (t) => {
   fc.assert(
     fc.property(history, window, (drawn, { fromMs, toMs }) => {
       const transitions = drawn.transitions.toSorted((a, b) => a.atMs - b.atMs);
@@ -340,7 +340,7 @@ test('what a window needs of a history is the last change before it and those in
   t.pass();
 });
 
-test('steps of a window have what each of them has alone, and add up to the whole', (t) => {
+test('steps of a window equal separate measurements and add up to the whole', (t) => {
   fc.assert(
     fc.property(history, fc.array(moment, { minLength: 2, maxLength: 12 }), (drawn, moments) => {
       const edges = moments.toSorted((a, b) => a - b);
@@ -360,7 +360,7 @@ test('steps of a window have what each of them has alone, and add up to the whol
   t.pass();
 });
 
-test('windows that overlap have what each of them has alone', (t) => {
+test('overlapping windows equal separate measurements', (t) => {
   fc.assert(
     fc.property(history, fc.array(window, { maxLength: 8 }), (drawn, windows) => {
       t.deepEqual(
@@ -372,7 +372,7 @@ test('windows that overlap have what each of them has alone', (t) => {
   t.pass();
 });
 
-test('periods follow each other without holes, and no two neighbours have the same state', (t) => {
+test('periods follow each other without gaps, and adjacent ones differ in state', (t) => {
   fc.assert(
     fc.property(history, window, (drawn, input) => {
       const periods = listPeriods({ ...drawn, ...input });
@@ -389,7 +389,7 @@ test('periods follow each other without holes, and no two neighbours have the sa
   t.pass();
 });
 
-test('uptime is floored: one second of a year is never rounded up to 100', (t) => {
+test('uptime is rounded down, so one second of downtime in a year is never 100 %', (t) => {
   const year = 31_536_000;
   t.is(judgeSla({ ...NONE, up: year - 1, down: 1 }, null).uptimePercent, 99.999);
   t.is(judgeSla({ ...NONE, up: year }, null).uptimePercent, 100);
@@ -398,7 +398,7 @@ test('uptime is floored: one second of a year is never rounded up to 100', (t) =
   t.is(judgeSla({ ...NONE, degraded: 5 }, 100).uptimePercent, 100);
 });
 
-test('a target just reached is met, and one second more misses it, although both show the same percentage', (t) => {
+test('a target is met if its budget is exactly used up, and missed with one second more', (t) => {
   // 0.05 % of 2,592,000 s is 1,296 s.
   const month = 2_592_000;
   t.deepEqual(judgeSla({ ...NONE, up: month - 1296, down: 1296 }, 99.95), {
@@ -421,14 +421,14 @@ test('a target just reached is met, and one second more misses it, although both
   t.is(judgeSla({ ...NONE, up: 333_331, down: 666_669 }, 33.333).slaMet, true);
 });
 
-test('of time that is not counted nothing is said', (t) => {
+test('uptime is null without counted time, and the SLA verdict is null without a target', (t) => {
   const seconds = { ...NONE, paused: 10, pending: 20, unknown: 30 };
   t.deepEqual(judgeSla(seconds, 99.9), { uptimePercent: null, slaMet: null, budget: null });
   t.is(burnRate(seconds, 99.9), null);
   t.deepEqual(judgeSla({ ...NONE, up: 10 }, null), { uptimePercent: 100, slaMet: null, budget: null });
 });
 
-test('the burn rate is 1 where the budget is used up exactly as fast as allowed; a target of 100 has none', (t) => {
+test('the burn rate is 1 if the budget is used exactly as fast as allowed, and null for a target of 100', (t) => {
   t.is(burnRate({ ...NONE, up: 999, down: 1 }, 99.9), 1);
   t.is(burnRate({ ...NONE, down: 3600 }, 99.9), 1000);
   t.is(burnRate({ ...NONE, up: 3600 }, 99.9), 0);
@@ -436,7 +436,7 @@ test('the burn rate is 1 where the budget is used up exactly as fast as allowed;
   t.is(burnRate({ ...NONE, up: 3600 }, null), null);
 });
 
-test('a target is met exactly where its budget is not overdrawn', (t) => {
+test('a target is met if and only if its budget is not exceeded', (t) => {
   fc.assert(
     fc.property(fc.nat(5_000_000), fc.nat(500_000), fc.integer({ min: 1, max: 100_000 }), (up, down, thousandths) => {
       const { slaMet, budget, uptimePercent } = judgeSla({ ...NONE, up, down }, thousandths / 1000);

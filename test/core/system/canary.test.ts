@@ -28,11 +28,11 @@ const TURNS: readonly [state: MonitorState, markedAtMs: number | null, answer: C
 ];
 
 for (const [state, markedAtMs, answer] of TURNS)
-  test(`a canary that is ${state} since 1000 and was marked at ${markedAtMs} is to be ${answer}`, (t) => {
+  test(`a canary that is ${state} since 1000 and was marked at ${markedAtMs} responds ${answer}`, (t) => {
     t.is(answerCanary({ state, stateSinceMs: 1000, markedAtMs }), answer);
   });
 
-test('of a check only the answer "down" is a turn to down; whatever else fails is none', (t) => {
+test('only the response "down" counts as a canary going down, other failures do not', (t) => {
   const settings = canarySettings({ target: 'http://localhost:3000/canary', intervalSeconds: 30, sources: 2 });
   t.like(settings, { downMinSources: 2, timeoutMs: 10_000, downAfterFailures: 1, upAfterSuccesses: 1 });
   const judge = (status: number, body: string) => {
@@ -64,13 +64,13 @@ test('of a check only the answer "down" is a turn to down; whatever else fails i
   t.deepEqual(judge(200, 'Please sign in to this hotel'), { verdict: 'down', isTurn: false });
 });
 
-test('a change to down or unknown for any other reason is no turn', (t) => {
+test('a change to down, unknown or degraded for another reason is not the canary going down', (t) => {
   t.false(isCanaryTurn({ to: 'down', cause: 'conn_refused' }));
   t.false(isCanaryTurn({ to: 'unknown', cause: null }));
   t.false(isCanaryTurn({ to: 'degraded', cause: 'slow' }));
 });
 
-test('the heartbeat of a peer misses two pings and is down within two minutes of the last one', (t) => {
+test("a peer's heartbeat goes down after two missed pings, within two minutes of the last one", (t) => {
   t.deepEqual(peerHeartbeatTimes(30), { interval_seconds: 60, grace_seconds: 20 });
   t.deepEqual(peerHeartbeatTimes(5), { interval_seconds: 10, grace_seconds: 5 });
 });
@@ -81,7 +81,7 @@ const GOOD = {
   every_seconds: 30,
 };
 
-test('a request of a peer is read, and each bad field of it refused by its name', (t) => {
+test('a peer request is parsed, and each invalid field is refused by name', (t) => {
   t.deepEqual(readPeerRequest(GOOD), { peerUrl: GOOD.peer_url, pingUrl: GOOD.ping_url, everySeconds: 30 });
   const BAD: [object | null, RegExp][] = [
     [null, /^peer_url/],

@@ -16,7 +16,7 @@ function attributesOf(check: FailedCheck): Record<string, unknown> {
 const ofType = (type: MonitorType, target: string) =>
   failedCheck({ monitor: { id: 'mon_1', name: 'x', type, target, method: null }, httpStatus: null, cause: 'timeout' });
 
-test('the span of a failed check says by the conventions what was asked, and what came', (t) => {
+test('the span of a failed check describes request and response by the semantic conventions', (t) => {
   t.like(attributesOf(failedCheck()), {
     'http.request.method': 'GET',
     'http.response.status_code': '503',
@@ -32,14 +32,14 @@ test('the span of a failed check says by the conventions what was asked, and wha
   t.deepEqual(spansOf(failedCheck())[0]?.status, { code: 2, message: 'HTTP 503 instead of 2xx' });
 });
 
-test('neither credentials nor what follows the path of a URL is in it', (t) => {
+test('a span contains no credentials, query or fragment of a URL', (t) => {
   t.is(attributesOf(failedCheck())['url.full'], 'https://shop.example:8443/a');
   t.notRegex(JSON.stringify(spansOf(failedCheck())), /s3cret|u:p/);
   const address = attributesOf(ofType('http', 'HTTP://[2001:db8::1]?a'));
   t.like(address, { 'server.address': '2001:db8::1', 'server.port': '80', 'error.type': 'timeout' });
 });
 
-test('what is no request says which target it was', (t) => {
+test('the span of a check other than http names its target', (t) => {
   t.like(attributesOf(ofType('udp', '[2001:db8::1]:53')), { 'server.address': '2001:db8::1', 'server.port': '53' });
   t.like(attributesOf(ofType('icmp', '2001:db8::1')), { 'server.address': '2001:db8::1' });
   t.like(attributesOf(ofType('vendor', 'https://status.example/?a=b')), {
@@ -48,7 +48,7 @@ test('what is no request says which target it was', (t) => {
   t.is(spansOf(ofType('tcp', 'db.example:5432'))[0]?.name, 'tcp check');
 });
 
-test('the steps follow one another below it, and those that did not happen are left out', (t) => {
+test('the steps are consecutive child spans, and those that did not happen are left out', (t) => {
   const [check, ...steps] = spansOf(failedCheck());
   t.deepEqual(
     steps.map(({ name, startTimeUnixNano, endTimeUnixNano }) => [name, startTimeUnixNano, endTimeUnixNano]),
@@ -62,7 +62,7 @@ test('the steps follow one another below it, and those that did not happen are l
   t.is(new Set([check, ...steps].map((span) => span?.spanId)).size, 4);
 });
 
-test('the header that a request carries names the trace and its span', (t) => {
+test('the traceparent header names the trace and its span', (t) => {
   const { ids } = failedCheck();
   t.is(traceparentOf(ids), '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01');
 });

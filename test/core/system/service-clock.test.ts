@@ -18,14 +18,14 @@ const readingAt = (given: Partial<TimeReading> = {}): TimeReading => ({
 });
 const held = { serviceMs: NOW, correctionMs: 0, uncertainMs: 1 };
 
-test('drift, and what a slow answer leaves open, is no step', (t) => {
+test('neither drift nor the uncertainty of a slow response counts as a step', (t) => {
   t.deepEqual(judgeReading(readingAt(), held), { verdict: 'agrees', offMs: 0 });
   t.deepEqual(judgeReading(readingAt({ databaseMs: NOW - 900 }), held), { verdict: 'agrees', offMs: -900 });
   t.is(judgeReading(readingAt({ databaseMs: NOW + 1900 }), { ...held, uncertainMs: 1000 }).verdict, 'agrees');
 });
 
 for (const stepMs of [-86_400_000, -300_000, -7000, 7000, 300_000, 31_536_000_000]) {
-  test(`PostgreSQL's clock is set by ${stepMs / 1000} s: no process agreed on its new time`, (t) => {
+  test(`a step of PostgreSQL's clock by ${stepMs / 1000} s is detected and corrected`, (t) => {
     const reading = readingAt({ databaseMs: NOW + stepMs });
     t.deepEqual(judgeReading(reading, held), { verdict: 'database stepped', offMs: stepMs });
     const correctionMs = correctionAfterStep(0, stepMs);
@@ -38,30 +38,26 @@ for (const stepMs of [-86_400_000, -300_000, -7000, 7000, 300_000, 31_536_000_00
     t.is(
       judgeReading(after, { ...held, serviceMs: NOW + 2000, correctionMs }).verdict,
       'agrees',
-      'the service goes on as it did',
+      'the service time continues as before',
     );
     t.is(
       judgeReading(after, { ...held, serviceMs: NOW + 2000 }).verdict,
       'agrees',
-      'for those who had not read it yet too',
+      'also for processes that have not read the correction yet',
     );
-    t.is(correctionAfterStep(correctionMs, -stepMs + 3), 0, 'set right again it needs none');
+    t.is(correctionAfterStep(correctionMs, -stepMs + 3), 0, 'no correction is needed once the clock is set right');
   });
 }
 
-test(
-  'what others have set is followed, and so is PostgreSQL where others agree with it: our own measure of time ' +
-    'stood still',
-  (t) => {
-    t.deepEqual(judgeReading(readingAt({ correctionMs: 300_000 }), held), { verdict: 'follow', offMs: 300_000 });
-    t.deepEqual(judgeReading(readingAt({ databaseMs: NOW + 600_000, agreedAtMs: NOW + 599_000 }), held), {
-      verdict: 'follow',
-      offMs: 600_000,
-    });
-  },
-);
+test('a correction set by others is followed, as is a PostgreSQL time that others agreed on', (t) => {
+  t.deepEqual(judgeReading(readingAt({ correctionMs: 300_000 }), held), { verdict: 'follow', offMs: 300_000 });
+  t.deepEqual(judgeReading(readingAt({ databaseMs: NOW + 600_000, agreedAtMs: NOW + 599_000 }), held), {
+    verdict: 'follow',
+    offMs: 600_000,
+  });
+});
 
-test('a time that no process agreed on yet, or one after PostgreSQL was long away, is no witness against us', (t) => {
+test('a PostgreSQL time that no process agreed on recently counts as a step', (t) => {
   t.is(judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: 0 }), held).verdict, 'database stepped');
   t.is(
     judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: NOW - 900_000 }), held).verdict,
@@ -69,7 +65,7 @@ test('a time that no process agreed on yet, or one after PostgreSQL was long awa
   );
 });
 
-test('a step is settled once it has stood for a minute, whichever way it went', (t) => {
+test('a step in either direction is settled after it has lasted for a minute', (t) => {
   for (const correctionMs of [300_000, -300_000]) {
     const own = { serviceMs: NOW + correctionMs, correctionMs, uncertainMs: 1 };
     const stoodFor = (ms: number) => judgeReading(readingAt({ correctionMs, correctedAtMs: NOW - ms }), own).verdict;

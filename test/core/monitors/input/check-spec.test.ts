@@ -15,7 +15,7 @@ function write(input: TransportInput, secrets: MonitorSecrets = {}): ReturnType<
   return problems.length > 0 ? problems.map(({ message }) => message) : completed;
 }
 
-test('a transport is stored as it was written, escapes and all', (t) => {
+test('transport settings are stored as written, including escapes', (t) => {
   const transport: TransportInput = {
     payload: String.raw`PING\r\n\x00`,
     payloadEncoding: 'utf8',
@@ -29,18 +29,18 @@ test('a transport is stored as it was written, escapes and all', (t) => {
   t.deepEqual(write({}), { transport: {} });
 });
 
-test('an empty expect expects nothing and is not kept', (t) => {
+test('an empty expect is not stored', (t) => {
   t.deepEqual(write({ expect: '', expectMode: 'regex' }), { transport: { expectMode: 'regex' } });
 });
 
-test('only a pattern has to be one', (t) => {
+test('expect must be a valid pattern in regex mode only', (t) => {
   t.deepEqual(write({ expect: '(?=a)' }), { transport: { expect: '(?=a)' } });
   t.deepEqual(write({ expect: '(?=a)', expectMode: 'regex' }), [
     'check_spec.transport.expect must be a regular expression in RE2 syntax, got "(?=a)"',
   ]);
 });
 
-test('a payload is held against the encoding that it comes with', (t) => {
+test('a payload is validated against the encoding sent with it', (t) => {
   t.deepEqual(write({ payload: 'zz' }), { transport: { payload: 'zz' } });
   t.deepEqual(write({ payload: 'zz', payloadEncoding: 'hex' }), [
     'check_spec.transport.payload must be pairs of hexadecimal digits, got something else',
@@ -51,7 +51,7 @@ test('a payload is held against the encoding that it comes with', (t) => {
   ]);
 });
 
-test('a payload that one datagram cannot hold is refused, also by its bytes', (t) => {
+test('a payload with more bytes than one datagram holds is refused', (t) => {
   t.deepEqual(write({ payload: 'x'.repeat(65_508) }), [
     'check_spec.transport.payload must be at most 65507 bytes, which is what one datagram holds, got 65508',
   ]);
@@ -60,7 +60,7 @@ test('a payload that one datagram cannot hold is refused, also by its bytes', (t
   ]);
 });
 
-test('beside a payload in hex what is expected is hex, or a pattern', (t) => {
+test('with a hex payload, expect must be hex or a pattern', (t) => {
   t.deepEqual(write({ payload: '00', payloadEncoding: 'hex', expect: 'fF00' }), {
     transport: { payload: '00', payloadEncoding: 'hex', expect: 'fF00' },
   });
@@ -73,7 +73,7 @@ test('beside a payload in hex what is expected is hex, or a pattern', (t) => {
   ]);
 });
 
-test('a secret payload is sealed, checked like any other, and never part of a message', (t) => {
+test('a secret payload is stored as a secret, validated like any other and never part of a message', (t) => {
   t.deepEqual(write({ payload: 'hush', payloadSecret: true }), { transport: { payloadSecret: true }, payload: 'hush' });
   for (const payload of ['hush\\q', 'hush']) {
     const problems = write({ payload, payloadSecret: true, payloadEncoding: payload === 'hush' ? 'hex' : 'utf8' });
@@ -82,7 +82,7 @@ test('a secret payload is sealed, checked like any other, and never part of a me
   }
 });
 
-test('a kept payload must fit the encoding that comes with it', (t) => {
+test('a preserved payload must fit the encoding sent with the request', (t) => {
   const keep = { payloadSecret: true, preservePayload: true };
   t.deepEqual(write({ ...keep, payloadEncoding: 'hex' }, { payload: '00ff' }), {
     transport: { payloadSecret: true, payloadEncoding: 'hex' },
@@ -94,7 +94,7 @@ test('a kept payload must fit the encoding that comes with it', (t) => {
   t.deepEqual(write(keep, { payload: 'hush' }), { transport: { payloadSecret: true }, payload: 'hush' });
 });
 
-test('nothing is kept where nothing is stored', (t) => {
+test('a secret payload can be preserved only if one is stored', (t) => {
   t.deepEqual(write({ payloadSecret: true, preservePayload: true }), [
     'check_spec.transport.preservePayload has nothing to keep: no secret value is stored',
   ]);

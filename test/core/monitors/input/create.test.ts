@@ -21,7 +21,7 @@ function messages(body: CreateBody): string[] {
   return read.ok ? [] : read.problems.map(({ message }) => message);
 }
 
-test('a name alone makes an http monitor with every default', (t) => {
+test('a name alone creates an http monitor with all defaults', (t) => {
   t.deepEqual(create({ name: 'Shop' }), {
     settings: {
       name: 'Shop',
@@ -82,7 +82,7 @@ test('with one agent or none the default quorum is 1', (t) => {
   }
 });
 
-test('what is sent is stored in its normal form', (t) => {
+test('input is normalized before it is stored', (t) => {
   const { settings, agentSources } = create({
     name: 'x',
     target: 'https://example.com',
@@ -107,10 +107,10 @@ test('what is sent is stored in its normal form', (t) => {
   t.deepEqual(agentSources, ['agt_b', 'agt_mine']);
 });
 
-test('an empty list of agents means the default choice', (t) =>
+test('an empty list of agents selects the default agents', (t) =>
   t.deepEqual(create({ name: 'x', agent_sources: [] }).agentSources, ['agt_a', 'agt_b', 'agt_c']));
 
-test('a heartbeat gets the token of the server, whatever it sends, and no target', (t) => {
+test("a heartbeat gets the server's token and no target, and ignores those sent", (t) => {
   const { settings } = create({
     name: 'x',
     type: 'heartbeat',
@@ -132,10 +132,10 @@ test('a domain monitor warns 30 days ahead by default', (t) => {
   );
 });
 
-test('warn_days 0 leaves the warning of an http monitor off', (t) =>
+test('warn_days 0 disables the expiry warning of an http monitor', (t) =>
   t.deepEqual(create({ name: 'x', warn_days: 0 }).settings.checkSpec, {}));
 
-test('the server fills in where a vendor tells of itself, and ignores what it is sent of that', (t) => {
+test("the server sets a vendor's page URLs and ignores those sent", (t) => {
   const { settings } = create({
     name: 'x',
     type: 'vendor',
@@ -251,7 +251,7 @@ for (const [index, [body, message]] of BAD.entries()) {
   test(`creation ${index} is refused: ${message.slice(0, 120)}`, (t) => t.deepEqual(messages(body), [message]));
 }
 
-test("an interval below the plan's shortest names the limit", (t) => {
+test("an interval below the plan's minimum is refused with the limit", (t) => {
   const read = readMonitorCreate({ name: 'x', interval_seconds: 30 }, { ...CONTEXT, minIntervalSeconds: 60 });
   t.deepEqual(read, {
     ok: false,
@@ -259,7 +259,7 @@ test("an interval below the plan's shortest names the limit", (t) => {
   });
 });
 
-test('every text that cannot be stored is named, and what is only looked up is ignored', (t) => {
+test('every text that cannot be stored is reported by field, and unknown dependencies are ignored', (t) => {
   const read = readMonitorCreate(
     {
       name: 'a\0b',
@@ -283,7 +283,7 @@ test('every text that cannot be stored is named, and what is only looked up is i
   ]);
 });
 
-test('dns records lose expected values that their mode does not compare with', (t) => {
+test('dns records drop expected values that their mode does not compare with', (t) => {
   const spec: CheckSpecInput = {
     dns: {
       records: [
@@ -302,7 +302,7 @@ test('dns records lose expected values that their mode does not compare with', (
   });
 });
 
-test('any body is either a problem that names its field or a monitor that keeps the invariants', (t) => {
+test('any body yields problems that name their fields, or a monitor that satisfies the invariants', (t) => {
   const text = fc.string({ unit: anyCharacter });
   const flag = fc.boolean();
   const headers = fc.dictionary(fc.constantFrom('A', 'a', 'Host', 'X-Key'), fc.constantFrom('1', ''));
@@ -383,7 +383,7 @@ test('any body is either a problem that names its field or a monitor that keeps 
   );
 });
 
-test('a monitor that asks for a traceparent has no header of that name, and false is as good as nothing', (t) => {
+test('traceparent cannot be combined with a header of that name, and false is not stored', (t) => {
   const withRequest = (request: NonNullable<CheckSpecInput['request']>) => ({ name: 'x', check_spec: { request } });
   t.deepEqual(create(withRequest({ traceparent: true })).settings.checkSpec.request, { traceparent: true });
   t.deepEqual(create(withRequest({ traceparent: false })).settings.checkSpec.request, {});

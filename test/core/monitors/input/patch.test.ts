@@ -57,7 +57,7 @@ test('an empty PATCH of http clears request, assertions and secrets, resets the 
   });
 });
 
-test('an SLA over service hours stays when it is left out, is replaced as a whole, and null removes it', (t) => {
+test('a service-hours SLA is kept if omitted, replaced as a whole if sent, and removed by null', (t) => {
   const sla = { target: 99.5, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00', excludeMaintenance: true };
   t.deepEqual(patched(FULL, { name: 'y' }).settings.sla, sla);
   const counted = { target: 99, timezone: 'UTC', hours: '24/7', exclude_maintenance: false };
@@ -68,20 +68,20 @@ test('an SLA over service hours stays when it is left out, is replaced as a whol
   t.is(patched(FULL, { sla: null }).settings.sla, null);
 });
 
-test('everything that is wrong with an SLA over service hours is said at once, by its fields', (t) => {
+test('all problems of a service-hours SLA are reported at once by field', (t) => {
   t.deepEqual(messages(FULL, { sla: { target: 99, timezone: 'Mars/Olympus', hours: 'Mo-Fr 8 to 5' } }), [
     'sla.timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got "Mars/Olympus"',
     'sla.hours has a rule that cannot be read, "Mo-Fr 8 to 5": write them as in Mo-Fr 08:00-20:00; Sa 09:00-13:00',
   ]);
 });
 
-test('sending back what a read shows, with the preserve flags, changes nothing', (t) => {
+test('sending back the result of a read with the preserve flags changes nothing', (t) => {
   const { request, ...rest } = FULL.settings.checkSpec;
   const checkSpec = { ...rest, request: { ...request, preserveSecretHeaders: true, preserveBody: true } };
   t.deepEqual(patched(FULL, { check_spec: checkSpec, down_min_sources: 3 }), FULL);
 });
 
-test('without preserve flags the secret headers go, and what a read says of body and credentials keeps those', (t) => {
+test('without preserve flags secret headers are cleared, but bodySecret and auth as read keep theirs', (t) => {
   const sentBack = patched(FULL, { check_spec: { request: FULL.settings.checkSpec.request } });
   t.deepEqual(sentBack.secrets, { auth: FULL.secrets.auth, body: 's3cret-body' });
   t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true } } }), [
@@ -92,7 +92,7 @@ test('without preserve flags the secret headers go, and what a read says of body
   t.deepEqual(after.settings.checkSpec.request, { auth: { type: 'basic' } });
 });
 
-test('kept secret headers are joined by new ones and replaced whatever their case', (t) => {
+test('new secret headers are added to preserved ones or replace them, ignoring case', (t) => {
   const after = patched(FULL, {
     check_spec: { request: { preserveSecretHeaders: true, secretHeaders: { 'x-key': 'new', Other: 'two' } } },
   });
@@ -104,7 +104,7 @@ test('an empty object clears the secret headers', (t) => {
   t.deepEqual(patched(FULL, { check_spec: { request: { secretHeaders: {} } } }).secrets, {});
 });
 
-test('warn_days and dependencies stay when check_spec is sent without them, and go when told to', (t) => {
+test('warn_days and dependencies are kept if check_spec omits them, and cleared by 0 and an empty list', (t) => {
   t.like(patched(FULL, { check_spec: {} }).settings.checkSpec, {
     domain: { warnDays: 20 },
     dependencies: ['mon_vendor'],
@@ -122,7 +122,7 @@ test('a heartbeat keeps settings and token when check_spec is omitted, and only 
   });
 });
 
-test("a heartbeat's interval is shortened without a word about a timeout, which it does not use", (t) => {
+test("a heartbeat's interval may be shorter than its unused timeout unless the timeout is sent", (t) => {
   const heartbeat = created({ type: 'heartbeat', interval_seconds: 3600 });
   const shortened = patched(heartbeat, { interval_seconds: 5 });
   t.like(shortened.settings, { intervalSeconds: 5, timeoutMs: 10_000 });
@@ -157,7 +157,7 @@ const KEPT_PARTS: [string, RequestInput, string][] = [
   ['secret bodies', { bodySecret: true, preserveBody: true }, `check_spec.request.body ${AGAIN}`],
 ];
 for (const [what, request, message] of KEPT_PARTS) {
-  test(`${what} are asked for again where scheme, host or port of the target change, and kept where they stay`, (t) => {
+  test(`${what} must be sent again if the target's scheme, host or port changes, and are kept otherwise`, (t) => {
     for (const target of [
       'http://example.com',
       'https://example.org',
@@ -172,7 +172,7 @@ for (const [what, request, message] of KEPT_PARTS) {
   });
 }
 
-test('a secret that is sent again may go to another target, and one that is dropped need not be sent', (t) => {
+test('the target may change if each secret is either sent again or dropped', (t) => {
   const request: RequestInput = {
     preserveSecretHeaders: true,
     secretHeaders: { 'x-key': 'new' },
@@ -189,7 +189,7 @@ test('a secret that is sent again may go to another target, and one that is drop
   t.deepEqual(patched(FULL, { target: 'https://example.org' }).secrets, {});
 });
 
-test('another Host header is another server, plain or secret', (t) => {
+test('a different Host header, plain or secret, counts as a different server', (t) => {
   const sent = (request: RequestInput) => messages(FULL, { check_spec: { request: { ...KEEP_HEADERS, ...request } } });
   t.deepEqual(sent({ headers: { host: 'evil.example' } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
   t.deepEqual(sent({ secretHeaders: { HOST: 'evil.example' } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
@@ -208,7 +208,7 @@ test('another Host header is another server, plain or secret', (t) => {
   ]);
 });
 
-test('what a draft was given is not kept for a target that is named later', (t) => {
+test("a draft's secrets are not kept when it gets a target", (t) => {
   const draft = created({ check_spec: { request: { auth: { type: 'bearer', token: 'k' } } } });
   t.deepEqual(
     messages(draft, { target: 'https://evil.example', check_spec: { request: { auth: { type: 'bearer' } } } }),
@@ -218,8 +218,8 @@ test('what a draft was given is not kept for a target that is named later', (t) 
 
 for (const type of ['tcp', 'udp'] as const) {
   test(
-    `a secret ${type} payload is asked for again where host or port of the target change, with check_spec and ` +
-      'without',
+    `a secret ${type} payload must be sent again if the host or port of the target changes, with ` +
+      'check_spec or without it',
     (t) => {
       const transport = { payloadSecret: true, preservePayload: true };
       const stored = created({
@@ -246,7 +246,7 @@ for (const type of ['tcp', 'udp'] as const) {
   );
 }
 
-test('an empty list of agents keeps those that are stored', (t) => {
+test('an empty list of agents keeps the stored ones', (t) => {
   const own = created({ agent_sources: ['agt_mine'] });
   t.deepEqual(patched(own, { agent_sources: [] }).agentSources, ['agt_mine']);
   t.deepEqual(patched(own, { agent_sources: ['agt_a'] }).agentSources, ['agt_a']);
@@ -313,7 +313,7 @@ for (const [what, body, message] of REFUSED) {
   test(`a PATCH with ${what} is refused`, (t) => t.deepEqual(messages(FULL, body), [message]));
 }
 
-test('the expiry warning of http has the bound of its column, that of a domain ten years', (t) => {
+test('warn_days may be up to 2147483647 for http, but at most 3650 for a domain', (t) => {
   t.deepEqual(patched(FULL, { warn_days: 2_147_483_647 }).settings.checkSpec.domain, { warnDays: 2_147_483_647 });
   t.deepEqual(patched(FULL, { check_spec: { domain: { warnDays: 3651 } } }).settings.checkSpec.domain, {
     warnDays: 3651,
@@ -327,7 +327,7 @@ test('the expiry warning of http has the bound of its column, that of a domain t
   ]);
 });
 
-test('any number says whether redirects are followed', (t) => {
+test('follow_redirects accepts any number, and is off only for 0 and false', (t) => {
   for (const [sent, followRedirects] of [
     [2, true],
     [1, true],
@@ -341,20 +341,20 @@ test('any number says whether redirects are followed', (t) => {
   }
 });
 
-test('an interval that is sent back as it is stored is not held against the plan', (t) => {
+test("sending back the stored interval is accepted even below the plan's minimum", (t) => {
   const context = { ...CONTEXT, minIntervalSeconds: 60 };
   t.true(readMonitorPatch({ interval_seconds: 30, timeout_ms: 10_000 }, { current: FULL, context }).ok);
 });
 
 test("the monitor's own type is accepted", (t) => t.deepEqual(messages(FULL, { type: 'http' }), []));
 
-test('preserveBody has nothing to keep where no secret body is stored', (t) => {
+test('preserveBody is refused if no secret body is stored', (t) => {
   t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true, preserveBody: true } } }), [
     'check_spec.request.preserveBody has nothing to keep: no secret value is stored',
   ]);
 });
 
-test("an interval below the plan's shortest is refused when sent, not when it was stored before", (t) => {
+test("an interval below the plan's minimum is refused if sent, but not if already stored", (t) => {
   const context = { ...CONTEXT, minIntervalSeconds: 60 };
   t.true(readMonitorPatch({ name: 'y' }, { current: FULL, context }).ok);
   t.false(readMonitorPatch({ interval_seconds: 45 }, { current: FULL, context }).ok);
@@ -399,7 +399,7 @@ test('a PATCH is idempotent: applying it twice gives the same monitor', (t) => {
   );
 });
 
-test('no secret stands in the settings or in any message', (t) => {
+test('no secret appears in the settings or in any message', (t) => {
   const value = fc.constantFrom('s3cret', 's3cret:', 's3cret\0', '\ud800s3cret');
   const headers = fc.constantFrom<Record<string, string>>({ A: 's3cret' }, { A: 's3cret', a: 's3cret' });
   const request = fc.record(

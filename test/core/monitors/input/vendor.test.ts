@@ -70,7 +70,7 @@ for (const [what, input, stored, expected] of NEEDS_A_READING) {
     t.is(findPageToRead(input, stored)?.vendorId ?? null, expected));
 }
 
-test('components are stored as the page spells them, by name or by id, each once', (t) => {
+test('components given by name or id are stored once each, as the page spells them', (t) => {
   const { vendor, messages } = complete(
     { target: 'github', components: ['actions', ' API requests ', 'C0', 'c3'] },
     NOTHING,
@@ -80,7 +80,7 @@ test('components are stored as the page spells them, by name or by id, each once
   t.deepEqual(vendor.components, ['Actions', 'API Requests', 'Pages']);
 });
 
-test('an unknown component is refused with those that may have been meant', (t) => {
+test('an unknown component is refused with suggestions', (t) => {
   const { messages } = complete(
     { target: 'github', components: ['Action', 'Gti Operations', 'Kitchen'] },
     NOTHING,
@@ -94,7 +94,7 @@ test('an unknown component is refused with those that may have been meant', (t) 
   ]);
 });
 
-test('of many unknown components only the first few are reported, for each is compared with the whole page', (t) => {
+test('at most five unknown components are reported, as each is compared with the whole page', (t) => {
   const { messages } = complete(
     { target: 'github', components: Array.from({ length: 100 }, (_, index) => `Kitchen ${index}`) },
     NOTHING,
@@ -104,7 +104,7 @@ test('of many unknown components only the first few are reported, for each is co
   t.regex(messages[4] ?? '', /"Kitchen 4"/);
 });
 
-test('components that stay are held against the page of a new target', (t) => {
+test('kept components are validated against the page of a new target', (t) => {
   t.deepEqual(complete({ target: 'cloudflare' }, GITHUB, READ).vendor.components, ['Actions']);
   t.regex(
     complete({ target: 'cloudflare' }, { ...GITHUB, vendor: { components: ['Gone'] } }, READ).messages[0] ?? '',
@@ -112,7 +112,7 @@ test('components that stay are held against the page of a new target', (t) => {
   );
 });
 
-test('components are never held against another page than the one they are of', (t) => {
+test('components are validated only against the page of their own vendor', (t) => {
   const problems: Problem[] = [];
   const page = findVendorPage('cloudflare');
   const read = page && { page, reading: READ };
@@ -124,7 +124,7 @@ test('components are never held against another page than the one they are of', 
   );
 });
 
-test('a vendor of the catalog is taken with its components while its page cannot be read', (t) => {
+test('a catalog vendor is accepted with any components while its page cannot be read', (t) => {
   for (const reading of [GONE, NONE, null]) {
     const { vendor, messages } = complete({ target: 'github', components: ['Anything'] }, NOTHING, reading);
     t.deepEqual(messages, []);
@@ -132,7 +132,7 @@ test('a vendor of the catalog is taken with its components while its page cannot
   }
 });
 
-test('a page outside the catalog must have been seen to be one', (t) => {
+test('a page outside the catalog is accepted only after it was read as a status page', (t) => {
   t.deepEqual(complete({ target: PAGE }, NOTHING, READ), {
     vendor: { vendorId: 'status.shop.example', pageUrl: PAGE, probeUrl: `${PAGE}/api/v2/summary.json`, components: [] },
     messages: [],
@@ -148,7 +148,7 @@ test('a page outside the catalog must have been seen to be one', (t) => {
   t.regex(complete({ target: PAGE }, NOTHING, null).messages[0] ?? '', /was not read: try again later$/);
 });
 
-test('a change that speaks neither of target nor components keeps what is stored, whatever has become of it', (t) => {
+test('a change without target and components keeps the stored vendor, even an unknown one', (t) => {
   const gone: StoredVendor = {
     target: 'a-vendor-of-yesterday',
     vendor: { vendorId: 'a-vendor-of-yesterday', components: ['x'] },
@@ -185,10 +185,10 @@ const REFUSED: [VendorInput, string][] = [
   [{ target: 'azure', components: ['Storage'] }, 'components must be omitted for Azure: its status feed lists none'],
 ];
 for (const [input, message] of REFUSED)
-  test(`${JSON.stringify(input)} is refused with the remedy`, (t) =>
+  test(`${JSON.stringify(input)} is refused with a suggested fix`, (t) =>
     t.deepEqual(complete(input, NOTHING, null).messages, [message]));
 
-test('AWS components are stored in one spelling', (t) =>
+test('AWS components are stored in a normalized spelling', (t) =>
   t.deepEqual(
     complete({ target: 'aws', components: ['EC2:us-east-1 ', 'IAM:global'] }, NOTHING, null).vendor.components,
     ['ec2:us-east-1', 'iam:global'],

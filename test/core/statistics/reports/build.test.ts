@@ -37,7 +37,7 @@ function report(facts: Partial<MonitorFacts>) {
   });
 }
 
-test('an outage counts by the second, against the target and in its day', (t) => {
+test('an outage is counted by the second, against the target and on its day', (t) => {
   const transitions = [
     ...UP,
     { atMs: (START + DAY + 100) * 1000 + 999, to: 'down' as const },
@@ -75,7 +75,7 @@ test('an outage counts by the second, against the target and in its day', (t) =>
   );
 });
 
-test('a monitor of which nothing is known has nulls, and no days before it was there', (t) => {
+test('a monitor without history has null figures, and no states for days before its creation', (t) => {
   const { line, days } = report({ monitor: { ...MONITOR, createdAtMs: (START + 2.5 * DAY) * 1000 }, transitions: [] });
   t.like(line, {
     uptime_percent: null,
@@ -91,13 +91,13 @@ test('a monitor of which nothing is known has nulls, and no days before it was t
   );
 });
 
-test('the mean time to recovery is that of what is over, rounded to seconds', (t) => {
+test('the mean time to recovery covers resolved incidents only, rounded to seconds', (t) => {
   const incidents = { count: 3, longestSeconds: 500, resolved: 2, resolvedSeconds: 21 };
   t.is(report({ incidents }).line.mttr_seconds, 11);
   t.is(report({ incidents: { ...incidents, resolved: 0, resolvedSeconds: 0 } }).line.mttr_seconds, null);
 });
 
-test('percentiles of the period are those of all its days together', (t) => {
+test('percentiles of the period are computed over all its days together', (t) => {
   const of = (...latencies: number[]) => ({
     checks: latencies.length,
     latency: { buckets: latencies.map(bucketOf), counts: latencies.map(() => 1) },
@@ -112,7 +112,7 @@ test('percentiles of the period are those of all its days together', (t) => {
   );
 });
 
-test('the summary adds seconds up over all monitors and names the worst five of those that were not well', (t) => {
+test('the summary adds up all monitors and names the five worst of those with downtime', (t) => {
   const downFor = (no: number, seconds: number) =>
     reportMonitor(reportedPeriod(WEEK, []), {
       monitor: { ...MONITOR, id: `mon_${no}`, name: `Shop ${no}`, slaTarget: no === 0 ? null : 99.9 },
@@ -152,7 +152,7 @@ test('the summary adds seconds up over all monitors and names the worst five of 
   );
 });
 
-test('a monitor met its targets where it met both of them, or the one that it has', (t) => {
+test('a monitor meets its SLA if it meets both targets, or the only one it has', (t) => {
   // Down for 400 seconds on Tuesday: within the week's error budget, beyond that of the hour.
   const transitions = [
     ...UP,
@@ -183,7 +183,7 @@ test('a monitor met its targets where it met both of them, or the one that it ha
   t.deepEqual([summary.sla_met, summary.sla_missed], [3, 2]);
 });
 
-test('uptime is said with and without maintenance, and what was entered afterwards is named', (t) => {
+test('uptime is reported with and without maintenance, and retroactive maintenance separately', (t) => {
   const stretch = (from: number, to: number) => ({ startMs: (START + from) * 1000, endMs: (START + to) * 1000 });
   const { line, days } = report({
     transitions: [
@@ -201,7 +201,7 @@ test('uptime is said with and without maintenance, and what was entered afterwar
   t.is(days[0]?.worst_state, 'down');
 });
 
-test('gaps are reported as far as they lie in the period, and count as unknown', (t) => {
+test('gaps are clipped to the period and count as unknown', (t) => {
   const gaps = [
     { kind: 'checks' as const, startMs: (START - 50) * 1000, endMs: (START + 50) * 1000 + 500 },
     { kind: 'clock' as const, startMs: (START + 10) * 1000, endMs: (START + 60) * 1000 },
@@ -225,7 +225,7 @@ test('gaps are reported as far as they lie in the period, and count as unknown',
   ]);
 });
 
-test('of more than a thousand incidents the longest are listed, in the order in which they began', (t) => {
+test('the 1000 longest incidents are listed, in order of their start', (t) => {
   const found = Array.from({ length: 1200 }, (_, index): ReportIncident => {
     const seconds = index % 3 === 0 ? 1 : 50;
     const start = START + index * 100;

@@ -32,21 +32,17 @@ const HEADER =
   'service_pending_seconds,service_maintenance_seconds';
 const NO_SERVICE_HOURS = ','.repeat(13);
 
-test(
-  'a report is a header and a line for each monitor, each ended by CRLF; null is empty and a negative number stays ' +
-    'one',
-  (t) => {
-    const lineOf = (id: string) =>
-      `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9${NO_SERVICE_HOURS}`;
-    t.is(
-      renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]),
-      `${HEADER}\r\n${lineOf('mon_1')}\r\n${lineOf('mon_2')}\r\n`,
-    );
-    t.is(renderReportCsv([]), `${HEADER}\r\n`);
-  },
-);
+test('a CSV report has a header and a line per monitor, ended by CRLF, with nulls empty and numbers as is', (t) => {
+  const lineOf = (id: string) =>
+    `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9${NO_SERVICE_HOURS}`;
+  t.is(
+    renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]),
+    `${HEADER}\r\n${lineOf('mon_1')}\r\n${lineOf('mon_2')}\r\n`,
+  );
+  t.is(renderReportCsv([]), `${HEADER}\r\n`);
+});
 
-test('a report made before there were maintenance windows had none', (t) => {
+test('a report from before maintenance windows existed shows no maintenance', (t) => {
   const {
     maintenance_seconds: _seconds,
     retroactive_seconds: _late,
@@ -56,7 +52,7 @@ test('a report made before there were maintenance windows had none', (t) => {
   t.true(renderReportCsv([old]).endsWith(`,30240,84.5,210,,0,0,99.947${NO_SERVICE_HOURS}\r\n`));
 });
 
-test('the service hours of a monitor are columns of their own', (t) => {
+test('service hours have their own columns', (t) => {
   const seconds = { up: 215_500, degraded: 10, down: 490, unknown: 1, paused: 2, pending: 3, maintenance: 4 };
   const service_hours = {
     target: 99.9,

@@ -22,7 +22,7 @@ const MONITOR: ReportMonitor = {
 };
 const WEEK = { period: 'week', startSeconds: Date.parse('2026-03-16T00:00:00Z') / 1000 } as const;
 
-test('an email lists the worst monitors first, those without data last, and counts what is beyond fifty', (t) => {
+test('an email lists the worst monitors first, those without data last, and counts those beyond fifty', (t) => {
   const monitors = [
     { ...MONITOR, name: 'New', uptime_percent: null, sla_met: null, down_seconds: 0, incidents: 0 },
     { ...MONITOR, name: 'Good', uptime_percent: 100, sla_met: true, down_seconds: 0, incidents: 0 },
@@ -42,7 +42,7 @@ test('an email lists the worst monitors first, those without data last, and coun
   t.is(many.rest, 'and 950 more');
 });
 
-test('the attached table has every monitor, is named by the period, and is left out where it is too large', (t) => {
+test('the attached CSV has every monitor, is named after the period, and is omitted if it is too large', (t) => {
   const attachment = attachReport([MONITOR, { ...MONITOR, name: '=cmd()' }], WEEK);
   t.is(attachment?.filename, 'report-week-2026-03-16.csv');
   t.is(attachment?.content.split('\r\n').length, 4);

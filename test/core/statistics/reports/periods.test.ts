@@ -20,14 +20,14 @@ const WEEKS: readonly (readonly [string, string])[] = [
   ['2026-03-29T01:30:00Z', '2026-03-23 2026-03-30'],
 ];
 for (const [at, expected] of WEEKS) {
-  test(`the week of ${at} begins on a Monday at 00:00 UTC, whatever clocks do elsewhere`, (t) => {
+  test(`the week of ${at} begins on a Monday at 00:00 UTC, regardless of clock changes`, (t) => {
     const week = periodAround('week', Date.parse(at) / 1000);
     t.is(`${dateOf(week.startSeconds)} ${dateOf(week.endSeconds)}`, expected);
     t.is(new Date(week.startSeconds * 1000).getUTCDay(), 1);
   });
 }
 
-test('a month is a calendar month, February of a leap year and December included', (t) => {
+test('a month is a calendar month, including February of a leap year and December', (t) => {
   t.is(
     shown(periodAround('month', Date.UTC(2028, 1, 29, 23, 59, 59) / 1000)),
     '2028-02-01T00:00:00.000Z 2028-03-01T00:00:00.000Z',
@@ -36,7 +36,7 @@ test('a month is a calendar month, February of a leap year and December included
   t.is(dayEdges(periodAround('month', Date.UTC(2028, 1, 5) / 1000)).length, 30);
 });
 
-test('53 weeks and 13 months have ended, the oldest first; one that ends this second has', (t) => {
+test('the last 53 weeks and 13 months are listed, oldest first, including one that ends this second', (t) => {
   const ended = endedPeriods(Date.UTC(2026, 5, 1));
   t.is(ended.filter(({ period }) => period === 'week').length, 53);
   t.is(ended.filter(({ period }) => period === 'month').length, 13);
@@ -60,7 +60,7 @@ test('53 weeks and 13 months have ended, the oldest first; one that ends this se
   t.is(dateOf(ended.find(({ period }) => period === 'month')?.startSeconds ?? 0), '2025-05-01');
 });
 
-test('periods follow each other without a hole', (t) => {
+test('periods follow each other without gaps', (t) => {
   for (const period of ['week', 'month'] as const) {
     const ended = endedPeriods(Date.UTC(2026, 10, 21)).filter((window) => window.period === period);
     for (const [index, { endSeconds }] of ended.slice(0, -1).entries())
@@ -68,7 +68,7 @@ test('periods follow each other without a hole', (t) => {
   }
 });
 
-test('a period is reported as people say it', (t) => {
+test('a period is formatted as a readable range of dates', (t) => {
   const week = (at: number) => formatPeriod(periodAround('week', at / 1000));
   t.is(week(Date.UTC(2026, 2, 4)), '2 to 8 March 2026');
   t.is(week(Date.UTC(2026, 2, 31)), '30 March to 5 April 2026');
@@ -85,7 +85,7 @@ const ZONE_PERIODS: readonly (readonly ['week' | 'month', string, string, string
   ['week', 'America/New_York', '2026-06-01T04:00:00Z', '2026-05-25T04:00:00.000Z 2026-06-01T04:00:00.000Z'],
 ];
 for (const [period, zone, at, expected] of ZONE_PERIODS) {
-  test(`the ${period} in ${zone} that ended last at ${at} is of its own days`, (t) => {
+  test(`the last ${period} in ${zone} before ${at} consists of whole local days`, (t) => {
     const window = periodBefore(period, Date.parse(at) / 1000, zone);
     t.is(shown(window), expected);
     const edges = dayEdges(window);
@@ -96,7 +96,7 @@ for (const [period, zone, at, expected] of ZONE_PERIODS) {
   });
 }
 
-test('a period of another zone is named by its own days', (t) => {
+test('a period in another time zone is named after its local days', (t) => {
   const at = Date.parse('2026-03-29T22:00:00Z') / 1000;
   t.is(formatPeriod(periodBefore('week', at, 'Europe/Berlin')), '23 to 29 March 2026');
   t.is(formatPeriod(periodBefore('month', Date.parse('2026-06-01T00:00:00Z') / 1000, 'Asia/Tokyo')), 'May 2026');
