@@ -118,7 +118,7 @@ for (const [name, observation, waits] of WAITS) {
 }
 
 for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
-  test(`${code} by a machine's wrong clock is no vote, and by a good one what it is`, (t) => {
+  test(`${code} is no vote if the clock is wrong, and counts if it is right`, (t) => {
     const failure = failureOf(Object.assign(new Error('certificate'), { code }), 'tls');
     const judgement: Judgement = { verdict: 'down', cause: failure?.cause ?? null, reason: failure?.reason ?? null };
     for (const aheadMs of [-31_536_000_000, -60_001, 60_001, 31_536_000_000])
@@ -128,7 +128,7 @@ for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
   });
 }
 
-test('a certificate that has expired by a wrong clock alone is no vote, once it was looked at as well', (t) => {
+test('a certificate expired only by a wrong clock is no vote, a truly expired one is down', (t) => {
   const failure = failureOf(Object.assign(new Error('certificate'), { code: 'CERT_HAS_EXPIRED' }), 'tls');
   if (failure === null) return t.fail('not a failure of the target');
   const nowSeconds = Math.floor(Date.now() / 1000);
@@ -278,28 +278,24 @@ for (const { name, given, suspect } of CASES) {
   });
 }
 
-test(
-  'a monitor whose failures were confirmed five times in a row is suspect no more, and is no reason to suspect ' +
-    'others, until it was good',
-  (t) => {
-    const results = new RecentResults();
-    const add = (monitor: number, verdict: Vote, second: number) =>
-      results.add({ monitor, verdict }, NOW_MS + second * 1000);
-    for (let confirmed = 0; confirmed < 5; confirmed += 1) {
-      t.true(add(1, 'down', confirmed));
-      results.confirm(1);
-    }
-    t.false(add(1, 'down', 60));
-    t.false(add(2, 'up', 61));
-    t.false(add(3, 'up', 62));
-    t.false(add(1, 'down', 63));
-    t.false(add(2, 'up', 64));
-    t.false(add(1, 'up', 80));
-    t.true(add(1, 'down', 140));
-  },
-);
+test('five confirmed failures end suspicion of a monitor, and of others because of it, until it is up', (t) => {
+  const results = new RecentResults();
+  const add = (monitor: number, verdict: Vote, second: number) =>
+    results.add({ monitor, verdict }, NOW_MS + second * 1000);
+  for (let confirmed = 0; confirmed < 5; confirmed += 1) {
+    t.true(add(1, 'down', confirmed));
+    results.confirm(1);
+  }
+  t.false(add(1, 'down', 60));
+  t.false(add(2, 'up', 61));
+  t.false(add(3, 'up', 62));
+  t.false(add(1, 'down', 63));
+  t.false(add(2, 'up', 64));
+  t.false(add(1, 'up', 80));
+  t.true(add(1, 'down', 140));
+});
 
-test('the suspicion lasts as long as the outage, however long that is', (t) => {
+test('suspicion lasts for the whole outage, however long', (t) => {
   const results = new RecentResults();
   for (let minute = 0; minute < 600; minute += 1) {
     t.true(results.add({ monitor: minute % 7, verdict: 'down' }, NOW_MS + minute * 60_000));

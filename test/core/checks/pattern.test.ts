@@ -39,7 +39,7 @@ const LARGE = {
   'parentheses that are none, quoted': String.raw`(?:\Q)\E${'a'.repeat(101)}\Q(\Eb){100}`,
 };
 for (const [what, pattern] of Object.entries(LARGE)) {
-  test(`${what}: too large for RE2 to see`, (t) => {
+  test(`${what}: refused as too large before RE2 compiles it`, (t) => {
     const submitted: string[] = [];
     const parsed = parse(pattern, (text) => submitted.push(text) > 0);
     t.regex(
@@ -53,7 +53,7 @@ for (const [what, pattern] of Object.entries(LARGE)) {
   });
 }
 
-test('whatever passes compiles to a program that is not much longer than may be', (t) => {
+test('any accepted pattern compiles to a program of size under 30,000', (t) => {
   const pieces = fc.constantFrom(
     'a',
     '.',
@@ -98,7 +98,7 @@ const ADVERSE = {
   backslashes: '\\',
 };
 for (const [what, piece] of Object.entries(ADVERSE)) {
-  test(`a long text of ${what} is measured in no time`, (t) => {
+  test(`100,000 characters of ${what} are measured in under 20 s`, (t) => {
     const text = piece.repeat(Math.floor(100_000 / piece.length));
     for (const pattern of [text, `${text}\\`, `[${text}`]) {
       const startedAt = performance.now();
@@ -108,7 +108,7 @@ for (const [what, piece] of Object.entries(ADVERSE)) {
   });
 }
 
-test('patterns may be 20,000 characters together, repetitions written out', (t) => {
+test('patterns have at most 20,000 characters in total, with repetitions expanded', (t) => {
   const tenThousand = '.{1000}'.repeat(10);
   t.is(refuseTogether([]), null);
   t.is(refuseTogether([tenThousand, tenThousand]), null);
@@ -134,7 +134,7 @@ const MIB = 1024 * 1024;
 const nearly = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 
-test('what is found is what the engine finds, in texts too long for the engine as well', (t) => {
+test('a search finds what String.includes finds, also in very long texts', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(nearly(1, 40), nearly(0, 60), fc.nat(3), (word, end, cut) => {
@@ -147,20 +147,20 @@ test('what is found is what the engine finds, in texts too long for the engine a
   );
 });
 
-test('the empty text is in every text, and nothing else is in the empty one', (t) => {
+test('the empty text is found in every text, and nothing else in the empty one', (t) => {
   t.true(containsText('', ''));
   t.true(containsText('a'.repeat(MIB), ''));
   t.false(containsText('', 'a'));
 });
 
-test('a text at the very end is found, and one that is a letter longer is not', (t) => {
+test('a match at the very end is found, one that is a character longer is not', (t) => {
   const sought = `${'ab'.repeat(100)}c`;
   t.true(containsText('ab'.repeat(MIB / 2) + 'c', sought));
   t.false(containsText('ab'.repeat(MIB / 2), sought));
   t.true(containsText(`${'x'.repeat(MIB)}${'é😀'.repeat(50)}`, 'é😀'.repeat(50)));
 });
 
-test('a search that is made to fail as late as it can costs little processor time', (t) => {
+test('five worst-case searches of 1 MiB take under 0.8 s of CPU time', (t) => {
   const sought = `${'a'.repeat(512)}b${'a'.repeat(511)}`;
   const before = process.threadCpuUsage().user;
   for (let times = 0; times < 5; times += 1) t.false(containsText('a'.repeat(MIB), sought));

@@ -102,7 +102,7 @@ for (const [intervalSeconds, expected] of [
   });
 }
 
-test('a result that is stale, a repeat or of older checks asks for no recheck; newer checks begin anew', (t) => {
+test('a stale, repeated or outdated result causes no recheck, and newer checks start a new streak', (t) => {
   const source = {
     state: after(['up', 'down'], 3),
     rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 },
@@ -114,7 +114,7 @@ test('a result that is stale, a repeat or of older checks asks for no recheck; n
   t.is(recheckAfterMs(source, result(180_000, 'down', 3)), 20_000);
 });
 
-test('a target that stays down is rechecked once less than failures are needed, and is then known to be down', (t) => {
+test('a target that stays down is rechecked one time fewer than the failures needed, and then is down', (t) => {
   for (let downAfterFailures = 1; downAfterFailures <= 5; downAfterFailures += 1) {
     const rule = { downAfterFailures, upAfterSuccesses: 1, intervalSeconds: 60 };
     let state = stepSource(null, result(0, 'up'), rule);
@@ -171,37 +171,33 @@ for (const { name, given, afterDueMs } of [
   });
 }
 
-test(
-  'wherever its slot lies, a recheck is in the future, at most a second and a half behind its wait, and half a ' +
-    'second before the next tick',
-  (t) => {
-    const moments = fc.record({
-      intervalSeconds: fc.integer({ min: 2, max: 3600 }),
-      slot: fc.integer({ min: 0, max: 239 }),
-      monitorNo: fc.integer({ min: 1, max: 1e6 }),
-      dueAtMs: fc.integer({ min: DUE_MS, max: DUE_MS + 3_600_000 }),
-      lagMs: fc.integer({ min: 0, max: 90_000 }),
-    });
-    fc.assert(
-      fc.property(moments, ({ dueAtMs, lagMs, monitorNo, ...slot }) => {
-        const tick = tickMoment(slot, monitorNo);
-        const afterMs = Math.max(1000, Math.min(tick.intervalSeconds * 500, 20_000));
-        const nowMs = dueAtMs + lagMs;
-        const atMs = recheckAtMs({ dueAtMs, afterMs, nowMs }, tick);
-        if (atMs === null) return true;
-        return (
-          atMs > nowMs &&
-          atMs >= dueAtMs + afterMs &&
-          atMs < Math.max(dueAtMs + afterMs, nowMs) + 1500 &&
-          atMs + 500 <= dueAtMs + msUntilTick(tick, dueAtMs)
-        );
-      }),
-    );
-    t.pass();
-  },
-);
+test('in any slot a recheck is at most 1.5 s behind its delay and at least 0.5 s before the next tick', (t) => {
+  const moments = fc.record({
+    intervalSeconds: fc.integer({ min: 2, max: 3600 }),
+    slot: fc.integer({ min: 0, max: 239 }),
+    monitorNo: fc.integer({ min: 1, max: 1e6 }),
+    dueAtMs: fc.integer({ min: DUE_MS, max: DUE_MS + 3_600_000 }),
+    lagMs: fc.integer({ min: 0, max: 90_000 }),
+  });
+  fc.assert(
+    fc.property(moments, ({ dueAtMs, lagMs, monitorNo, ...slot }) => {
+      const tick = tickMoment(slot, monitorNo);
+      const afterMs = Math.max(1000, Math.min(tick.intervalSeconds * 500, 20_000));
+      const nowMs = dueAtMs + lagMs;
+      const atMs = recheckAtMs({ dueAtMs, afterMs, nowMs }, tick);
+      if (atMs === null) return true;
+      return (
+        atMs > nowMs &&
+        atMs >= dueAtMs + afterMs &&
+        atMs < Math.max(dueAtMs + afterMs, nowMs) + 1500 &&
+        atMs + 500 <= dueAtMs + msUntilTick(tick, dueAtMs)
+      );
+    }),
+  );
+  t.pass();
+});
 
-test('what people are told of the next check after a failure is when it comes', (t) => {
+test('the displayed time to the next check after a failure is that of the recheck', (t) => {
   for (const intervalSeconds of [1, 2, 3, 10, 30, 60, 3600]) {
     const rule = { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds };
     const afterMs = recheckAfterMs({ state: null, rule }, result(60_000, 'down'));
@@ -219,7 +215,7 @@ test('what people are told of the next check after a failure is when it comes', 
 
 const SOURCE = { state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 } };
 
-test('of results that come together the newest decides whether to recheck, once the others were applied', (t) => {
+test('the newest of several results decides on a recheck after the older ones are applied', (t) => {
   t.is(hintRecheck(SOURCE, []), null);
   t.is(hintRecheck(SOURCE, [result(1, 'down')]), 20_000);
   t.is(hintRecheck(SOURCE, [result(2, 'down'), result(1, 'down')]), 20_000);

@@ -29,7 +29,7 @@ for (const { intervalSeconds, slots } of COUNTS) {
   });
 }
 
-test('the first monitors of an interval lie as far apart as can be', (t) => {
+test('the first monitors of an interval are spread as far apart as possible', (t) => {
   const occupancy = new Map<number, number>();
   const chosen = Array.from({ length: 4 }, () => {
     const slot = chooseSlot(60, occupancy);
@@ -68,7 +68,7 @@ for (const { intervalSeconds, monitors, slots } of USED) {
   });
 }
 
-test('slots that others reach are taken where all others are full, and all slots are in the end', (t) => {
+test('a new slot is used once all used ones are full, and finally the one with the fewest monitors', (t) => {
   const full = new Map(Array.from({ length: 15 }, (_, index) => [index * 16, 1000]));
   t.is(chooseSlot(60, full), 8);
   const all = new Map(Array.from({ length: 240 }, (_, slot) => [slot, slot === 77 ? 4999 : 5000]));
@@ -90,7 +90,7 @@ test('monitors start within 5 s of their slot, and within a fifteenth of the int
   t.pass();
 });
 
-test('monitors of one slot spread evenly over it', (t) => {
+test('monitors of one slot are spread evenly over it', (t) => {
   const offsets = Array.from({ length: 400 }, (_, index) => startOffsetMs(60, 5000 + index));
   const fifths = [0, 1, 2, 3, 4].map((fifth) => offsets.filter((offset) => Math.floor(offset / 800) === fifth).length);
   t.true(
@@ -112,7 +112,7 @@ for (const { name, nowMs, start } of STARTS) {
   });
 }
 
-test('after an outage late ticks are spread over what is left of the interval, never released all at once', (t) => {
+test('after an outage late ticks are spread over the rest of the interval', (t) => {
   const nowMs = 30_000;
   const starts = Array.from(
     { length: 200 },
@@ -125,7 +125,7 @@ test('after an outage late ticks are spread over what is left of the interval, n
   t.true(busiestSecond <= 15, `${busiestSecond} in one second`);
 });
 
-test("a monitor's next tick is at its own moment of the interval, and a whole interval away from a tick", (t) => {
+test("a monitor's next tick is at its own offset, and a full interval after a tick", (t) => {
   const tick = tickMoment({ intervalSeconds: 60, slot: 60 }, 3);
   const offsetMs = slotStartMs(60, 60) + startOffsetMs(60, 3);
   t.is(msUntilTick(tick, 60_000), offsetMs);
@@ -133,7 +133,7 @@ test("a monitor's next tick is at its own moment of the interval, and a whole in
   t.is(msUntilTick(tick, 60_001 + offsetMs), 59_999);
 });
 
-test('what is new waits for a tick that is near, unless the job of that has read its monitors', (t) => {
+test("a new monitor waits for a near tick unless that tick's job has already read its monitors", (t) => {
   const tick = { intervalSeconds: 60, slotMs: 10_000, offsetMs: 1500 };
   t.true(isTickFar(tick, 9000), 'two and a half seconds ahead');
   t.false(isTickFar(tick, 9600), 'in two seconds, and its job fires in a tenth');
@@ -141,7 +141,7 @@ test('what is new waits for a tick that is near, unless the job of that has read
   t.true(isTickFar(tick, 11_400));
   t.true(isTickFar(tick, 11_500), 'now: the next one is an interval away');
   for (let nowMs = 0; nowMs < 1000; nowMs += 10)
-    t.false(isTickFar({ intervalSeconds: 1, slotMs: 250, offsetMs: 120 }, nowMs), 'the one behind it is near as well');
+    t.false(isTickFar({ intervalSeconds: 1, slotMs: 250, offsetMs: 120 }, nowMs), 'the following tick is near as well');
 });
 
 const NOW_MS = 1_700_000_000_000;
@@ -170,7 +170,7 @@ for (const { intervalSeconds, limitSeconds } of LIMITS) {
   });
 }
 
-test('checks count from creation, and from an edit or a resume, which changes the schedule', (t) => {
+test('overdue time counts from creation or the last edit if there is no later check', (t) => {
   const nowSeconds = NOW_MS / 1000;
   t.true(isOverdue(watched, undefined, NOW_MS));
   t.false(isOverdue({ ...watched, createdAt: nowSeconds - 180, updatedAt: nowSeconds - 180 }, undefined, NOW_MS));
@@ -179,12 +179,12 @@ test('checks count from creation, and from an edit or a resume, which changes th
   t.false(isOverdue(watched, NOW_MS + 5000, NOW_MS), 'a clock that was ahead');
 });
 
-test('what is not checked is never overdue: paused monitors, drafts and heartbeats', (t) => {
+test('paused monitors, drafts and heartbeats are never overdue', (t) => {
   for (const other of [{ enabled: false }, { target: '' }, { type: 'heartbeat' }] as const)
     t.false(isOverdue({ ...watched, ...other }, undefined, NOW_MS));
 });
 
-test('no checks run since the newest one, once every monitor that is being checked is overdue', (t) => {
+test('if every checked monitor is overdue, checks have stopped since the newest one', (t) => {
   const [older, newer] = [NOW_MS - 900_000, NOW_MS - 600_000];
   const say = (...lastChecks: (number | undefined)[]) =>
     summarizeOverdue(

@@ -77,7 +77,7 @@ for (const [spec, found, isGood] of MODES) {
   );
 }
 
-test('a mismatch says what was expected and what came', (t) => {
+test('a mismatch reports the expected and the actual records', (t) => {
   const got = queried({ A: records('192.0.2.2') });
   t.is(judge(got, A('equals', '192.0.2.1')).reason, 'A: expected exactly "192.0.2.1", got "192.0.2.2"');
   t.is(judge(got, A('absent')).reason, 'A: expected no record, got "192.0.2.2"');
@@ -86,7 +86,7 @@ test('a mismatch says what was expected and what came', (t) => {
   t.regex(judge(queried({ A: many }), A('any', '198.51.100.1')).reason ?? '', /"192\.0\.2\.4" and 3 more$/);
 });
 
-test('a name that does not exist is down, except where all is to be absent', (t) => {
+test('a nonexistent name is down unless all records are expected to be absent', (t) => {
   t.like(judge(queried({ A: NXDOMAIN }), A('exists')), { verdict: 'down', cause: 'dns_nxdomain' });
   t.is(judge(queried({ A: NXDOMAIN }), A('absent')).verdict, 'up');
   t.like(judge(queried({ A: NXDOMAIN, MX: NXDOMAIN }), A('absent'), { type: 'MX', mode: 'exists' }), {
@@ -95,7 +95,7 @@ test('a name that does not exist is down, except where all is to be absent', (t)
   });
 });
 
-test('without records to look for, an address of either family is enough', (t) => {
+test('without expected records an address of either family is enough', (t) => {
   t.is(judge(queried({ A: records(), AAAA: records('2001:db8::1') })).verdict, 'up');
   t.is(judge(queried({ A: records('192.0.2.1'), AAAA: failed('timeout') })).verdict, 'up');
   t.deepEqual(judge(queried({ A: records(), AAAA: records() })), {
@@ -110,7 +110,7 @@ test('without records to look for, an address of either family is enough', (t) =
   });
 });
 
-test('what is queried follows from the records, or from the name where there are none', (t) => {
+test('the queried types follow from the expected records, or else from the name', (t) => {
   const types = (target: string, ...specs: DnsRecordSpec[]) =>
     dnsQuestionTypes({ target, checkSpec: { dns: { records: specs } } });
   t.deepEqual(types('example.com'), ['A', 'AAAA']);
@@ -121,13 +121,13 @@ test('what is queried follows from the records, or from the name where there are
 });
 
 for (const failure of ['timeout', 'servfail', 'refused', 'unreachable', 'invalid'] as const) {
-  test(`${failure} of a server that the target names is down`, (t) => {
+  test(`${failure} of a server named in the target is down`, (t) => {
     const judgement = judge(queried({ A: failed(failure) }, { server: 'ns1.example.com' }), A('exists'));
     t.like(judgement, { verdict: 'down', cause: failure === 'timeout' ? 'timeout' : 'dns_error' });
     t.regex(judgement.reason ?? '', /^The server "ns1\.example\.com" /);
   });
 
-  test(`${failure} of our own resolvers is no vote while they cannot be queried`, (t) => {
+  test(`${failure} of our own resolvers is no vote unless they are known to work`, (t) => {
     for (const ownResolversWork of [false, null])
       t.is(judge(queried({ A: failed(failure) }, { ownResolversWork }), A('exists')).verdict, 'none');
   });
@@ -142,12 +142,12 @@ for (const failure of ['timeout', 'servfail', 'refused', 'unreachable', 'invalid
   );
 }
 
-test('what is known to be wrong counts before what is not known', (t) => {
+test('a known mismatch takes precedence over a failed query', (t) => {
   const observation = queried({ A: failed('refused'), MX: records() });
   t.like(judge(observation, A('exists'), { type: 'MX', mode: 'exists' }), { verdict: 'down', cause: 'dns_mismatch' });
 });
 
-test('a server that cannot be found is down, unless it is our lookup that fails', (t) => {
+test('a server that cannot be resolved is down, unless our own lookup failed', (t) => {
   const notQueried = (cause: DnsNotQueried['cause'], ownResolversWork: boolean | null) =>
     judge({ type: 'dns', startedAt: 0, latencyMs: 1, outcome: 'not_queried', cause, reason: 'why', ownResolversWork })
       .verdict;
@@ -163,7 +163,7 @@ const GOOD = records('192.0.2.1');
 const BAD = records('192.0.2.2');
 const EXPECTS = A('equals', '192.0.2.1');
 
-test('a resolver whose answer comes to another verdict degrades, and who says what is reported', (t) => {
+test("a resolver with another verdict degrades the monitor, and each resolver's result is reported", (t) => {
   const opinions = [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', BAD), opinion('9.9.9.9', GOOD)];
   t.deepEqual(judge(queried({ A: GOOD }, { opinions }), EXPECTS), {
     verdict: 'degraded',
@@ -174,7 +174,7 @@ test('a resolver whose answer comes to another verdict degrades, and who says wh
   });
 });
 
-test('different answers that all meet what is expected are no disagreement', (t) => {
+test('different answers that all meet the expectation are no disagreement', (t) => {
   const opinions = [
     opinion('1.1.1.1', GOOD),
     opinion('8.8.8.8', BAD),
@@ -184,7 +184,7 @@ test('different answers that all meet what is expected are no disagreement', (t)
   t.is(judge(queried({ A: GOOD }, { opinions })).verdict, 'up');
 });
 
-test('one that cannot resolve the name disagrees, one that cannot be queried does not', (t) => {
+test('a resolver that cannot resolve the name disagrees, one that cannot be queried does not', (t) => {
   const others = (third: DnsAnswer) => ({
     opinions: [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', GOOD), opinion('9.9.9.9', third)],
   });
@@ -194,7 +194,7 @@ test('one that cannot resolve the name disagrees, one that cannot be queried doe
     t.is(judge(queried({ A: GOOD }, others(failed(failure))), EXPECTS).verdict, 'up');
 });
 
-test('fewer than two that answer are no cross check', (t) => {
+test('fewer than two responding resolvers are no cross-check', (t) => {
   const opinions = [
     opinion('1.1.1.1', BAD),
     opinion('8.8.8.8', failed('timeout')),
@@ -203,7 +203,7 @@ test('fewer than two that answer are no cross check', (t) => {
   t.is(judge(queried({ A: GOOD }, { opinions }), EXPECTS).verdict, 'up');
 });
 
-test('all that find the same fault are down together, and an answer of ours that stands alone degrades', (t) => {
+test('a fault found by all resolvers is down, one found only by our own is degraded', (t) => {
   const all = (answer: DnsAnswer) => ({
     opinions: ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, answer)),
   });
@@ -212,7 +212,7 @@ test('all that find the same fault are down together, and an answer of ours that
   t.is(judge(queried({ A: failed('refused') }, all(GOOD)), EXPECTS).verdict, 'none');
 });
 
-test('a named server that fails is down, whatever others still remember', (t) => {
+test('a named server that fails is down, even if other resolvers still answer', (t) => {
   const opinions = ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, GOOD));
   t.like(judge(queried({ A: failed('timeout') }, { server: '192.0.2.53', opinions }), EXPECTS), {
     verdict: 'down',

@@ -40,7 +40,7 @@ const SAME: [DnsRecordType, string, string][] = [
   ['CAA', '0 iodef "mailto:a@example.com"', '0 iodef mailto:a@example.com'],
 ];
 for (const [type, text, normal] of SAME) {
-  test(`as ${type}, ${JSON.stringify(text)} is ${JSON.stringify(normal)}`, (t) =>
+  test(`as ${type}, ${JSON.stringify(text)} is normalized to ${JSON.stringify(normal)}`, (t) =>
     t.deepEqual(parseDnsRecord(type, text), { ok: true, value: normal }));
 }
 
@@ -65,11 +65,12 @@ const IMPOSSIBLE: [DnsRecordType, ...string[]][] = [
 ];
 for (const [type, ...texts] of IMPOSSIBLE) {
   for (const text of texts) {
-    test(`${JSON.stringify(text.slice(0, 60))} is no ${type} record`, (t) => t.false(parseDnsRecord(type, text).ok));
+    test(`${JSON.stringify(text.slice(0, 60))} is not a valid ${type} record`, (t) =>
+      t.false(parseDnsRecord(type, text).ok));
   }
 }
 
-test('an SOA compares by as many fields as are expected', (t) => {
+test('an SOA record is compared by the expected fields only', (t) => {
   const record = 'ns1.example.com hostmaster.example.com 1 2 3 4 5';
   t.true(isDnsRecord('SOA', { record, expected: 'ns1.example.com' }));
   t.true(isDnsRecord('SOA', { record, expected: 'ns1.example.com hostmaster.example.com 1' }));
@@ -78,11 +79,11 @@ test('an SOA compares by as many fields as are expected', (t) => {
   t.false(isDnsRecord('TXT', { record: 'a b', expected: 'a' }));
 });
 
-test('a record that is odd for its type stays as it is', (t) => {
+test('a record that is invalid for its type is left unchanged', (t) => {
   t.is(normaliseDnsRecord('PTR', 'two words'), 'two words');
 });
 
-test('whatever is normalised once stays as it is, except for texts in quotes', (t) => {
+test('normalization is idempotent, except for quoted texts', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(
@@ -97,7 +98,7 @@ test('whatever is normalised once stays as it is, except for texts in quotes', (
   );
 });
 
-test('an address reads the same in each of its forms', (t) => {
+test('an IPv6 address has the same normal form in either case', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(fc.ipV6(), (address) => {

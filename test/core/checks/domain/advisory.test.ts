@@ -44,7 +44,7 @@ for (const [daysLeft, warnDays, threshold] of CASES) {
   );
 }
 
-test('as time goes by each threshold is due once, downwards', (t) => {
+test('over time each threshold is due once, in descending order', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3650 }), fc.integer({ min: 1, max: 40 }), (warnDays, hours) => {
       const said: number[] = [];
@@ -61,7 +61,7 @@ test('as time goes by each threshold is due once, downwards', (t) => {
   t.pass();
 });
 
-test('the message says what expires and when, changes no state, and is sealed with the common fields first', (t) => {
+test('an advisory says what expires and when, changes no state and starts with the common fields', (t) => {
   const message = buildAdvisoryMessage({
     monitor: { id: 'mon_1', name: 'Shop', type: 'http', target: 'https://shop.example/' },
     subject: 'certificate',

@@ -20,7 +20,7 @@ const registered = (expiresAt: number | null): DomainLookup => ({
 const NOT_FOUND: DomainLookup = { outcome: 'not_found' };
 const FAILED: DomainLookup = { outcome: 'failed', reason: 'Timed out', retryAtMs: null };
 
-test('an answer holds a day, at the longest until the domain expires, and past its expiry an hour', (t) => {
+test('the next lookup is after a day, or at the expiry if that is sooner, but not within an hour', (t) => {
   const nextLookup = (expiresInMs: number | null) =>
     learnDomain(UNKNOWN_DOMAIN, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS)
       .nextLookupAtMs - NOW_MS;
@@ -31,7 +31,7 @@ test('an answer holds a day, at the longest until the domain expires, and past i
   t.is(nextLookup(-DAY_MS), HOUR_MS);
 });
 
-test('not found counts from the first answer, whatever fails between, and any registration ends it', (t) => {
+test('not found twice an hour apart means gone, even with failures but not a registration in between', (t) => {
   const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
   t.false(isGone(once));
   const failed = learnDomain(once, FAILED, NOW_MS + 2 * HOUR_MS);
@@ -41,7 +41,7 @@ test('not found counts from the first answer, whatever fails between, and any re
   t.false(isGone(learnDomain(learnDomain(once, registered(null), NOW_MS + 1), NOT_FOUND, NOW_MS + HOUR_MS)));
 });
 
-test('what is not found is looked up again after an hour, and then ever less often, once a day in the end', (t) => {
+test('a domain not found is looked up again after an hour, then less often, down to once a day', (t) => {
   let facts = UNKNOWN_DOMAIN;
   let nowMs = NOW_MS;
   const waits: number[] = [];
@@ -52,10 +52,10 @@ test('what is not found is looked up again after an hour, and then ever less oft
   }
   t.deepEqual(waits, [1, 1, 2, 4, 8, 16, 24, 24, 24]);
   const back = learnDomain(learnDomain(facts, registered(null), nowMs), NOT_FOUND, nowMs + DAY_MS);
-  t.is(back.nextLookupAtMs, nowMs + DAY_MS + HOUR_MS, 'one that was there again counts anew');
+  t.is(back.nextLookupAtMs, nowMs + DAY_MS + HOUR_MS, 'a domain found in between starts over');
 });
 
-test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forgives them', (t) => {
+test('failures back off from 5 minutes to at most 6 hours, and a response resets them', (t) => {
   let facts = UNKNOWN_DOMAIN;
   const waits: number[] = [];
   for (let failures = 0; failures < 9; failures += 1) {
@@ -66,7 +66,7 @@ test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forg
   t.like(learnDomain(facts, registered(null), NOW_MS), { failures: 0, failure: null });
 });
 
-test('a registry that says when to come back is taken at its word, and the wait after a failure does not grow', (t) => {
+test("a registry's own retry time is used, and the backoff does not grow", (t) => {
   const facts = learnDomain(
     UNKNOWN_DOMAIN,
     { outcome: 'failed', reason: 'Asks for a pause', retryAtMs: NOW_MS + 1234 },
@@ -75,14 +75,14 @@ test('a registry that says when to come back is taken at its word, and the wait 
   t.like(facts, { failures: 0, failure: 'Asks for a pause', nextLookupAtMs: NOW_MS + 1234, answeredAtMs: null });
 });
 
-test('answers speak for seven days', (t) => {
+test('responses are current for seven days', (t) => {
   const facts = learnDomain(UNKNOWN_DOMAIN, registered(null), NOW_MS);
   t.true(isCurrent(facts, NOW_MS + 7 * DAY_MS));
   t.false(isCurrent(facts, NOW_MS + 7 * DAY_MS + 1));
   t.false(isCurrent(UNKNOWN_DOMAIN, NOW_MS));
 });
 
-test('whatever lookups come, a failed one changes nothing that is known, and the next lookup lies ahead', (t) => {
+test('in any sequence a failed lookup changes no known facts, and the next lookup is within a day', (t) => {
   const anyLookup = fc.oneof(
     fc.record({
       outcome: fc.constant('registered' as const),
@@ -117,7 +117,7 @@ test('whatever lookups come, a failed one changes nothing that is known, and the
   t.pass();
 });
 
-test('where only the expiry could not be looked up, what was known of it stays, and is as old as it was', (t) => {
+test('if only the expiry lookup fails, the known expiry is kept with its age', (t) => {
   const expiresAt = (NOW_MS + 5 * DAY_MS) / 1000;
   const known = learnDomain(UNKNOWN_DOMAIN, registered(expiresAt), NOW_MS);
   const limited: DomainLookup = {
@@ -136,9 +136,9 @@ test('where only the expiry could not be looked up, what was known of it stays, 
   const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
   const found = learnDomain(once, limited, NOW_MS + HOUR_MS);
   t.like(found, { registration: { expiresAt: null, registrar: 'Example' }, notFoundSinceMs: null });
-  t.is(found.nextLookupAtMs, NOW_MS + HOUR_MS + DAY_MS, 'a registry without expiries is asked once a day');
+  t.is(found.nextLookupAtMs, NOW_MS + HOUR_MS + DAY_MS, 'a registry without expiries is queried once a day');
 
   const hiccup = learnDomain(known, NOT_FOUND, NOW_MS + 5 * DAY_MS + HOUR_MS);
   const back = learnDomain(hiccup, limited, NOW_MS + 5 * DAY_MS + 2 * HOUR_MS);
-  t.true((back.answeredAtMs ?? Infinity) < expiresAt * 1000, 'no answer has confirmed the expiry');
+  t.true((back.answeredAtMs ?? Infinity) < expiresAt * 1000, 'no response has confirmed the expiry');
 });

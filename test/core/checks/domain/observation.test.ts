@@ -118,7 +118,7 @@ for (const [what, facts, expected] of CASES) {
   });
 }
 
-test("the days of warning are the monitor's own, 30 where it has none", (t) => {
+test("the warning period is the monitor's own, or 30 days by default", (t) => {
   const judge = (domain?: { warnDays: number }) =>
     judgeDomain({
       target: { checkSpec: domain === undefined ? {} : { domain } },

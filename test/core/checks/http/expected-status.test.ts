@@ -46,12 +46,12 @@ for (const expression of [
   });
 }
 
-test('the message names the part that cannot be read', (t) => {
+test('the message names the invalid part', (t) => {
   const parsed = parseExpectedStatus('200, 30x');
   t.true(!parsed.ok && parsed.message.endsWith('got "30x"'));
 });
 
-test('an expression may have 128 characters and no more', (t) => {
+test('an expression has at most 128 characters', (t) => {
   t.true(parseExpectedStatus('200,'.repeat(32)).ok);
   t.false(parseExpectedStatus(`${'200,'.repeat(32)},`).ok);
 });
@@ -62,7 +62,7 @@ const token = fc.oneof(
 );
 const blank = fc.constantFrom('', ' ', '  ', '\t');
 
-test('blanks, empty parts and letter case change nothing', (t) => {
+test('whitespace, empty parts and letter case are ignored', (t) => {
   const tokens = fc.array(fc.tuple(blank, token, blank, fc.constantFrom(',', ',,', ', ,')), {
     minLength: 1,
     maxLength: 8,
@@ -79,7 +79,7 @@ test('blanks, empty parts and letter case change nothing', (t) => {
   t.pass();
 });
 
-test('any text at all is either read or refused, and what is read consists of codes and classes', (t) => {
+test('any text is either refused or parsed into codes and classes', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('2', '0', 'x', 'X', ',', ' ', '-', 'é') }), (text) => {
       const parsed = parseExpectedStatus(text);

@@ -114,12 +114,12 @@ for (const path of REFUSED) {
   });
 }
 
-test('the root alone is the whole document', (t) => {
+test('the root path is the whole document', (t) => {
   const parsed = parseJsonPath('$');
   t.true(parsed.ok && readJsonPath(DOCUMENT, parsed.value) === DOCUMENT);
 });
 
-test('a key called __proto__ is found where the document has it', (t) => {
+test('a key named __proto__ is found if the document has it', (t) => {
   const parsed = parseJsonPath('$.__proto__.a');
   t.is(parsed.ok && readJsonPath(JSON.parse('{"__proto__":{"a":1}}'), parsed.value), 1);
 });
@@ -136,7 +136,7 @@ const pathStep = fc.oneof(
   fc.stringMatching(/^[A-Za-z_$@#:-][\w-]{0,5}$/).map((key) => ({ key, text: `.${key}` })),
 );
 
-test('whatever is written in the grammar is read back as the same steps', (t) => {
+test('any path in the grammar is parsed into the same steps', (t) => {
   fc.assert(
     fc.property(fc.array(pathStep, { maxLength: 6 }), (steps) => {
       const parsed = parseJsonPath(`$${steps.map(({ text }) => text).join('')}`);
@@ -159,7 +159,7 @@ test('a path to any value inside any document finds that value', (t) => {
   t.pass();
 });
 
-test('any text at all is either read or refused, never an exception', (t) => {
+test('any text is either parsed or refused, and never throws', (t) => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('$', '.', '[', ']', "'", '"', '\\', 'a', '0', '1', ' ', '*') }),
@@ -203,7 +203,7 @@ const CASES: readonly [path: JsonPath, source: string | null][] = [
   [['a', 0, 'b'], null],
 ];
 for (const [path, source] of CASES) {
-  test(`at ${JSON.stringify(path)} stands ${source}`, (t) => t.is(findJsonSource(SOURCE, path), source));
+  test(`the source at ${JSON.stringify(path)} is ${source}`, (t) => t.is(findJsonSource(SOURCE, path), source));
 }
 
 /** Returns the paths of all values within a value, the root first. */
@@ -216,7 +216,7 @@ function pathsOf(value: unknown, path: JsonPath = []): JsonPath[] {
   ];
 }
 
-test('of any document each value is found as it was written', (t) => {
+test('the source found for any value in any document parses to that value', (t) => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
       const document = JSON.stringify(value, null, indent);

@@ -46,13 +46,13 @@ function judgeAssertions(assertions: Assertion[], overrides: Partial<HttpAnswere
 
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
-test('an expected status with nothing else to look at is up', (t) => {
+test('an expected status without further conditions is up', (t) => {
   t.deepEqual(judge({}, answer()), UP);
   t.deepEqual(judge({ expectedStatus: '4xx' }, answer({ status: 404 })), UP);
   t.deepEqual(judge({ expectedStatus: null }, answer({ status: 204 })), UP);
 });
 
-test('another status is down and the reason says both', (t) => {
+test('an unexpected status is down, and the reason names both', (t) => {
   t.deepEqual(judge({}, answer({ status: 503 })), {
     verdict: 'down',
     cause: 'status_503',
@@ -66,7 +66,7 @@ test('another status is down and the reason says both', (t) => {
   t.like(judge({ expectedStatus: null }, answer({ status: 301 })), { cause: 'status_301' });
 });
 
-test('body_match is a case-sensitive substring, and empty or null asks for nothing', (t) => {
+test('body_match is a case-sensitive substring, and empty or null matches any body', (t) => {
   t.deepEqual(judge({ bodyMatch: 'All good' }, answer({ body: 'So: All good.' })), UP);
   t.deepEqual(judge({ bodyMatch: '' }, answer({ body: null })), UP);
   t.deepEqual(judge({ bodyMatch: 'All good' }, answer({ body: 'all good' })), {
@@ -77,7 +77,7 @@ test('body_match is a case-sensitive substring, and empty or null asks for nothi
   t.like(judge({ bodyMatch: 'x' }, answer({ body: null })), { cause: 'body_mismatch' });
 });
 
-test('what failed before an answer is down with its own cause', (t) => {
+test('a failure before the response is down with the cause of that failure', (t) => {
   const failed = { ...answer(), outcome: 'failed', cause: 'conn_refused', reason: 'Connection refused' } as const;
   t.deepEqual(judge({ expectedStatus: '5xx' }, failed), {
     verdict: 'down',
@@ -194,7 +194,7 @@ for (const [name, op, value, holds] of ON_HEADERS) {
   });
 }
 
-test('text_body looks at the text as it is', (t) => {
+test('text_body assertions apply to the raw text and are case-sensitive', (t) => {
   const body = 'Hello world';
   t.deepEqual(judgeAssertions([{ source: 'text_body', op: 'contains', value: 'world' }], { body }), UP);
   t.deepEqual(judgeAssertions([{ source: 'text_body', op: 'not_contains', value: 'World' }], { body }), UP);
@@ -206,7 +206,7 @@ test('text_body looks at the text as it is', (t) => {
   });
 });
 
-test('a body that is no JSON, or cut short, fails and says so', (t) => {
+test('a body that is not JSON or was truncated fails with that reason', (t) => {
   const exists: Assertion = { source: 'json_body', op: 'exists', path: '$' };
   t.like(judgeAssertions([exists], { body: '<html>' }), { verdict: 'down', reason: 'The body is not JSON' });
   t.like(judgeAssertions([exists], { body: '' }), { verdict: 'down', reason: 'The body is not JSON' });
@@ -215,7 +215,7 @@ test('a body that is no JSON, or cut short, fails and says so', (t) => {
   });
 });
 
-test('a slow answer degrades, at the limit too', (t) => {
+test('a slow response degrades, also at exactly the limit', (t) => {
   const limit: Assertion = { source: 'response_time', op: 'lt', value: '200' };
   t.deepEqual(judgeAssertions([limit], { latencyMs: 199.9 }), UP);
   t.deepEqual(judgeAssertions([limit], { latencyMs: 200 }), {
@@ -225,7 +225,7 @@ test('a slow answer degrades, at the limit too', (t) => {
   });
 });
 
-test('a certificate near its end degrades; without one there is nothing to wait for', (t) => {
+test('a certificate that expires soon, or a missing one, degrades', (t) => {
   const soon: Assertion = { source: 'cert_expiry', op: 'gt', value: '14' };
   t.deepEqual(judgeAssertions([soon], { certificate: certificate(14.5) }), UP);
   t.deepEqual(judgeAssertions([soon], { certificate: certificate(3.9) }), {
@@ -240,7 +240,7 @@ test('a certificate near its end degrades; without one there is nothing to wait 
   });
 });
 
-test("the opposite limits keep the family's cause", (t) => {
+test("the opposite comparisons degrade with the assertion's own cause", (t) => {
   t.like(judgeAssertions([{ source: 'response_time', op: 'gt', value: '500' }], {}), {
     verdict: 'degraded',
     cause: 'assert_response_time_gt',
@@ -252,7 +252,7 @@ test("the opposite limits keep the family's cause", (t) => {
   });
 });
 
-test('the order is status, body_match, content assertions as listed, and only then what degrades', (t) => {
+test('status is judged first, then body_match, then content assertions in order, then what degrades', (t) => {
   const assertions: Assertion[] = [
     { source: 'response_time', op: 'lt', value: '1' },
     { source: 'text_body', op: 'contains', value: 'first' },
@@ -274,7 +274,7 @@ test('the order is status, body_match, content assertions as listed, and only th
   });
 });
 
-test('a reason never repeats what was found in a body or header', (t) => {
+test('a reason never repeats the content of a body or header', (t) => {
   const secret = 'hunter2';
   const overrides = { body: `{"echo":"${secret}"}`, headers: { 'x-echo': secret } };
   for (const op of ['equals', 'gt', 'contains', 'matches']) {
@@ -290,20 +290,20 @@ test('a reason never repeats what was found in a body or header', (t) => {
   }
 });
 
-test('a long value is shown by its beginning', (t) => {
+test('a long value is truncated in the reason', (t) => {
   const { reason } = judgeAssertions([{ source: 'text_body', op: 'contains', value: 'x'.repeat(1_000) }], { body: '' });
   t.true((reason?.length ?? 0) < 100);
   t.true(reason?.endsWith('..."'));
 });
 
-test('a reason can be stored and read whatever the monitor asks for', (t) => {
+test('a reason is well-formed text on one line, whatever value the monitor expects', (t) => {
   const value = `line\none\u0000${'x'.repeat(50)}😀`;
   const { reason } = judgeAssertions([{ source: 'text_body', op: 'contains', value }], { body: '' });
   t.notRegex(reason ?? '', /[\n\0]/);
   t.true(reason?.isWellFormed());
 });
 
-test('a body is needed by body_match and body assertions only', (t) => {
+test('only body_match and body assertions need the body', (t) => {
   const none = { expectedStatus: null, bodyMatch: null, checkSpec: {} };
   t.false(needsBody(none));
   t.false(needsBody({ ...none, bodyMatch: '' }));

@@ -19,7 +19,7 @@ test('without thresholds one reply is enough to be up, however slow', (t) => {
   t.deepEqual(judge({ sent: 10, received: 1, latencyMs: 9999 }, { count: 10 }), UP);
 });
 
-test('no reply at all is down whatever the thresholds say', (t) => {
+test('no reply is down regardless of thresholds', (t) => {
   const down: Judgement = {
     verdict: 'down',
     cause: 'icmp_timeout',
@@ -30,7 +30,7 @@ test('no reply at all is down whatever the thresholds say', (t) => {
   t.is(judge({ sent: 1, received: 0, latencyMs: null }).reason, 'No reply to 1 echo request within 1000 ms');
 });
 
-test('loss degrades strictly above its threshold only', (t) => {
+test('loss degrades only above its threshold', (t) => {
   t.deepEqual(judge({ sent: 4, received: 3, latencyMs: 1 }, { lossDegradedPct: 25 }), UP);
   t.deepEqual(judge({ sent: 3, received: 2, latencyMs: 1 }, { lossDegradedPct: 33 }), {
     verdict: 'degraded',
@@ -41,7 +41,7 @@ test('loss degrades strictly above its threshold only', (t) => {
   t.deepEqual(judge({ sent: 10, received: 10, latencyMs: 1 }, { lossDegradedPct: 0 }), UP);
 });
 
-test('the mean round trip degrades strictly above its threshold only', (t) => {
+test('the mean round trip degrades only above its threshold', (t) => {
   t.deepEqual(judge({ sent: 4, received: 4, latencyMs: 100 }, { rttDegradedMs: 100 }), UP);
   t.deepEqual(judge({ sent: 4, received: 4, latencyMs: 100.001 }, { rttDegradedMs: 100 }), {
     verdict: 'degraded',
@@ -50,14 +50,14 @@ test('the mean round trip degrades strictly above its threshold only', (t) => {
   });
 });
 
-test('of loss and slowness, loss is reported', (t) => {
+test('if both apply, loss is reported rather than slowness', (t) => {
   t.like(judge({ sent: 4, received: 1, latencyMs: 500 }, { lossDegradedPct: 50, rttDegradedMs: 100 }), {
     verdict: 'degraded',
     cause: 'icmp_timeout',
   });
 });
 
-test('a target that could not be asked is down, and no vote where our guard refused it', (t) => {
+test('a target that could not be contacted is down, or no vote if the guard blocked it', (t) => {
   const target = { timeoutMs: 1000, checkSpec: {} };
   const failed = { ...STARTED, outcome: 'failed', latencyMs: null, reason: 'why' } as const;
   t.deepEqual(judgeIcmp({ target, observation: { ...failed, cause: 'dns_nxdomain' } }), {
@@ -80,7 +80,7 @@ test('a machine that cannot send echo requests has no vote', (t) => {
   });
 });
 
-test('a higher threshold never makes a verdict worse, and only silence is down', (t) => {
+test('a higher threshold never worsens a verdict, and a target that replies is never down', (t) => {
   const RANK = { up: 0, degraded: 1, down: 2, none: 3 };
   const measured = fc.integer({ min: 1, max: 10 }).chain((sent) =>
     fc.record({

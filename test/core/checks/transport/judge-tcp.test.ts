@@ -23,12 +23,12 @@ function answered(text: string): TcpObservation {
   return connected({ text, bytes: Buffer.from(text).toString('latin1'), byteLength: text.length, end: 'deadline' });
 }
 
-test('a connection is up where no answer is expected', (t) => {
+test('a connection is up if no response is expected', (t) => {
   t.deepEqual(judge(connected(null)), UP);
   t.deepEqual(judge(connected(null), { payload: 'QUIT' }), UP);
 });
 
-test('an answer that contains what is expected is up, in the very case', (t) => {
+test('a response that contains the expected text in the same case is up', (t) => {
   t.deepEqual(judge(answered('220 mail ESMTP\r\n'), { expect: 'ESMTP' }), UP);
   t.deepEqual(judge(answered('+PONG\r\n'), { expect: 'PONG', expectMode: 'contains' }), UP);
   t.deepEqual(judge(answered('+pong\r\n'), { expect: 'PONG' }), {
@@ -38,7 +38,7 @@ test('an answer that contains what is expected is up, in the very case', (t) => 
   });
 });
 
-test('under regex the pattern is searched for, and otherwise its characters stand for themselves', (t) => {
+test('regex mode searches for a pattern, contains mode for the literal text', (t) => {
   t.deepEqual(judge(answered('SSH-2.0-x'), { expect: '^SSH-2\\.', expectMode: 'regex' }), UP);
   t.deepEqual(judge(answered('HTTP/1.1 400'), { expect: '^SSH-2\\.', expectMode: 'regex' }), {
     verdict: 'down',
@@ -48,7 +48,7 @@ test('under regex the pattern is searched for, and otherwise its characters stan
   t.like(judge(answered('aaa'), { expect: 'a+' }), { cause: 'tcp_mismatch' });
 });
 
-test('beside a payload in hex what is expected are bytes, a pattern stays text, and what is no hex is text', (t) => {
+test('with a hex payload expect is hex bytes or a text pattern, and literal text if it is not hex', (t) => {
   const hex = (expect: string, expectMode: 'contains' | 'regex' = 'contains') =>
     judge(connected({ text: '�ab', bytes: 'ÿab', byteLength: 3, end: 'closed' }), {
       payloadEncoding: 'hex',
@@ -62,7 +62,7 @@ test('beside a payload in hex what is expected are bytes, a pattern stays text, 
   t.deepEqual([hex('^.ab$', 'regex'), hex('ff61', 'regex')], ['up', 'down']);
 });
 
-test('silence is distinguished from a wrong answer, and a closed connection from a passed deadline', (t) => {
+test('no response differs from a wrong one, and a closed connection from a timeout', (t) => {
   const silent = (end: TcpAnswer['end']) =>
     judge(connected({ text: '', bytes: '', byteLength: 0, end }), { expect: 'x' });
   t.deepEqual(silent('deadline'), {
@@ -77,20 +77,20 @@ test('silence is distinguished from a wrong answer, and a closed connection from
   });
 });
 
-test('silence is no answer even for a pattern that is found in an empty text', (t) => {
+test('no response fails even a pattern that matches empty text', (t) => {
   t.like(
     judge(connected({ text: '', bytes: '', byteLength: 0, end: 'closed' }), { expect: '.*', expectMode: 'regex' }),
     { cause: 'tcp_no_banner' },
   );
 });
 
-test('half a character is an answer that differs', (t) => {
+test('a partial character is a mismatch', (t) => {
   t.like(judge(connected({ text: '', bytes: 'Ã', byteLength: 1, end: 'closed' }), { expect: 'é' }), {
     cause: 'tcp_mismatch',
   });
 });
 
-test('a reason says what was expected, shortened, and nothing of what came', (t) => {
+test('a reason quotes the expected text, truncated, and nothing of the response', (t) => {
   const { reason } = judge(answered('echo of a secret'), { expect: 'x'.repeat(100) });
   t.is(reason, `The response does not contain "${'x'.repeat(60)}..."`);
 });

@@ -15,12 +15,12 @@ function replied(reply: string): UdpObservation {
   return { ...MEASURED, outcome: 'replied', latencyMs: 1, reply, replyBytes: Buffer.from(reply).toString('latin1') };
 }
 
-test('any reply is up where none is described, the empty one included', (t) => {
+test('without an expected reply any reply is up, even an empty one', (t) => {
   t.deepEqual(judge(replied('')), UP);
   t.deepEqual(judge(replied('x'), { payload: 'ping' }), UP);
 });
 
-test('a reply is held against what is expected', (t) => {
+test('a reply is compared with the expected text or pattern', (t) => {
   t.deepEqual(judge(replied('pong 1'), { expect: 'pong' }), UP);
   t.deepEqual(judge(replied('pong 1'), { expect: 'pong \\d', expectMode: 'regex' }), UP);
   t.deepEqual(judge(replied('pong 1'), { expect: 'PONG' }), {
@@ -35,11 +35,11 @@ test('a reply is held against what is expected', (t) => {
   });
 });
 
-test('an empty reply differs from an expected one: it is a reply all the same', (t) => {
+test('an empty reply is a mismatch, not a missing reply', (t) => {
   t.like(judge(replied(''), { expect: 'x' }), { cause: 'udp_mismatch' });
 });
 
-test('no reply is down whether anything was expected or not, and a closed port is distinguished from silence', (t) => {
+test('no reply is down with or without an expected one, and a closed port is reported as such', (t) => {
   const silent = (isRefused: boolean): UdpObservation => ({
     ...MEASURED,
     outcome: 'silent',

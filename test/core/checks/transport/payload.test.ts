@@ -40,7 +40,7 @@ const BROKEN: [payload: string, character: number][] = [
   ['hush\\', 5],
 ];
 for (const [payload, character] of BROKEN) {
-  test(`the utf8 payload ${JSON.stringify(payload)} is refused by the place of its escape, and not quoted`, (t) => {
+  test(`the utf8 payload ${JSON.stringify(payload)} is refused by the position of its escape, not quoted`, (t) => {
     t.is(
       decode(payload, 'utf8'),
       String.raw`must have only the escapes \r, \n, \t, \\ and \xHH with two hexadecimal digits, ` +
@@ -54,7 +54,7 @@ for (const payload of ['0', '0g', '00 ff', '0x00', 'é', '\\x00', '００']) {
     t.is(decode(payload, 'hex'), 'must be pairs of hexadecimal digits, got something else'));
 }
 
-test('hexadecimal digits of either case stand for the bytes that they name', (t) => {
+test('hexadecimal digits in either case decode to their bytes', (t) => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.boolean(), (bytes, isUpper) => {
       const hex = Buffer.from(bytes).toString('hex');
@@ -78,7 +78,7 @@ test('any bytes can be written with escapes alone', (t) => {
   );
 });
 
-test('any text is its UTF-8 bytes once its backslashes are doubled', (t) => {
+test('any text with escaped backslashes decodes to its UTF-8 bytes', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       t.is(decode(text.replaceAll('\\', '\\\\'), 'utf8'), Buffer.from(text).toString('hex'));
@@ -86,7 +86,7 @@ test('any text is its UTF-8 bytes once its backslashes are doubled', (t) => {
   );
 });
 
-test('a payload is as long as one datagram can be and no longer, counted in bytes', (t) => {
+test('a payload is limited to 65,507 bytes, the maximum of one datagram', (t) => {
   t.true(decodePayload('x'.repeat(MAX_PAYLOAD_BYTES), 'utf8').ok);
   t.true(decodePayload(`${'é'.repeat((MAX_PAYLOAD_BYTES - 1) / 2)}\\x00`, 'utf8').ok);
   t.is(decode('x'.repeat(65_508), 'utf8'), 'must be at most 65507 bytes, which is what one datagram holds, got 65508');

@@ -20,7 +20,7 @@ const DEPENDENCIES: Dependency[] = [
   { id: 'mon_5', name: 'Vercel', state: 'unknown' },
 ];
 
-test('vendors that are down or degraded may explain that a monitor goes down, those that are down first', (t) => {
+test('down and degraded vendors are possible causes when a monitor goes down, down ones first', (t) => {
   const culprits = findCulprits(CHANGE, DEPENDENCIES);
   t.deepEqual(
     culprits.map(({ id }) => id),
@@ -32,12 +32,12 @@ test('vendors that are down or degraded may explain that a monitor goes down, th
   });
 });
 
-test('no other change is explained by vendors, and no change is altered without any', (t) => {
+test('other changes have no possible causes, and without causes a change is returned as it is', (t) => {
   for (const to of ['up', 'degraded', 'unknown'] as const) t.deepEqual(findCulprits({ to }, DEPENDENCIES), []);
   t.is(blame(CHANGE, []), CHANGE);
 });
 
-test('only three of many are named', (t) => {
+test('at most three vendors are named', (t) => {
   const many = Array.from({ length: 5 }, (_, index) => ({
     id: `mon_${index}`,
     name: `Vendor ${index}`,

@@ -30,7 +30,7 @@ const withState = (id: string, state: VendorState) =>
   OPERATIONAL.components.map((component) => (component.id === id ? { ...component, state } : component));
 const UP = { verdict: 'up', cause: null, reason: null };
 
-test('a vendor in good order is up, as a whole and by component, its name in any case', (t) => {
+test('an operational vendor is up, as a whole and by component, ignoring case', (t) => {
   t.deepEqual(judge({}), UP);
   t.deepEqual(judge({}, ['ACTIONS', 'b']), UP);
 });
@@ -42,11 +42,11 @@ const WHOLE: [VendorState, string, string | null, string | null][] = [
   ['major', 'down', 'vendor_down', 'GitHub reports a major outage'],
 ];
 for (const [overall, verdict, cause, reason] of WHOLE) {
-  test(`a whole that is ${overall} is ${verdict}`, (t) =>
+  test(`an overall status of ${overall} is ${verdict}`, (t) =>
     t.deepEqual(judge({ overall }), { verdict: verdict as 'down', cause: cause as 'vendor_down', reason }));
 }
 
-test('the outage of one part is a partial one of the whole, and takes down monitors of that part', (t) => {
+test('a component outage is partial for the vendor and down for monitors of that component', (t) => {
   const components = withState('a', 'major');
   t.like(judge({ components }), {
     verdict: 'degraded',
@@ -61,14 +61,14 @@ test('the outage of one part is a partial one of the whole, and takes down monit
   t.deepEqual(judge({ components }, ['Pages']), UP);
 });
 
-test('the outage of every part is one of the whole', (t) => {
+test('an outage of every component is an outage of the vendor', (t) => {
   t.like(
     judge({ overall: null, components: OPERATIONAL.components.map((component) => ({ ...component, state: 'major' })) }),
     { verdict: 'down', cause: 'vendor_down' },
   );
 });
 
-test('the sentence names the incident that is about the components, not one about others', (t) => {
+test('the reason names an incident of the watched components, not one of others', (t) => {
   const events = [
     { title: 'Pages are slow', componentIds: ['b'] },
     { title: 'Disruption with Actions', componentIds: ['a'] },
@@ -88,7 +88,7 @@ test('the sentence names the incident that is about the components, not one abou
   );
 });
 
-test('long lists and titles are cut, and control characters do not pass', (t) => {
+test('long lists and titles are truncated, and control characters are replaced', (t) => {
   const components = Array.from({ length: 6 }, (_, index) => ({
     id: String(index),
     name: `Part ${index}`,
@@ -100,7 +100,7 @@ test('long lists and titles are cut, and control characters do not pass', (t) =>
   );
 });
 
-test('a component that the page does not list is no vote, unless another one is in trouble', (t) => {
+test('a component that the page does not list is no vote, unless another one has an outage', (t) => {
   t.deepEqual(judge({}, ['Actions', 'Gone']), {
     verdict: 'none',
     cause: 'vendor_unreachable',
@@ -109,7 +109,7 @@ test('a component that the page does not list is no vote, unless another one is 
   t.like(judge({ components: withState('a', 'major') }, ['Actions', 'Gone']), { verdict: 'down' });
 });
 
-test('where only trouble is listed, what is not listed is well; trouble of a region is that of its services', (t) => {
+test('if a page lists only problems, unlisted components are up, and regional problems affect services', (t) => {
   const snapshot = {
     listsAll: false,
     overall: 'partial',
@@ -122,7 +122,7 @@ test('where only trouble is listed, what is not listed is well; trouble of a reg
   });
 });
 
-test('a page outside the catalog is called what it calls itself', (t) => {
+test('a page outside the catalog is named by its own name, or else its host', (t) => {
   t.is(
     judge({ overall: 'major', name: 'Shop' }, [], 'https://status.shop.example').reason,
     'Shop reports a major outage',
@@ -158,11 +158,11 @@ const CANDIDATES: [text: string, candidates: string[], expected: string[]][] = [
   ['x', Array.from({ length: 9 }, (_, index) => `x${index}`), ['x0', 'x1', 'x2', 'x3', 'x4']],
 ];
 for (const [text, candidates, expected] of CANDIDATES) {
-  test(`near ${JSON.stringify(text)} is ${expected.join(', ') || 'nothing'}`, (t) =>
+  test(`${JSON.stringify(text)} is close to ${expected.join(', ') || 'nothing'}`, (t) =>
     t.deepEqual(nearMatches(text, candidates), expected));
 }
 
-test('a candidate is nearest to itself, and one that is misspelt in one place is found', (t) => {
+test('a candidate matches itself and a copy with one wrong character', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(
@@ -183,5 +183,5 @@ test('a candidate is nearest to itself, and one that is misspelt in one place is
   );
 });
 
-test('long texts cost no more than their beginnings', (t) =>
+test('texts of 100,000 characters with different beginnings do not match', (t) =>
   t.deepEqual(nearMatches('a'.repeat(100_000), ['b'.repeat(100_000)]), []));

@@ -5,7 +5,7 @@ import { listVendorDocuments } from '../../../../core/checks/vendor/document.ts'
 import { findVendorPage } from '../../../../core/checks/vendor/page.ts';
 import { parseTarget } from '../../../../core/monitors/targets.ts';
 
-test('the catalog has at least 60 vendors, each with an id that a target can be and a host of its own', (t) => {
+test('the catalog has at least 60 vendors, with unique ids valid as targets and unique hosts', (t) => {
   t.true(VENDORS.length >= 60);
   t.is(new Set(VENDORS.map(({ id }) => id)).size, VENDORS.length);
   const hosts = VENDORS.flatMap((vendor) => vendor.hosts);
@@ -14,7 +14,7 @@ test('the catalog has at least 60 vendors, each with an id that a target can be 
   for (const host of hosts) t.is(URL.parse(`https://${host}/`)?.host, host);
 });
 
-test('every vendor has pages that can be asked for', (t) => {
+test('every vendor has valid page URLs', (t) => {
   for (const { id } of VENDORS) {
     const page = findVendorPage(id);
     if (page === null) return t.fail(id);
@@ -24,7 +24,7 @@ test('every vendor has pages that can be asked for', (t) => {
   return t.pass();
 });
 
-test('the documents list the whole catalog', async (t) => {
+test('the documentation lists the whole catalog', async (t) => {
   const text = await readFile(new URL('../../../../docs/monitors.md', import.meta.url), 'utf8');
   t.deepEqual(
     VENDORS.map(({ id }) => id).filter((id) => !text.includes(`\`${id}\``)),
@@ -71,7 +71,7 @@ for (const [target, vendorId, probeUrl] of PAGES) {
   });
 }
 
-test('AWS is read from its events, and from the feeds of a few components where these cannot be read', (t) => {
+test('AWS is read from its events, or else from the feeds of its components if these are few', (t) => {
   const page = findVendorPage('aws');
   if (page === null) return t.fail();
   const urls = (components: string[]) =>
@@ -84,6 +84,6 @@ test('AWS is read from its events, and from the feeds of a few components where 
   return t.deepEqual(urls(Array.from({ length: 11 }, () => 'ec2:us-east-1')), [events]);
 });
 
-test('a vendor is found however its id is written', (t) => {
+test('vendor ids are case-insensitive', (t) => {
   t.deepEqual(findVendorPage('GitHub'), findVendorPage('github'));
 });

@@ -3,20 +3,20 @@ import { mergeSnapshots, overallOf, worstState, type VendorSnapshot } from '../.
 
 const EMPTY: VendorSnapshot = { name: null, overall: null, components: [], listsAll: false, events: [] };
 
-test('the worst state counts, and nothing at all is operational', (t) => {
+test('the worst state counts, and no state is operational', (t) => {
   t.is(worstState(['degraded', 'major', 'maintenance']), 'major');
   t.is(worstState(['operational', 'maintenance']), 'maintenance');
   t.is(worstState([]), 'operational');
 });
 
-test('a vendor has a major outage only when all of its parts have one', (t) => {
+test('a vendor has a major outage only if all of its components have one', (t) => {
   t.is(overallOf(['major', 'major']), 'major');
   t.is(overallOf(['major', 'degraded']), 'partial');
   t.is(overallOf(['degraded', 'operational']), 'degraded');
   t.is(overallOf([]), 'operational');
 });
 
-test('of a component in two documents the worse state counts, and one full list makes the page complete', (t) => {
+test('the worse state of a component in two documents counts, and one full list makes the page complete', (t) => {
   const merged = mergeSnapshots([
     {
       ...EMPTY,
