@@ -48,7 +48,7 @@ test('calls with different keys do not wait for each other, and settled() waits 
   await settled;
 });
 
-test('a cached result expires after its own lifetime or if the clock is set back, and the oldest key is evicted', async (t) => {
+test('results expire after their lifetime or if the clock is set back, and the oldest key is evicted', async (t) => {
   let nowMs = 0;
   const calls: string[] = [];
   const kept = new KeptCalls(

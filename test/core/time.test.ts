@@ -13,7 +13,7 @@ test('work that finishes in time returns its result or throws its own error', as
   await t.throwsAsync(within(60_000, Promise.reject(new Error('broken')), 'late'), { message: 'broken' });
 });
 
-test('the wait for work ends at the timeout, and a later rejection is not unhandled', async (t) => {
+test('work that times out is abandoned, and its later rejection is handled', async (t) => {
   const { promise, reject } = Promise.withResolvers<string>();
   t.is(await within(0, promise, 'late'), 'late');
   t.is(await within(-1, promise, 'late'), 'late');

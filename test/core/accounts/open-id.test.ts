@@ -53,7 +53,7 @@ test('a claim is found by its full name or dotted path only, and its values are 
   t.deepEqual(rolesIn({ groups: ['x'.repeat(256), 'y'] }, 'groups'), ['y']);
 });
 
-test('userinfo is requested if a claim that is read is missing', (t) => {
+test('userinfo is requested if a needed claim is missing', (t) => {
   const whole = { email: 'a', email_verified: false, name: '' };
   t.false(lacksClaims(whole, null));
   t.true(lacksClaims(whole, 'groups'));
@@ -87,7 +87,7 @@ test('the domain is everything after the last @, and must match exactly', (t) =>
     t.is(provisionedDomainOf(email, domains), null, email);
 });
 
-test('only a path that cannot lead to another host is an own path', (t) => {
+test('a path is accepted only if it cannot lead to another host', (t) => {
   for (const path of ['/', '/monitors?tag=a#b', '/a//b', '/a/../b', '/@b', '/:80']) {
     t.true(isOwnPath(path), path);
     t.is(new URL(`https://own.example${path}`).host, 'own.example');

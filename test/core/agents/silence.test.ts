@@ -292,7 +292,7 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
   return events;
 }
 
-test('in any history offline and online alternate, and offline takes 90 s to 150 s of silence plus one round', (t) => {
+test('in any history offline and online alternate, and offline follows 90 to 150 s of silence plus a round', (t) => {
   fc.assert(
     fc.property(histories, (history) => {
       const events = play(history);

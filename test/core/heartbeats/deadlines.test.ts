@@ -267,7 +267,7 @@ const RUNS: readonly [ping: number, run: number, what: string][] = [
   [7100, 7200, 'after the grace it still leaves the next run to come'],
 ];
 for (const [second, run, what] of RUNS) {
-  test(`a ping of a schedule, ${what}`, (t) => {
+  test(`a ping to a scheduled heartbeat, ${what}`, (t) => {
     for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0)]) {
       const { heartbeat } = after(made(HOURLY), [[second, sent]]);
       t.is(heartbeat.dueAtMs, at(run + 300));
@@ -291,7 +291,7 @@ test('a duplicate ping within 200 ms also moves the deadline of a schedule', (t)
   t.is(repeated.outcome === 'taken' && repeated.heartbeat.dueAtMs, at(7500));
 });
 
-test('the next ping is expected never while paused, at the next run after a miss, or after the interval', (t) => {
+test('the expected time is null while paused, the next run after a miss, one interval without a schedule', (t) => {
   const settings = { ...SETTINGS, ...HOURLY };
   const paused = arrangeHeartbeat(made(HOURLY), { settings, enabled: false }, at(1));
   t.is(nextExpectedAt(paused, at(2)), null);

@@ -61,7 +61,7 @@ test('over the row quota a repeated ping is accepted without a row, and a change
   t.is(heartbeat.verdict, 'up');
 });
 
-test('over the byte quota a body is cut to its first line, and the quota recovers within an hour', (t) => {
+test('over the byte quota a body is cut to 200 characters of its first line, for at most an hour', (t) => {
   const long = { ...SUCCESS, body: `${'x'.repeat(300)}\nand more ${'é'.repeat(5000)}` };
   const pings = Array.from({ length: 10 }, () => long);
   const { last, nowMs } = after(pings);

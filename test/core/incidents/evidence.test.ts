@@ -86,7 +86,7 @@ test('results other than up always keep their timings', (t) => {
   for (const verdict of ['down', 'degraded', 'none'] as const) t.true(storesTimings({ verdict, dueAtMs: 599_999 }, 1));
 });
 
-test('only the first success in every ten minutes keeps its timings, or each one at longer intervals', (t) => {
+test('only the first success in every ten minutes keeps its timings, and every one at longer intervals', (t) => {
   assert(
     property(integer({ min: 1, max: 86_400 }), integer({ min: 0, max: 86_400_000 }), (intervalSeconds, offsetMs) => {
       const everyMs = intervalSeconds * 1000;

@@ -96,7 +96,7 @@ test('a late first attempt shows the current duration, or the duration by then i
   t.is(facts.at(-1)?.value, '2026-03-14 09:26:53 UTC, for 12 seconds by then');
 });
 
-test('a redelivered alert whose state has changed since says both', (t) => {
+test('a redelivered alert also says if the state has changed since', (t) => {
   const { title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: true });
   t.is(title, 'Redelivered: Down: Shop');
   t.deepEqual(facts[0], { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC; changed since' });

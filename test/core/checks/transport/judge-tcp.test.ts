@@ -62,7 +62,7 @@ test('with a hex payload expect is hex bytes or a text pattern, and literal text
   t.deepEqual([hex('^.ab$', 'regex'), hex('ff61', 'regex')], ['up', 'down']);
 });
 
-test('no response differs from a wrong one, and a closed connection from a timeout', (t) => {
+test('a missing response differs from a wrong one, and a closed connection from a timeout', (t) => {
   const silent = (end: TcpAnswer['end']) =>
     judge(connected({ text: '', bytes: '', byteLength: 0, end }), { expect: 'x' });
   t.deepEqual(silent('deadline'), {
@@ -77,7 +77,7 @@ test('no response differs from a wrong one, and a closed connection from a timeo
   });
 });
 
-test('no response fails even a pattern that matches empty text', (t) => {
+test('a missing response fails even a pattern that matches empty text', (t) => {
   t.like(
     judge(connected({ text: '', bytes: '', byteLength: 0, end: 'closed' }), { expect: '.*', expectMode: 'regex' }),
     { cause: 'tcp_no_banner' },

@@ -39,7 +39,7 @@ test('an empty reply is a mismatch, not a missing reply', (t) => {
   t.like(judge(replied(''), { expect: 'x' }), { cause: 'udp_mismatch' });
 });
 
-test('no reply is down with or without an expected one, and a closed port is reported as such', (t) => {
+test('a missing reply is down whether or not one is expected, and a closed port is reported as such', (t) => {
   const silent = (isRefused: boolean): UdpObservation => ({
     ...MEASURED,
     outcome: 'silent',

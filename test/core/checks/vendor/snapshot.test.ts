@@ -3,7 +3,7 @@ import { mergeSnapshots, overallOf, worstState, type VendorSnapshot } from '../.
 
 const EMPTY: VendorSnapshot = { name: null, overall: null, components: [], listsAll: false, events: [] };
 
-test('the worst state counts, and no state is operational', (t) => {
+test('the worst state counts, and an empty list is operational', (t) => {
   t.is(worstState(['degraded', 'major', 'maintenance']), 'major');
   t.is(worstState(['operational', 'maintenance']), 'maintenance');
   t.is(worstState([]), 'operational');
