@@ -1,7 +1,7 @@
 import test from 'ava';
 import { listAll, nextCursor } from '../../console/client/answer.ts';
 
-test('the next page is the one that Link names so, and no other', (t) => {
+test('the next cursor comes only from a Link header with rel="next"', (t) => {
   t.is(
     nextCursor('<https://status.example/v1/incidents?status=open&limit=1000&cursor=MTcuaW5j>; rel="next"'),
     'MTcuaW5j',
@@ -11,7 +11,7 @@ test('the next page is the one that Link names so, and no other', (t) => {
     t.is(nextCursor(none), null, String(none));
 });
 
-test('a list of many pages is read to its end, each page once', async (t) => {
+test('a paginated list is read to its end, each page once', async (t) => {
   const pages = [[1, 2], [3], []];
   const cursors: (string | undefined)[] = [];
   const rows = await listAll(

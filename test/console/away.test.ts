@@ -26,7 +26,7 @@ async function isShown(page: Page, state: string, timeout = 60_000): Promise<voi
   await page.getByRole('status').filter({ hasText: state }).first().waitFor({ timeout });
 }
 
-test.serial('a service that hangs is away soon, until it answers again', async (t) => {
+test.serial('a hung service is reported as unreachable until it responds again', async (t) => {
   const { page, send } = await openLivePage(t);
   t.teardown(() => send('SIGCONT'));
   send('SIGSTOP');
@@ -45,27 +45,24 @@ async function requestFails(page: Page, path: string): Promise<void> {
   else await page.waitForResponse((response) => response.status() === 502 && isOurs(response.url()));
 }
 
-test.serial(
-  'a reload that fails under a live stream is shown over the list, and repeated until it succeeds',
-  async (t) => {
-    const { page } = await openLivePage(t);
-    const { service } = t.context;
-    const { json: monitor } = await service.call('POST', '/monitors', { name: 'Shop', type: 'heartbeat' });
-    await page.getByRole('link', { name: /Shop/ }).waitFor();
-    const refused = { status: 429, headers: { 'retry-after': '1' }, json: { error: 'too many requests' } };
-    await page.route('**/v1/overview', (route) => route.fulfill(refused));
-    // The start of a maintenance window makes the page load everything again.
-    await service.call('POST', `/monitors/${String(monitor['id'])}/maintenance`, { duration_seconds: 3600 });
-    await page.getByText(/This may be out of date\. Too many requests/).waitFor();
-    await isShown(page, 'Live');
-    t.is(await page.getByText(/Maintenance until/).count(), 0);
-    await page.unroute('**/v1/overview');
-    await page.getByText(/Maintenance until/).waitFor();
-    t.is(await page.getByText(/This may be out of date/).count(), 0);
-  },
-);
+test.serial('a failed reload under a live stream shows a warning and is retried until it succeeds', async (t) => {
+  const { page } = await openLivePage(t);
+  const { service } = t.context;
+  const { json: monitor } = await service.call('POST', '/monitors', { name: 'Shop', type: 'heartbeat' });
+  await page.getByRole('link', { name: /Shop/ }).waitFor();
+  const refused = { status: 429, headers: { 'retry-after': '1' }, json: { error: 'too many requests' } };
+  await page.route('**/v1/overview', (route) => route.fulfill(refused));
+  // The start of a maintenance window makes the page load everything again.
+  await service.call('POST', `/monitors/${String(monitor['id'])}/maintenance`, { duration_seconds: 3600 });
+  await page.getByText(/This may be out of date\. Too many requests/).waitFor();
+  await isShown(page, 'Live');
+  t.is(await page.getByText(/Maintenance until/).count(), 0);
+  await page.unroute('**/v1/overview');
+  await page.getByText(/Maintenance until/).waitFor();
+  t.is(await page.getByText(/This may be out of date/).count(), 0);
+});
 
-test.serial('changes have a page load nothing again before the time that the service named', async (t) => {
+test.serial('live changes trigger no reload before the Retry-After of a 429 has passed', async (t) => {
   const { page } = await openLivePage(t);
   const { service } = t.context;
   await page.goto('/channels');
@@ -84,7 +81,7 @@ test.serial('changes have a page load nothing again before the time that the ser
   t.is(requests.length, 1);
 });
 
-test.serial('a service that was killed is away soon, until it is back and the page loads by itself', async (t) => {
+test.serial('a killed service is reported as unreachable; after its restart the page loads by itself', async (t) => {
   const { page, complaints, send } = await openLivePage(t);
   send('SIGKILL');
   const warning = page.getByRole('alert').filter({ hasText: AWAY });
@@ -92,7 +89,7 @@ test.serial('a service that was killed is away soon, until it is back and the pa
   await warning.evaluate((element) => element.setAttribute('data-first', ''));
   for (let poll = 0; poll < 2; poll += 1) await requestFails(page, '/v1/overview');
   await requestFails(page, '/v1/live');
-  t.is(await warning.and(page.locator('[data-first]')).count(), 1, 'it was there all the time');
+  t.is(await warning.and(page.locator('[data-first]')).count(), 1, 'the warning never disappeared');
   await isShown(page, 'No connection');
   await page.getByRole('link', { name: 'Reports' }).first().click();
   await page.getByText('Can’t reach the server. Try again').waitFor();

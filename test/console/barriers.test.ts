@@ -35,7 +35,7 @@ const CONTROLS =
   'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, ' +
   'select:enabled, textarea:enabled, summary, [tabindex="0"]';
 
-test('every page and dialog is accessible, and nothing that was secret is shown again', async (t) => {
+test('every page and dialog is accessible, and no secret is shown again', async (t) => {
   const { api } = t.context;
   const account = await furnishAccount(api, 'walk');
   const person = await addPerson(api, account.account.tenantId, { isOperator: true, mark: 'walker' });
@@ -69,7 +69,7 @@ test('every page and dialog is accessible, and nothing that was secret is shown 
   }
 });
 
-test('two accounts never see each other: not in lists, not by an address, and not live', async (t) => {
+test('an account never sees data of another: not in lists, by URL or live', async (t) => {
   const { api } = t.context;
   const [own, foreign] = [await furnishAccount(api, 'ownmark'), await furnishAccount(api, 'foreignmark')];
   const { page, complaints } = await openAs(t, own.person, FORMS[0]);
@@ -86,7 +86,7 @@ test('two accounts never see each other: not in lists, not by an address, and no
   const paths = ({ ids }: typeof own) => pages.flatMap(({ views }) => views(firstOf(ids)).map(({ path }) => path));
   for (const path of new Set([...paths(own), ...paths(foreign)])) await readPage(path);
   t.deepEqual(found.foreign, []);
-  t.true(found.own.length >= 12, `one's own marks are seen: ${found.own.join(' ')}`);
+  t.true(found.own.length >= 12, `pages that show the account's own data: ${found.own.join(' ')}`);
 
   await readPage('/');
   const rename = ({ account, ids }: typeof own, name: string) =>
@@ -276,7 +276,7 @@ async function giveSecrets(t: ExecutionContext<ConsolePages>, person: Person): P
   const edit = `${new URL(page.url()).pathname}/edit`;
   await page.goto(edit);
   await page.getByText('Stored secret', { exact: true }).waitFor();
-  t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the form of what was stored');
+  t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the edit form of a monitor with stored secrets');
 
   await page.goto('/settings/tokens');
   await page.getByRole('button', { name: 'New token' }).click();
@@ -310,10 +310,10 @@ async function giveSecrets(t: ExecutionContext<ConsolePages>, person: Person): P
     secrets.set(`recovery code ${index + 1}`, code);
   await page.getByRole('button', { name: 'I’ve saved them' }).click();
   await page.getByText('10 recovery codes left').waitFor();
-  t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the page where the last of them were shown');
+  t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the page that showed the last secrets');
   t.true(
     [...secrets.values()].every((value) => value.length >= 8),
-    'none of them is found by chance',
+    'every secret is too long to be found by chance',
   );
   t.deepEqual(complaints, []);
   await page.context().close();

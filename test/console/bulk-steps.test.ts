@@ -15,7 +15,7 @@ import type { Line } from '../../console/pages/overview/folders.ts';
 const monitorOf = (id: string, settings: Partial<Monitor> = {}) =>
   ({ id, name: id, type: 'tcp', target: 'db:1', enabled: 1, tags: [], ...settings }) as unknown as Monitor;
 
-test('only what would change is sent, and the way back names exactly that', (t) => {
+test('a bulk action names only monitors that it changes, and its undo names the same', (t) => {
   const monitors = [monitorOf('on'), monitorOf('off', { enabled: 0 })];
   t.like(stepsFor('pause', monitors), [{ ids: ['on'], undo: [{ action: 'resume', ids: ['on'] }] }]);
   t.like(stepsFor('resume', monitors), [{ ids: ['off'], undo: [{ action: 'pause', ids: ['off'] }] }]);
@@ -23,7 +23,7 @@ test('only what would change is sent, and the way back names exactly that', (t) 
   t.like(stepsFor('delete', monitors), [{ ids: ['on', 'off'], undo: [] }]);
 });
 
-test('paused monitors, drafts and jobs that call the service are not checked', (t) => {
+test('a bulk check skips paused monitors, drafts and heartbeats', (t) => {
   const monitors = [
     monitorOf('on'),
     monitorOf('off', { enabled: 0 }),
@@ -33,7 +33,7 @@ test('paused monitors, drafts and jobs that call the service are not checked', (
   t.like(stepsFor('check', monitors), [{ ids: ['on'], undo: [] }]);
 });
 
-test('an undo of tags takes from each monitor what it did not have, and gives back what it had', (t) => {
+test('undoing a tag change restores exactly the previous tags of each monitor', (t) => {
   const monitors = [
     monitorOf('none'),
     monitorOf('one', { tags: ['a'] }),
@@ -55,7 +55,7 @@ test('an undo of tags takes from each monitor what it did not have, and gives ba
   t.like(without(removed?.undo ?? [], new Set(['one'])), [{ ids: ['both'], tags: ['a', 'b'] }]);
 });
 
-test('a request names at most 5,000 monitors, and tags only where it changes them', (t) => {
+test('a request names at most 5,000 monitors, and tags only if it changes them', (t) => {
   const monitors = Array.from({ length: 5001 }, (_, n) => monitorOf(`m${n}`));
   const steps = stepsFor('pause', monitors);
   t.deepEqual(
@@ -73,7 +73,7 @@ test('a request names at most 5,000 monitors, and tags only where it changes the
   t.deepEqual(tagging && bodyOf(tagging), { select: { ids: ['m0'] }, action: 'tag', patch: { tags: ['a'] } });
 });
 
-test('a range has the monitors between two rows, of closed folders all, and shrinks when one goes back', (t) => {
+test('a range selects the rows between and all of closed folders, and shrinks when moved back', (t) => {
   const row = (id: string): Line => ({ key: id, depth: 0, monitor: monitorOf(id) });
   const folder = (path: string, ids: string[], isOpen: boolean): Line => ({
     key: `folder ${path}`,
@@ -84,13 +84,13 @@ test('a range has the monitors between two rows, of closed folders all, and shri
   const all = () => [...picked.value].toSorted().join('');
   clearPicked();
   pickLine(lines, 0, { isOn: true, isRange: true });
-  t.is(all(), 'a', 'there is no row to begin at');
+  t.is(all(), 'a', 'without a first row the range is this row');
   pickLine(lines, 3, { isOn: true, isRange: true });
   t.is(all(), 'abcd');
   pickLine(lines, 1, { isOn: false, isRange: true });
   t.is(all(), 'a');
   pickLine(lines, 2, { isOn: true, isRange: false });
-  t.is(all(), 'ade', 'an open folder by itself stands for all inside');
+  t.is(all(), 'ade', 'an open folder alone selects everything inside');
   t.true(lines[2] !== undefined && isPicked(lines[2]));
   clearPicked();
   extendTo(lines, 0, 1);

@@ -35,7 +35,7 @@ const outcome = (page: Page, text: string) =>
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const namesOf = async (page: Page) => (await listOf(page).getByRole('checkbox', { checked: true }).all()).length;
 
-test('monitors are selected one by one, by ranges, by keys and by filters, and stay so', async (t) => {
+test('monitors are selected one by one, by range, key and filter, and stay selected after navigation', async (t) => {
   const account = await t.context.api.account();
   await addMonitors(t, account, [['a'], ['a'], ['b'], ['b'], ['b'], []]);
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
@@ -97,7 +97,7 @@ test('monitors are selected one by one, by ranges, by keys and by filters, and s
   t.deepEqual(complaints, []);
 });
 
-test('what is selected is paused, and an undo resumes exactly what was paused', async (t) => {
+test('a bulk pause skips paused monitors, and its undo resumes exactly those that it paused', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const ids = await addMonitors(t, account, [[], [], []]);
@@ -126,11 +126,11 @@ test('what is selected is paused, and an undo resumes exactly what was paused', 
   await boxOf(page, 'Shop 11').check();
   await press(page, 'Check 1 monitor now');
   await outcome(page, 'Checks of 1 monitor started');
-  t.is(await page.getByRole('button', { name: 'Undo' }).count(), 0, 'a check is not undone');
+  t.is(await page.getByRole('button', { name: 'Undo' }).count(), 0, 'a check cannot be undone');
   t.deepEqual(complaints, []);
 });
 
-test('tags are added and removed, and an undo leaves those that were there before', async (t) => {
+test('tags are added and removed in bulk, and undo restores the previous tags', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const full = Array.from({ length: 20 }, (_, n) => `tag-${n}`);
@@ -180,7 +180,7 @@ test('tags are added and removed, and an undo leaves those that were there befor
   t.deepEqual(complaints, []);
 });
 
-test('many monitors are deleted only once their number is typed, and only those that were counted', async (t) => {
+test('deleting 11 monitors requires typing their number, and deletes no other', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const ids = await addMonitors(t, account, [...Array.from({ length: 11 }, () => ['group:shop']), []]);
@@ -215,7 +215,7 @@ test('many monitors are deleted only once their number is typed, and only those 
   t.deepEqual(complaints, []);
 });
 
-test('who may only look sees no checkboxes, and the bar fits every width', async (t) => {
+test('a viewer sees no checkboxes, and the selection bar fits every width', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(t, account, [['group:shop'], ['group:shop/cart']]);
@@ -251,7 +251,7 @@ test('who may only look sees no checkboxes, and the bar fits every width', async
   t.deepEqual(complaints, []);
 });
 
-test('a job shows its progress, also after a reload, and each failure with its reason', async (t) => {
+test('a bulk job shows its progress, even after a reload, and each failure with its reason', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const full = Array.from({ length: 20 }, (_, n) => `tag-${n}`);
@@ -315,7 +315,7 @@ test('a job shows its progress, also after a reload, and each failure with its r
   t.deepEqual(complaints, []);
 });
 
-test('a request whose response is lost is sent again with its key, and is carried out once', async (t) => {
+test('a request whose response is lost is retried with its idempotency key and carried out once', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(t, account, [[], []]);
@@ -341,7 +341,7 @@ test('a request whose response is lost is sent again with its key, and is carrie
   t.deepEqual(rows, [{ entries: 2 }]);
 });
 
-test('an action that is refused says why, and what was selected can be selected again', async (t) => {
+test('a refused action shows why, and its monitors can be selected again', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(t, account, [[], []]);

@@ -27,7 +27,7 @@ async function openAt(t: Context, person: Person, path: string) {
   return opened;
 }
 
-test('rules are written in fields, judged there, saved, and read as sentences', async (t) => {
+test('rules are edited and validated in fields, saved, and shown as sentences', async (t) => {
   const { channelId, person, rulesOf } = await prepare(t);
   const { page, complaints } = await openAt(t, await person(), `/channels/${channelId}?tab=settings`);
   await page.getByText('Every event is sent at once.').waitFor();
@@ -109,7 +109,7 @@ async function messagesOf(t: Context, tenantId: string, channel: Parameters<type
   return `/channels/${await addChannel(t, tenantId, channel)}?tab=messages`;
 }
 
-test('the settings of a channel undo nothing that another person changed meanwhile', async (t) => {
+test('saving channel settings does not undo concurrent changes by another user', async (t) => {
   const { account, monitorId, person } = await prepare(t);
   const add = async (name: string) =>
     (await account.owner('POST', '/v1/monitors', { name, target: 'https://a.example/' })).json.id as string;
@@ -154,7 +154,7 @@ test('the settings of a channel undo nothing that another person changed meanwhi
   t.deepEqual(complaints, []);
 });
 
-test('a channel shows each of its messages as it would be sent, and why one is not', async (t) => {
+test('a channel previews its messages as it would send them, or says why it would not', async (t) => {
   const { account, person, channelId } = await prepare(t);
   const { page, complaints } = await openAt(t, await person('viewer'), `/channels/${channelId}?tab=messages`);
   const telegram = page.getByLabel('Message in Telegram');
@@ -201,7 +201,7 @@ test('a channel shows each of its messages as it would be sent, and why one is n
   t.deepEqual(complaints, []);
 });
 
-test('a monitor is muted from its page for a while, which its row says too, and unmuted', async (t) => {
+test('a monitor is muted for 2 h and unmuted on its page, and its row shows the mute', async (t) => {
   const { account, monitorId, person } = await prepare(t);
   await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK });
   await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK, name: 'Quiet', followsMaintenance: true });
@@ -225,7 +225,7 @@ test('a monitor is muted from its page for a while, which its row says too, and 
   t.deepEqual(complaints, []);
 });
 
-test('what is typed during a save stays unsaved, and the same change by two people is no conflict', async (t) => {
+test('input during a save stays unsaved, and the same change by two users is no conflict', async (t) => {
   const { account, monitorId, person } = await prepare(t);
   const { json: blog } = await account.owner('POST', '/v1/monitors', { name: 'Blog', target: 'https://a.example/' });
   const id = await addChannel(t, account.tenantId, {
@@ -268,7 +268,7 @@ test('what is typed during a save stays unsaved, and the same change by two peop
   t.deepEqual(complaints, []);
 });
 
-test('settings that come back after a sign-in do not undo what others changed meanwhile', async (t) => {
+test('settings restored after a sign-in do not undo changes that others made meanwhile', async (t) => {
   const { account, person } = await prepare(t);
   const id = await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK, rules: [{ after_seconds: 60 }] });
   const stored = async () => (await account.owner('GET', `/v1/channels/${id}`)).json;
@@ -291,7 +291,7 @@ test('settings that come back after a sign-in do not undo what others changed me
   t.like(await stored(), { name: 'Theirs', rules: [{ after_seconds: 120 }] });
 });
 
-test('a new channel keeps what was typed under a type that is not set up, and asks before it is lost', async (t) => {
+test('a new channel keeps its input while an unconfigured type is chosen, and warns before losing it', async (t) => {
   const { person } = await prepare(t);
   const { page, complaints } = await openAt(t, await person(), '/channels/new');
   await page.getByLabel('Format').selectOption({ label: 'Custom template' });
@@ -307,7 +307,7 @@ test('a new channel keeps what was typed under a type that is not set up, and as
   t.deepEqual(complaints, []);
 });
 
-test('failed alerts are not sent again from a date whose year is none', async (t) => {
+test('failed alerts are not redelivered from a date outside 1970 to 2999', async (t) => {
   const { account, person } = await prepare(t);
   const id = await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK });
   const { page, complaints } = await openAt(t, await person(), '/channels');
@@ -327,7 +327,7 @@ test('failed alerts are not sent again from a date whose year is none', async (t
   t.deepEqual(complaints, []);
 });
 
-test('rules that an earlier release kept in another form are dropped', async (t) => {
+test('draft rules that an earlier release stored in another format are dropped', async (t) => {
   const { account, channelId, person } = await prepare(t);
   await account.owner('PATCH', `/v1/channels/${channelId}`, { rules: [{ events: ['monitor.down'] }] });
   const editor = await person();

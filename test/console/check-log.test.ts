@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts';
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-test.serial('the log of checks is narrowed to a time, and what is shown can be had as a file', async (t) => {
+test.serial('the check log is filtered by time and exported as CSV with the same filter', async (t) => {
   const { service } = t.context;
   const { json } = await service.call('POST', '/monitors', {
     name: 'Backup',

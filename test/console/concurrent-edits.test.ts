@@ -4,7 +4,7 @@ import { emptyDraft, withoutSecrets, type Draft } from '../../console/pages/moni
 
 const START: Draft = { ...emptyDraft('http'), name: 'Shop', interval: '60' };
 
-test('changes of both sides are joined, and one field that both changed keeps ours and names it', (t) => {
+test('changes of both sides are merged, and a field that both changed keeps ours and is reported', (t) => {
   const to = { ...START, name: 'Theirs', timeout: '500', request: { ...START.request, contentType: 'text/plain' } };
   const ours = { ...START, name: 'Ours', interval: '30', request: { ...START.request, headers: [] } };
   const { draft, changed, kept } = rebase(ours, { from: START, to });
@@ -14,7 +14,7 @@ test('changes of both sides are joined, and one field that both changed keeps ou
   t.deepEqual(kept, ['name']);
 });
 
-test('parts of a request are joined one by one, and a conflict within one is named', (t) => {
+test('parts of a request are merged separately, and a conflict within one is reported', (t) => {
   const header = { name: 'Accept', value: '*/*', kind: 'plain', isStored: false } as const;
   const to = { ...START, request: { ...START.request, headers: [header], contentType: 'text/plain' } };
   const ours = { ...START, request: { ...START.request, headers: [{ ...header, value: 'text/html' }] } };
@@ -24,13 +24,13 @@ test('parts of a request are joined one by one, and a conflict within one is nam
   t.deepEqual(kept, ['request']);
 });
 
-test('equal changes and none are no conflict', (t) => {
+test('equal changes, or changes on one side only, are no conflict', (t) => {
   const both = { ...START, name: 'Both' };
   t.deepEqual(rebase(both, { from: START, to: both }).kept, []);
   t.deepEqual(rebase(both, { from: START, to: START }), { draft: both, changed: [], kept: [] });
 });
 
-test('a draft is stored without any secret that it has', (t) => {
+test('a draft is stored without its secrets', (t) => {
   const secret = { kind: 'secret', text: 's3cret-text' } as const;
   const stored = withoutSecrets({
     ...START,
@@ -64,7 +64,7 @@ test('a draft is stored without any secret that it has', (t) => {
   );
 });
 
-test('monitors that two people add and remove are joined, and other fields that both changed are named', (t) => {
+test('monitors that two users add and remove are merged, and other fields that both changed are reported', (t) => {
   const before = { name: 'Shop', all_monitors: false, monitor_ids: ['a', 'b'], tags: ['x'] };
   const present = { ...before, name: 'Theirs', monitor_ids: ['b', 'c'] };
   t.deepEqual(joinChanges(before, { ...before, monitor_ids: ['b', 'a', 'd'] }, present), {
@@ -76,7 +76,7 @@ test('monitors that two people add and remove are joined, and other fields that 
   t.is(joinChanges(before, { ...before, tags: ['y'] }, present).theirs, null);
 });
 
-test('a field that depends on one that another person changed is a conflict', (t) => {
+test('a field that depends on one that another user changed is a conflict', (t) => {
   const before = {
     all_monitors: false,
     monitor_ids: ['a'],
@@ -115,7 +115,7 @@ function secondSave(before: Sent, after: Sent, present: Sent): Partial<Sent> | n
 const LISTED = { all_monitors: false, monitor_ids: ['a', 'b'], tags: ['x'] };
 const ALL = { all_monitors: true, monitor_ids: [], tags: [] };
 
-test('a second save sends all of its monitors and tags where another person chose all monitors', (t) => {
+test('a second save sends all of its monitors and tags after another user chose all monitors', (t) => {
   const added = { ...LISTED, monitor_ids: ['a', 'b', 'c'] };
   t.deepEqual(secondSave(LISTED, added, ALL), added);
   const tagged = { ...LISTED, tags: ['x', 'y'] };
@@ -126,7 +126,7 @@ test('a second save sends all of its monitors and tags where another person chos
   t.deepEqual(secondSave(channel, wider, { all_monitors: true }), wider);
 });
 
-test('two people who choose other monitors in the place of all are a conflict, and the same ones are none', (t) => {
+test('two users who replace all monitors by different ones conflict, by the same ones they do not', (t) => {
   const ours = { ...ALL, all_monitors: false, monitor_ids: ['a'] };
   t.deepEqual(secondSave(ALL, ours, { ...ours, monitor_ids: ['p'] }), { monitor_ids: ['a'] });
   t.deepEqual(secondSave(ALL, ours, { ...LISTED, monitor_ids: [] }), { monitor_ids: ['a'], tags: [] });
@@ -148,11 +148,15 @@ test('changes that together leave no monitor are a conflict', (t) => {
   // As long as one tag is left there is no conflict.
   t.is(secondSave(LISTED, { ...LISTED, monitor_ids: ['a'] }, { ...LISTED, monitor_ids: ['b'] }), null);
   const none = { ...untagged, monitor_ids: [] };
-  t.is(secondSave(untagged, none, second), null, 'a channel may be for none');
-  t.is(secondSave(untagged, { ...untagged, cron: '0 4 * * *' }, none), null, 'the route is not ours');
+  t.is(secondSave(untagged, none, second), null, 'a channel may have no monitors');
+  t.is(
+    secondSave(untagged, { ...untagged, cron: '0 4 * * *' }, none),
+    null,
+    'our change does not concern the monitors',
+  );
 });
 
-test('a cron expression and an RRULE are a conflict, and a second save removes the one of the other person', (t) => {
+test('a cron expression and an RRULE conflict, and a second save clears that of the other user', (t) => {
   const once = { ...ALL, cron: null, rrule: null };
   const cron = { ...once, cron: '0 3 * * *' };
   const rrule = { ...once, rrule: 'FREQ=DAILY' };

@@ -6,7 +6,7 @@ import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
 
-test('a monitor is put behind another in the form, both pages show it, and a cycle is said at the field', async (t) => {
+test('a parent is added in the form, both pages show it, and a cycle is reported at the field', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const add = async (name: string) =>
@@ -45,7 +45,7 @@ test('a monitor is put behind another in the form, both pages show it, and a cyc
   );
 });
 
-test('the page of an agent counts no draft as a monitor that it checks', async (t) => {
+test('the page of an agent counts drafts apart from the monitors that it checks', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const person = await addPerson(api, account.tenantId);

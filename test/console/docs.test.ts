@@ -18,7 +18,7 @@ const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
 test.serial(
-  'the documentation has a screen for every operation of the description, for everybody, and can be searched',
+  'the API documentation has a page for every operation, without a sign-in, and can be searched',
   async (t) => {
     const { browser, service } = t.context;
     const { page, complaints } = await openPage(t, browser, { url: service.url });
@@ -65,7 +65,7 @@ test.serial(
   },
 );
 
-test.serial('an operation is tried with a token of one’s own, which nothing but this tab keeps', async (t) => {
+test.serial('operations are tried with an API token, which is kept for the next one but never stored', async (t) => {
   const { browser, service } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   await page.goto('/docs?operation=createMonitor');
@@ -78,7 +78,7 @@ test.serial('an operation is tried with a token of one’s own, which nothing bu
   await send.click();
   await page.getByText('HTTP 201').waitFor();
   const response = await page.getByLabel('Response', { exact: true }).boundingBox();
-  t.true(response !== null && response.y + response.height <= 800, 'what came back is in sight');
+  t.true(response !== null && response.y + response.height <= 800, 'the response is scrolled into view');
   const id = /mon_\w+/.exec((await page.getByLabel('Response', { exact: true }).textContent()) ?? '')?.[0] ?? '';
   t.is((await service.call('GET', `/monitors/${id}`)).json['name'], 'From the docs');
   t.deepEqual(await findBarriers(page), []);
@@ -99,7 +99,7 @@ test.serial('an operation is tried with a token of one’s own, which nothing bu
   t.deepEqual(complaints, []);
 });
 
-test.serial('a stream is read for a while, and then cut', async (t) => {
+test.serial('the response of a stream is read for a while, then cut', async (t) => {
   const { browser, service } = t.context;
   const { page } = await openPage(t, browser, { url: service.url });
   await page.goto('/docs?operation=watchLive');
@@ -120,31 +120,28 @@ const RUN: Record<Language, { program: string; file: string; command: readonly s
 for (const language of Object.keys(LANGUAGES) as Language[]) {
   const { program, file, command } = RUN[language];
   if (!isInstalled(program)) continue;
-  test.serial(
-    `the samples in ${LANGUAGES[language]} run as they are: one reads, one creates, one has a path`,
-    async (t) => {
-      const { service } = t.context;
-      const folder = await mkdtemp(join(tmpdir(), 'spotcheck-samples-'));
-      t.teardown(() => rm(folder, { recursive: true, force: true }));
-      const operations = await readOperations(service.url);
-      const run = async (id: string, env: Record<string, string>, example?: unknown) => {
-        const operation = operations.find(({ operationId }) => operationId === id);
-        if (operation === undefined) throw new Error(`There is no operation ${id}`);
-        const code = sampleOf(language, { ...operation, server: `${service.url}/v1` }, example);
-        await writeFile(join(folder, file), code);
-        const own = { HOME: process.env['HOME'] ?? folder, SPOTCHECK_TOKEN: service.token, ...GO_ENV };
-        const { status, stdout, stderr } = await runCommand(command, { ...own, ...env }, folder);
-        t.is(status, 0, `${code}\n${stderr}`);
-        return stdout;
-      };
-      const name = `It's "${language}" \`quoted\`, 100 % \\ $HOME`;
-      const made = await run('createMonitor', {}, { name, follow_redirects: true, body_match: null });
-      const id = /mon_\w+/.exec(made)?.[0] ?? '';
-      t.is((await service.call('GET', `/monitors/${id}`)).json['name'], name);
-      t.true((await run('listMonitors', {})).includes(id));
-      t.regex(await run('pauseMonitor', { MONITOR_ID: id }), /paused/);
-    },
-  );
+  test.serial(`the ${LANGUAGES[language]} samples to list, create and pause a monitor run unchanged`, async (t) => {
+    const { service } = t.context;
+    const folder = await mkdtemp(join(tmpdir(), 'spotcheck-samples-'));
+    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    const operations = await readOperations(service.url);
+    const run = async (id: string, env: Record<string, string>, example?: unknown) => {
+      const operation = operations.find(({ operationId }) => operationId === id);
+      if (operation === undefined) throw new Error(`There is no operation ${id}`);
+      const code = sampleOf(language, { ...operation, server: `${service.url}/v1` }, example);
+      await writeFile(join(folder, file), code);
+      const own = { HOME: process.env['HOME'] ?? folder, SPOTCHECK_TOKEN: service.token, ...GO_ENV };
+      const { status, stdout, stderr } = await runCommand(command, { ...own, ...env }, folder);
+      t.is(status, 0, `${code}\n${stderr}`);
+      return stdout;
+    };
+    const name = `It's "${language}" \`quoted\`, 100 % \\ $HOME`;
+    const made = await run('createMonitor', {}, { name, follow_redirects: true, body_match: null });
+    const id = /mon_\w+/.exec(made)?.[0] ?? '';
+    t.is((await service.call('GET', `/monitors/${id}`)).json['name'], name);
+    t.true((await run('listMonitors', {})).includes(id));
+    t.regex(await run('pauseMonitor', { MONITOR_ID: id }), /paused/);
+  });
 }
 
 async function readOperations(url: string): Promise<Operation[]> {

@@ -63,7 +63,7 @@ async function finish(
   });
 }
 
-test('a drill is started on the page of its monitor, and its stopwatch is read there', async (t) => {
+test('a drill is started on the page of a monitor or channel, and both show its timings', async (t) => {
   const prepared = await prepare(t);
   const { account, monitorId, channelId } = prepared;
   const { page, complaints } = await open(t, await addPerson(t.context.api, account.tenantId));
@@ -114,7 +114,7 @@ test('a drill is started on the page of its monitor, and its stopwatch is read t
   t.is(await theirs.getByRole('button', { name: 'Start a drill' }).count(), 0);
 });
 
-test('a channel that takes no alerts says which channels drills reach', async (t) => {
+test('a disabled channel offers no drill and says which channels drills reach', async (t) => {
   const { account, channelId } = await prepare(t);
   await t.context.api.database.pool.query('UPDATE channels SET enabled = false WHERE id = $1', [channelId]);
   const { page } = await open(t, await addPerson(t.context.api, account.tenantId));

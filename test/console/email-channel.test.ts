@@ -16,7 +16,7 @@ const ADDRESS = 'oncall@customer.example';
 const linkIn = (text: string | undefined) => /\/connect\/email\S*/.exec(text ?? '')?.[0] ?? '';
 
 test.serial(
-  'an address is confirmed by the link of the second message, tested, and unsubscribed by its reader',
+  'an email address is confirmed by the latest link only, tested, and unsubscribed by its reader',
   async (t) => {
     const { page, complaints } = await openSignedIn(t, '/channels/new');
     await page.getByRole('radio', { name: 'Email' }).check();

@@ -12,7 +12,7 @@ type Story = { page: Page; service: Service; receiver: Receiver; databaseUrl: st
 
 const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
 
-test('a new account is led to its first alert, and a webhook moves to another address', async (t) => {
+test('a new account is guided to its first alert, and a webhook moves to another URL', async (t) => {
   const [{ databaseUrl, drop }, receiver, browser] = await Promise.all([
     createTestDatabase(),
     startReceiver(t),

@@ -16,7 +16,7 @@ const OPEN = { sort: 'attention', overdue: new Set<string>(), isOpen: () => true
 const outline = (lines: readonly Line[]) =>
   lines.map((line) => `${'  '.repeat(line.depth)}${'folder' in line ? `${line.folder.name}/` : line.monitor.id}`);
 
-test('folders are nested by slashes, and a monitor with two groups is in both, counted once in what is around', (t) => {
+test('folders are nested by slashes, and a monitor in two subfolders counts once in their parent', (t) => {
   const lines = arrange(
     [
       monitorOf('both', ['group:shop/cart', 'group:shop/pay'], 'down'),
@@ -41,7 +41,7 @@ test('folders are nested by slashes, and a monitor with two groups is in both, c
   t.like(shop, { path: 'shop', worst: 'down', counts: { down: 1, up: 1, paused: 1 }, ids: ['both', 'odd', 'around'] });
 });
 
-test('folders follow the order of monitors: by status, by name, or by their first monitor', (t) => {
+test('folders are sorted like monitors: by status, by name, or by their first monitor', (t) => {
   const monitors = [
     monitorOf('a', ['group:f10']),
     monitorOf('b', ['group:f9'], 'paused'),
@@ -59,7 +59,7 @@ test('folders follow the order of monitors: by status, by name, or by their firs
   t.like(overdue[2], { folder: { name: 'f10', worst: 'overdue' } });
 });
 
-test('a closed folder keeps what is inside to itself, and lines that stay the same are the same objects', (t) => {
+test('a closed folder hides its contents, and unchanged lines keep their object identity', (t) => {
   const monitors = [monitorOf('a', ['group:x/y']), monitorOf('b', ['group:z']), monitorOf('c', [])];
   t.deepEqual([...listPaths(monitors)], ['x', 'x/y', 'z', '']);
   const before = arrange(monitors, { ...OPEN, isOpen: (path) => path !== 'x' });
@@ -73,7 +73,7 @@ test('a closed folder keeps what is inside to itself, and lines that stay the sa
   );
 });
 
-test('monitors are listed in folders that keep open and closed, by mouse and keys, at all widths', async (t) => {
+test('folders open and close by mouse and keyboard, stay so after a reload, and fit all widths', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   const create = async (name: string, tags: string[]) => {
@@ -110,7 +110,7 @@ test('monitors are listed in folders that keep open and closed, by mouse and key
   t.is(await shop.getAttribute('aria-expanded'), 'false', 'it stays closed');
   await page.getByRole('searchbox').fill('pay');
   await rows.filter({ hasText: /^Pay/ }).waitFor();
-  t.deepEqual(await foldersOf(page), ['shop', 'payments'], 'a search opens what it finds something in');
+  t.deepEqual(await foldersOf(page), ['shop', 'payments'], 'a search opens folders with matches');
   await page.getByRole('searchbox').press('Enter');
   await page.waitForURL(`**/monitors/${pay}`);
   await page.goto('/');
@@ -151,7 +151,7 @@ test('monitors are listed in folders that keep open and closed, by mouse and key
   t.deepEqual(complaints, []);
 });
 
-test('an account without groups reads how folders are made', async (t) => {
+test('an account without groups sees a hint on how to create folders', async (t) => {
   const { tenantId, owner } = await t.context.api.account();
   await owner('POST', '/v1/monitors', { name: 'Lonely', type: 'tcp', target: '127.0.0.1:1' });
   const { page } = await openAs(t, await addPerson(t.context.api, tenantId));

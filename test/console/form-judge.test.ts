@@ -20,7 +20,7 @@ const judged = (
   { stored = null, minInterval = 1 }: { stored?: Draft | null; minInterval?: number } = {},
 ) => judgeDraft({ draft, surroundings: { ...SURROUNDINGS, minInterval }, stored });
 
-test('a draft with nothing but its type lacks a target, with a name it is a draft, and both may come back', (t) => {
+test('a new monitor needs a target or a name, and a stored one with a target needs both', (t) => {
   t.deepEqual(judged(emptyDraft('http')), { target: 'Enter a URL' });
   t.deepEqual(judged(emptyDraft('vendor')), { target: 'Choose a vendor' });
   t.deepEqual(judged(emptyDraft('heartbeat')), { name: 'Enter a name' });
@@ -34,7 +34,7 @@ test('a monitor that has locations cannot be saved without any', (t) => {
   const problem = { agent_sources: 'Choose at least one location' };
   t.deepEqual(judged({ ...stored, sources: [] }, { stored }), problem);
   t.deepEqual(judged({ ...stored, sources: ['agt_2'] }, { stored }), {});
-  t.deepEqual(judged({ ...stored, sources: [] }), {}, 'a new one gets some');
+  t.deepEqual(judged({ ...stored, sources: [] }), {}, 'a new monitor gets default locations');
   t.deepEqual(judged({ ...stored, sources: [] }, { stored: { ...stored, sources: [] } }), {});
 });
 
@@ -53,7 +53,7 @@ const TARGETS: [MonitorType, string, string | undefined][] = [
   ['vendor', 'https://a:b@status.example.com', 'Leave out the user name and password'],
 ];
 
-test('a target is judged by its type, and says how it is written', (t) => {
+test('a target is validated by monitor type, and the error shows the expected format', (t) => {
   for (const [type, target, problem] of TARGETS)
     t.is(judged(draftWith({ target }, type))['target'], problem, `${type} ${target}`);
 });
@@ -95,7 +95,7 @@ const FIELDS: [field: string, part: Partial<Draft>, problem: string | undefined,
   ['check_spec.ping.count', { ping: { count: '11', lossDegradedPct: '', rttDegradedMs: '' } }, 'At most 10', 'icmp'],
 ];
 
-test('numbers are judged in the units of the form', (t) => {
+test('fields are validated with limits in the units of the form', (t) => {
   for (const [field, part, problem, type] of FIELDS)
     t.is(judged(draftWith(part, type))[field], problem, `${field} ${JSON.stringify(part)}`);
   t.is(
@@ -103,10 +103,14 @@ test('numbers are judged in the units of the form', (t) => {
     'At least 30 seconds on your plan',
   );
   const stored = draftWith({ interval: '10' });
-  t.deepEqual(judged(stored, { stored, minInterval: 30 }), {}, 'what an earlier plan allowed can stay');
+  t.deepEqual(
+    judged(stored, { stored, minInterval: 30 }),
+    {},
+    'a stored interval that an earlier plan allowed may stay',
+  );
 });
 
-test('the limits of the form are those of the description', async (t) => {
+test('the limits of the form match the API description', async (t) => {
   const { components } = await readDescription();
   const { schemas } = components as { schemas: Record<string, Schema & { minimum?: number; maximum?: number }> };
   const fieldsOf = (name: string) => schemas[name]?.properties ?? {};
@@ -143,7 +147,7 @@ const assertion = (part: Partial<AssertionDraft>): AssertionDraft => ({
   ...part,
 });
 
-test('empty and half-filled assertions are refused, each part at its own field', (t) => {
+test('empty and incomplete assertions are refused, each at the missing field', (t) => {
   const found = judged(
     draftWith({
       assertions: [
@@ -162,10 +166,10 @@ test('empty and half-filled assertions are refused, each part at its own field',
     'check_spec.assertions[3].value': 'Enter a number',
   });
   const stored = draftWith({ assertions: [assertion({ source: 'json_body', op: 'not_equals', path: '$.a' })] });
-  t.deepEqual(judged(stored, { stored }), {}, 'the API may compare with nothing');
+  t.deepEqual(judged(stored, { stored }), {}, 'the API accepts an assertion with an empty value');
 });
 
-test('a DNS rule without a record, and one with a record of another type, are refused', (t) => {
+test('DNS rules without a record or with an invalid one are refused', (t) => {
   const rule = (expected: string[]) => ({ type: 'A', mode: 'equals', expected }) as const;
   const found = judged(
     draftWith({ dns: { records: [rule(['']), rule([]), rule(['192.0.2.1', 'here', ''])], crossCheck: null } }, 'dns'),
@@ -177,7 +181,7 @@ test('a DNS rule without a record, and one with a record of another type, are re
   });
 });
 
-test('a copy keeps everything but secrets, which it asks for again', (t) => {
+test('a cloned monitor keeps everything but its secrets, which must be entered again', (t) => {
   const { request, transport } = emptyDraft('http');
   const copy = cloneOf(
     draftWith({
@@ -199,7 +203,7 @@ test('a copy keeps everything but secrets, which it asks for again', (t) => {
   });
 });
 
-test('a command quotes what a shell would read', (t) => {
+test('a curl command quotes what a shell would interpret', (t) => {
   t.is(
     curlOf({ method: 'POST', path: '/agents', body: { name: "it's $HOME" } }, 'https://spotcheck.example'),
     [

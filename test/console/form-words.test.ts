@@ -25,7 +25,7 @@ const VENDORS = [{ id: 'github', name: 'GitHub', page_url: 'https://www.githubst
 
 const draftWith = (type: MonitorType, part: Partial<Draft> = {}): Draft => ({ ...emptyDraft(type), ...part });
 
-test('what the form shows for empty fields is what the service fills in', (t) => {
+test('the defaults that the form shows are those that the service applies', (t) => {
   for (const type of MONITOR_TYPES) {
     for (const { minIntervalSeconds } of Object.values(PLAN_LIMITS)) {
       for (const interval of ['', '90', '7200']) {
@@ -59,14 +59,14 @@ test('what the form shows for empty fields is what the service fills in', (t) =>
   }
 });
 
-test('the form offers what the service takes: types, conditions and records, with examples that are some', (t) => {
+test('the form offers all monitor types and assertion operators of the service, and valid example DNS records', (t) => {
   t.deepEqual(TYPE_ORDER.toSorted(), MONITOR_TYPES.toSorted());
   for (const source of ASSERTION_SOURCES)
     t.deepEqual(opsOf(source).toSorted(), OPS_BY_SOURCE[source].toSorted(), source);
   for (const type of DNS_RECORD_TYPES) t.true(parseDnsRecord(type, RECORDS[type]).ok, type);
 });
 
-test('sentences follow what is chosen', (t) => {
+test('texts on downtime, alert delay, timeout and suggested name follow the fields of the form', (t) => {
   const three = { minInterval: 1, sharedLocations: 3 };
   t.is(
     describeDown(draftWith('http'), three),
@@ -86,10 +86,10 @@ test('sentences follow what is chosen', (t) => {
   t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
   const { heartbeat } = draftWith('heartbeat');
   const scheduled = { interval: '60', grace: '600', heartbeat: { ...heartbeat, cron: '0 2 * * *' } };
-  t.is(latestNotice(draftWith('heartbeat', scheduled), three), 600, 'after the run');
+  t.is(latestNotice(draftWith('heartbeat', scheduled), three), 600, 'after the scheduled run');
   t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
-  t.is(latestNotice(draftWith('http', { interval: '5999940' }), three), null, 'longer than the API takes');
-  t.is(latestNotice(draftWith('http', { interval: '1' }), three), 2.5, 'half a second of them is the timeout');
+  t.is(latestNotice(draftWith('http', { interval: '5999940' }), three), null, 'longer than the API accepts');
+  t.is(latestNotice(draftWith('http', { interval: '1' }), three), 2.5, 'including a timeout of half a second');
   t.is(describeTimeout(draftWith('http', { interval: '1' }), three), 'Each check times out after 0.5 s, the default.');
   t.is(describeTimeout(draftWith('dns'), three), 'Each check times out after 10 s, the default.');
   t.is(describeTimeout(draftWith('tcp', { timeout: '1250' }), three), 'Each check times out after 1.25 s.');
@@ -123,7 +123,7 @@ function problems(body: MonitorBody & { name: string }, draft = emptyDraft('http
   return problemsOf(new Failure(read.problems.map(({ message }) => message).join('; '), { status: 400 }), draft);
 }
 
-test('what the service refuses stands at its field, without names of the API', (t) => {
+test('errors of the service appear at their fields, without API field names', (t) => {
   t.deepEqual(problems({ name: 'x', target: 'a b', interval_seconds: 10, timeout_ms: 10_000, down_min_sources: 4 }), {
     byField: {
       target: 'Must be a URL with http or https, such as https://example.com/health, for http monitors',
@@ -186,7 +186,7 @@ test('what the service refuses stands at its field, without names of the API', (
   );
 });
 
-test('components are watched by name, or by id where names are shared, whatever they were written as', (t) => {
+test('components are selected by name, or by id if names clash, regardless of case', (t) => {
   const [api, eu, us] = [
     { id: 'a', name: 'API' },
     { id: 'eu', name: 'Storage' },

@@ -26,7 +26,7 @@ function watchWrites(page: Page): string[] {
   return sent;
 }
 
-test.serial('everything that is wrong with a monitor is said at once, in the units of the form', async (t) => {
+test.serial('all errors of a monitor are shown at once, in the units of the form', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/monitors/new');
   const sent = watchWrites(page);
   const url = page.getByLabel('URL', { exact: true });
@@ -68,7 +68,7 @@ test.serial('everything that is wrong with a monitor is said at once, in the uni
 });
 
 test.serial(
-  'an empty assertion or DNS rule is refused at its own input, and stored once it is filled in',
+  'an empty assertion or DNS rule is refused at its input, and a completed assertion is stored',
   async (t) => {
     const { page, complaints } = await openSignedIn(t, '/monitors/new');
     const sent = watchWrites(page);
@@ -100,7 +100,7 @@ test.serial(
   },
 );
 
-test.serial('agents, tokens and passwords say what is missing in words of the form, and lead to it', async (t) => {
+test.serial('the agent, token and password forms say what is missing or wrong, and focus that field', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/agents/new');
   const name = page.getByRole('textbox', { name: 'Name' });
   await page.getByRole('button', { name: 'Create agent' }).click();
@@ -140,7 +140,7 @@ test.serial('agents, tokens and passwords say what is missing in words of the fo
   t.deepEqual(complaints, []);
 });
 
-test.serial('the buttons of the monitor form share one line on a phone, and cover nothing at 200% zoom', async (t) => {
+test.serial('the buttons of the monitor form fit one line on a phone, and are not pinned at 200% zoom', async (t) => {
   const { page } = await openSignedIn(t, '/monitors/new');
   const create = page.getByRole('button', { name: 'Create monitor' });
   await create.waitFor();
@@ -160,7 +160,7 @@ test.serial('the buttons of the monitor form share one line on a phone, and cove
   t.deepEqual(await findBarriers(page), []);
 });
 
-test.serial('a new channel begins in its URL field, and a choice of another type keeps the focus', async (t) => {
+test.serial('a new channel focuses its URL field, and choosing another type keeps the focus', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/channels/new');
   await isFocused(page.getByLabel('URL', { exact: true }));
   await page.getByRole('radio', { name: /^Webhook/ }).focus();
@@ -175,7 +175,7 @@ test.serial('a new channel begins in its URL field, and a choice of another type
   t.deepEqual(complaints, []);
 });
 
-test.serial('no form leaves what is missing to the browser, which would say one thing at a time', async (t) => {
+test.serial('no form leaves validation to the browser, which would show one error at a time', async (t) => {
   const { browser, service, person } = t.context;
   // Without a monitor there is no link to the wallboard.
   await service.call('POST', '/monitors', { name: 'Draft' });
@@ -248,7 +248,7 @@ test.serial('no form leaves what is missing to the browser, which would say one 
   t.deepEqual(complaints, []);
 });
 
-test.serial('a monitor is cloned without its secrets, and a channel that was chosen for it goes along', async (t) => {
+test.serial('a monitor is cloned without its secrets, but with its channels', async (t) => {
   const { service } = t.context;
   const target = 'http://127.0.0.1:1/';
   const request = { headers: { Accept: '*/*' }, secretHeaders: { 'X-Key': 's3cret' } };
@@ -294,7 +294,7 @@ test.serial('a monitor is cloned without its secrets, and a channel that was cho
   t.deepEqual(complaints, []);
 });
 
-test.serial('a form is copied as a command that does what it would have done, without its secrets', async (t) => {
+test.serial('a form copied as a curl command creates the same monitor and contains no secrets', async (t) => {
   const { service } = t.context;
   const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('URL', { exact: true }).fill("http://127.0.0.1:1/it's?a=$HOME");
@@ -316,7 +316,7 @@ test.serial('a form is copied as a command that does what it would have done, wi
   t.deepEqual(complaints, []);
 });
 
-test.serial('too many tests are refused in words that say when to try again', async (t) => {
+test.serial('when tests are rate limited, the form says when to try again', async (t) => {
   const { service } = t.context;
   const body = { monitor: { target: 'http://127.0.0.1:1/' } };
   while ((await service.call('POST', '/trials', body)).status !== 429);

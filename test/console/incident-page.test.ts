@@ -23,7 +23,7 @@ async function textOf(place: Locator): Promise<string> {
   return ((await place.textContent()) ?? '').replaceAll(/\s+/g, ' ');
 }
 
-test('a recovery says that too few locations agree, and when each alert was sent, to the second', async (t) => {
+test('a recovery shows that too few locations agree, and alerts show their time to the second', async (t) => {
   const { api } = t.context;
   const { account, person, agent, ids } = await furnishAccount(api, 'quorum');
   const [monitor = '', incident = '', channel = ''] = [ids.monitor[0], ids.incident[0], ids.channel[0]];
@@ -86,7 +86,7 @@ test('a recovery says that too few locations agree, and when each alert was sent
   t.deepEqual(complaints, []);
 });
 
-test('a delivery about an agent names it, in the log and by itself', async (t) => {
+test('a delivery about an agent links to it, in the log and in its details', async (t) => {
   const { api } = t.context;
   const { account, person, agent, ids } = await furnishAccount(api, 'lab');
   const [channel = ''] = ids.channel;
@@ -119,7 +119,7 @@ test('a delivery about an agent names it, in the log and by itself', async (t) =
   t.deepEqual(complaints, []);
 });
 
-test('an alert that was not sent says why, and one that waits until when', async (t) => {
+test('an unsent alert shows why, and a held one until when', async (t) => {
   const { api } = t.context;
   const { account, person, ids } = await furnishAccount(api, 'held');
   const [monitorId = '', incident = '', channelId = ''] = [ids.monitor[0], ids.incident[0], ids.channel[0]];
@@ -159,7 +159,7 @@ test('an alert that was not sent says why, and one that waits until when', async
   t.deepEqual(complaints, []);
 });
 
-test('incidents of some days are found by dates in the zone of the user, also those that began before', async (t) => {
+test("incidents are filtered by dates in the user's time zone, including those that began earlier", async (t) => {
   const { api } = t.context;
   const { account, person, ids } = await furnishAccount(api, 'dates');
   const add = (id: string, startMs: number, endMs: number) =>
@@ -217,7 +217,7 @@ test('incidents of some days are found by dates in the zone of the user, also th
   t.deepEqual(complaints, []);
 });
 
-test('the color of the error budget is said in words: within, at risk and exhausted', async (t) => {
+test('the color of the error budget is also given in words: within, at risk and exhausted', async (t) => {
   const { api } = t.context;
   const { account, person, ids } = await furnishAccount(api, 'budget');
   const [id = ''] = ids.monitor;
@@ -253,7 +253,7 @@ async function turnOnTotp({ call }: Person): Promise<void> {
   await call('POST', '/v1/user/totp/confirm', { code: totpCode(json.secret, Math.floor(Date.now() / 30_000)) });
 }
 
-test('the audit log says what people did to themselves as “your” and “their”, and to others by name', async (t) => {
+test('the audit log says “your” and “their” for changes to oneself, and names other users', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const ada = await addPerson(api, tenantId, { mark: 'Ada' });
@@ -300,7 +300,7 @@ test('the audit log says what people did to themselves as “your” and “thei
   t.deepEqual(complaints, []);
 });
 
-test('who joins by an invitation learns what is wrong with each field, all at once', async (t) => {
+test('the invitation form shows the errors of all fields at once', async (t) => {
   const { api } = t.context;
   const { account, person } = await furnishAccount(api, 'joining');
   const token = generateInvitationToken();
@@ -341,7 +341,7 @@ test('who joins by an invitation learns what is wrong with each field, all at on
   t.deepEqual(complaints, []);
 });
 
-test('an incident names the trace of a failed check, and links to it if the operator shows traces', async (t) => {
+test('an incident shows the trace ID of a failed check, linked if the API returns a trace URL', async (t) => {
   const { api } = t.context;
   const { person, ids } = await furnishAccount(api, 'traces');
   const [monitor = '', incident = ''] = [ids.monitor[0], ids.incident[0]];
@@ -370,7 +370,7 @@ test('an incident names the trace of a failed check, and links to it if the oper
   t.deepEqual(complaints, []);
 });
 
-test('an incident says that its monitor is in maintenance, until when', async (t) => {
+test('an incident shows until when its monitor is in maintenance', async (t) => {
   const { api } = t.context;
   const { account, person, ids } = await furnishAccount(api, 'upkeep');
   const [monitor = '', incident = ''] = [ids.monitor[0], ids.incident[0]];
@@ -387,7 +387,7 @@ test('an incident says that its monitor is in maintenance, until when', async (t
   t.deepEqual(complaints, []);
 });
 
-test('the focus stays where a note was added, and moves to the heading where one was deleted', async (t) => {
+test('the focus stays on the button after a note is added, and moves to the heading after a deletion', async (t) => {
   const { person, ids } = await furnishAccount(t.context.api, 'focus');
   const { page, complaints } = await open(t, person);
   await page.goto(`/incidents/${ids.incident[0]}`);

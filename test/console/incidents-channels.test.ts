@@ -13,51 +13,47 @@ type Story = { page: Page; service: Service; receiver: Receiver; target: Target 
 
 const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
 
-test(
-  'a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, a delivery is sent ' +
-    'again, and an agent is made',
-  async (t) => {
-    const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([
-      createTestDatabase(),
-      startReceiver(t),
-      startTarget(t),
-      startBrowser(t),
-    ]);
-    const service = await startService(t, {
-      DATABASE_URL: databaseUrl,
-      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-      BOOTSTRAP_PASSWORD: PERSON.password,
-      NODE_EXTRA_CA_CERTS: receiver.caFile,
-      PLAN_COUNT_LIMITS: 'false',
-      ALLOW_PRIVATE_NETWORK: 'true',
-      SLACK_CLIENT_ID: '1.2',
-      SLACK_CLIENT_SECRET: 'slack-secret',
-      LOG_LEVEL: 'warn',
-    });
-    t.teardown(drop);
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    page.setDefaultTimeout(60_000);
-    const story = { page, service, receiver, target };
-    await page.goto('/channels');
-    await signIn(page, PERSON);
+test('an outage is followed from webhook to recovery, an agent is created, and a viewer can change nothing', async (t) => {
+  const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([
+    createTestDatabase(),
+    startReceiver(t),
+    startTarget(t),
+    startBrowser(t),
+  ]);
+  const service = await startService(t, {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_PASSWORD: PERSON.password,
+    NODE_EXTRA_CA_CERTS: receiver.caFile,
+    PLAN_COUNT_LIMITS: 'false',
+    ALLOW_PRIVATE_NETWORK: 'true',
+    SLACK_CLIENT_ID: '1.2',
+    SLACK_CLIENT_SECRET: 'slack-secret',
+    LOG_LEVEL: 'warn',
+  });
+  t.teardown(drop);
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  page.setDefaultTimeout(60_000);
+  const story = { page, service, receiver, target };
+  await page.goto('/channels');
+  await signIn(page, PERSON);
 
-    const secret = await connectWebhook(t, story);
-    const incident = await watchItGoDown(t, story);
-    await takeItOn(t, story);
-    await sendAgain(t, story);
-    await changeSecret(t, story, secret);
-    await changeFormat(t, story);
-    await recover(t, story, incident);
-    await makeAgent(t, story);
-    t.deepEqual(complaints, []);
+  const secret = await connectWebhook(t, story);
+  const incident = await watchItGoDown(t, story);
+  await takeItOn(t, story);
+  await sendAgain(t, story);
+  await changeSecret(t, story, secret);
+  await changeFormat(t, story);
+  await recover(t, story, incident);
+  await makeAgent(t, story);
+  t.deepEqual(complaints, []);
 
-    await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
-    const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
-    phone.page.setDefaultTimeout(60_000);
-    await viewOnly(t, phone.page, incident);
-    t.deepEqual(phone.complaints, []);
-  },
-);
+  await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
+  const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
+  phone.page.setDefaultTimeout(60_000);
+  await viewOnly(t, phone.page, incident);
+  t.deepEqual(phone.complaints, []);
+});
 
 /**
  * Connects a webhook: a failed test is reported at the URL field; a passed one is stored, and the test was signed with

@@ -18,7 +18,7 @@ const WIDTHS = [320, 390, 768, 820, 1024, 1280, 1440, 1920, 2560];
 
 const HEIGHT = 800;
 
-test('nothing scrolls sideways at any width, however long names, URLs and reasons are', async (t) => {
+test('no page scrolls sideways at any width, even with the longest names, URLs and reasons', async (t) => {
   const account = await furnishAccount(t.context.api, 'long');
   await lengthenTexts(t.context.api, account);
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.account.tenantId));
@@ -53,7 +53,7 @@ test('nothing scrolls sideways at any width, however long names, URLs and reason
   t.deepEqual(complaints, []);
 });
 
-test('a row on a phone says first that a monitor is down, since when and why, however quiet it is', async (t) => {
+test('a row on a phone starts with how long and why a monitor is down, even if muted and in maintenance', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'quiet');
   const [id = ''] = ids.monitor;
@@ -75,7 +75,7 @@ test('a row on a phone says first that a monitor is down, since when and why, ho
   t.deepEqual(complaints, []);
 });
 
-test('beside the navigation of a tablet all filters and names are in sight, and members can be removed', async (t) => {
+test('from phones to tablets all status filters, names and Remove buttons are visible', async (t) => {
   const { account } = await furnishAccount(t.context.api, 'tablet');
   const { page } = await openAs(t, await addPerson(t.context.api, account.tenantId));
   await page.goto('/');
@@ -97,12 +97,12 @@ test('beside the navigation of a tablet all filters and names are in sight, and 
   const remove = page.getByRole('button', { name: /^Remove / }).first();
   await remove.waitFor();
   const box = await remove.boundingBox();
-  t.true(box !== null && box.x + box.width <= 320, 'the button is in sight');
+  t.true(box !== null && box.x + box.width <= 320, 'the button is visible');
   const tabs = page.getByRole('navigation', { name: 'Settings' }).locator('> div');
-  t.true(await tabs.evaluate((line) => line.scrollWidth <= line.clientWidth), 'the line is as long as the tabs');
+  t.true(await tabs.evaluate((line) => line.scrollWidth <= line.clientWidth), 'the line spans all tabs');
 });
 
-test('with the letters that a browser is set to, names are visible and no control leaves the screen', async (t) => {
+test('with browser font sizes up to 32 px names are visible and no control leaves the screen', async (t) => {
   const { account, ids } = await furnishAccount(t.context.api, 'letters');
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
   const devtools = await page.context().newCDPSession(page);
@@ -154,7 +154,7 @@ test('with the letters that a browser is set to, names are visible and no contro
 /** Values of an hour, the widest such figures. */
 const LATE = { count: 9, p50: 12.345, p99: 3599.9 };
 
-test('what operators see of the system scrolls sideways nowhere, and all of its tables are there', async (t) => {
+test('the fleet page for operators shows all its tables and never scrolls sideways', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   await api.database.pool.query(
@@ -174,7 +174,7 @@ test('what operators see of the system scrolls sideways nowhere, and all of its 
   t.deepEqual(complaints, []);
 });
 
-test('the overview has four figures, the last check, columns that sort, dense rows and all the width', async (t) => {
+test('the overview has four figures, the last check, sortable columns, dense rows and full width', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'sorted');
   const [shop = '', beat = ''] = ids.monitor;
@@ -209,7 +209,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   await isFirst(/^http sorted/);
   await sortBy(/^Uptime/);
   await isFirst(/^heartbeat sorted/);
-  t.is(await page.getByLabel('Order').inputValue(), 'uptime-desc', 'the list of orders says the same');
+  t.is(await page.getByLabel('Order').inputValue(), 'uptime-desc', 'the Order field shows the same');
   t.deepEqual(await findBarriers(page), []);
 
   const heightOf = async () => (await rows.first().boundingBox())?.height;
@@ -218,7 +218,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   await until(async () => (await heightOf()) === 34);
   await page.reload();
   await rows.first().waitFor();
-  t.is(await heightOf(), 34, 'the browser keeps it');
+  t.is(await heightOf(), 34, 'the setting survives a reload');
   t.deepEqual(await findBarriers(page), []);
   await page.setViewportSize({ width: 2560, height: HEIGHT });
   await until(async () => ((await rows.first().boundingBox())?.width ?? 0) > 2200);
@@ -228,7 +228,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
 /** More rows than fit on a screen of the walk, even dense ones. */
 const ROWS = 18;
 
-test('a selected row is clear of what stands at the bottom, and one that is cut off opens by a click', async (t) => {
+test('a focused row is never covered by a bar at the bottom, and a cut-off one opens by a click', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   for (let n = 10; n < 10 + ROWS; n += 1) {
@@ -241,7 +241,7 @@ test('a selected row is clear of what stands at the bottom, and one that is cut 
   const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('link');
   await rows.filter({ hasText: /^Row 10Waiting for the first ping · heartbeat/ }).waitFor();
   const updated = page.getByText(/^Updated \d+:\d\d:\d\d [AP]M$/);
-  t.true(((await updated.boundingBox())?.height ?? 99) < 20, 'on one line, by a clock of 12 hours too');
+  t.true(((await updated.boundingBox())?.height ?? 99) < 20, 'on one line, even with a 12-hour clock');
 
   const isClear = () =>
     page.locator('main a:focus').evaluate((link) => {
@@ -297,7 +297,7 @@ test('a selected row is clear of what stands at the bottom, and one that is cut 
   t.deepEqual(complaints, []);
 });
 
-test('a strip is red for down, amber for degraded and hatched for unknown; a day leads to incidents', async (t) => {
+test('a strip shows down in red, degraded in amber and unknown hatched, and a day links to its incidents', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'strip');
   const [id = ''] = ids.monitor;
@@ -455,7 +455,7 @@ async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }
   ]);
 }
 
-test('the rarer actions of a monitor are in a menu, for the keyboard too', async (t) => {
+test('the less common actions of a monitor are in a menu that works by keyboard', async (t) => {
   const { account, ids } = await furnishAccount(t.context.api, 'menu');
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
   await page.goto(`/monitors/${ids.monitor[0]}`);
@@ -474,7 +474,7 @@ test('the rarer actions of a monitor are in a menu, for the keyboard too', async
   t.deepEqual(complaints, []);
 });
 
-test('the overview and the pages of its monitors begin at the same left edge', async (t) => {
+test('the overview, incidents and monitor pages share the same left edge', async (t) => {
   const { account, ids } = await furnishAccount(t.context.api, 'edge');
   const { page } = await openAs(t, await addPerson(t.context.api, account.tenantId));
   for (const width of [1440, 1920]) {

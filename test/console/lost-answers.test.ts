@@ -20,7 +20,7 @@ async function prepare(t: ExecutionContext<ConsolePages>) {
   return { ...opened, account, person, id: json.id, path: `/monitors/${json.id}` };
 }
 
-test('an outage that came and went while the stream was lost is listed once the stream is back', async (t) => {
+test('an outage that began and ended while the stream was down is listed after it reconnects', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id, path } = await prepare(t);
   const lost = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ test('an outage that came and went while the stream was lost is listed once the 
   t.deepEqual(complaints, []);
 });
 
-test('a page whose file was lost in a short outage is loaded once the stream is back', async (t) => {
+test('a page whose file failed to load in a short outage is loaded once the stream is back', async (t) => {
   const { page, complaints } = await prepare(t);
   const isBack = Promise.withResolvers<void>();
   let streams = 0;
@@ -82,7 +82,7 @@ test('a page whose file was lost in a short outage is loaded once the stream is 
   t.deepEqual(complaints, []);
 });
 
-test('a dialog whose request is under way is not closed, and shows what is shown once', async (t) => {
+test('a dialog cannot be closed while its request is in flight, and then shows the new token', async (t) => {
   const { page, complaints } = await prepare(t);
   const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await page.route('**/v1/tokens', async (route) => {
@@ -112,7 +112,7 @@ test('a dialog whose request is under way is not closed, and shows what is shown
 
 const FAILED = { status: 500, json: { error: 'internal error' } };
 
-test('the browser’s Back asks before it leaves a dialog that is being sent, until the answer is there', async (t) => {
+test('Back asks before leaving a dialog with a request in flight, until the response arrives', async (t) => {
   const { page, complaints } = await prepare(t);
   const dialog = page.getByRole('dialog', { name: 'New API token' });
   const question = page.getByRole('dialog', { name: 'Leave while saving?' });
@@ -152,7 +152,7 @@ test('the browser’s Back asks before it leaves a dialog that is being sent, un
   t.deepEqual(complaints, []);
 });
 
-test('a part of the page that cannot be loaded again says so, and is tried again', async (t) => {
+test('a part of the page that fails to reload shows a warning and can be retried', async (t) => {
   const { page, complaints, path } = await prepare(t);
   await page.goto(path);
   await page.getByText('No incidents yet.').waitFor();
@@ -168,7 +168,7 @@ test('a part of the page that cannot be loaded again says so, and is tried again
   t.deepEqual(complaints, []);
 });
 
-test('older checks that cannot be loaded are said to be missing', async (t) => {
+test('older checks that fail to load show an error until a retry succeeds', async (t) => {
   const { page, complaints, path } = await prepare(t);
   const check = (at: number) => ({
     at,
@@ -202,7 +202,7 @@ test('older checks that cannot be loaded are said to be missing', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test('figures and histories of the overview that cannot be loaded are said to be out of date', async (t) => {
+test('overview figures and histories that fail to load are marked as out of date', async (t) => {
   for (const part of ['figures', 'history']) {
     const { page, complaints } = await prepare(t);
     await page.route(`**/v1/overview/${part}*`, (route) => route.fulfill(FAILED));
@@ -218,7 +218,7 @@ test('figures and histories of the overview that cannot be loaded are said to be
   }
 });
 
-test('histories are said to be out of date until those of all visible rows are loaded', async (t) => {
+test('histories are marked as out of date until those of all visible rows are loaded', async (t) => {
   const { page, complaints, id } = await prepare(t);
   await t.context.api.database.pool.query(
     `INSERT INTO monitors OVERRIDING SYSTEM VALUE
@@ -272,7 +272,7 @@ test('histories are said to be out of date until those of all visible rows are l
   t.deepEqual(complaints, []);
 });
 
-test('a creation whose answer is lost is said to have happened, perhaps', async (t) => {
+test('a creation whose response is lost is reported as possibly done', async (t) => {
   const { page, complaints, account } = await prepare(t);
   const forms = [
     { path: '/agents', button: 'Create agent', what: 'agent' },
@@ -296,7 +296,7 @@ test('a creation whose answer is lost is said to have happened, perhaps', async 
   t.deepEqual(complaints, []);
 });
 
-test('two-factor authentication whose first answer is lost is on, and says what a used code is', async (t) => {
+test('two-factor changes whose responses are lost show the actual state, and a reused code is explained', async (t) => {
   const { page, complaints, person } = await prepare(t);
   await page.goto('/settings/account');
   await page.getByRole('button', { name: 'Turn on' }).click();
@@ -341,7 +341,7 @@ test('two-factor authentication whose first answer is lost is on, and says what 
   t.deepEqual(complaints, []);
 });
 
-test('who joins by an invitation and gets no answer learns that they may have joined, and signs in', async (t) => {
+test('when the response to joining is lost, the page says so and the new user can sign in', async (t) => {
   const { person } = await prepare(t);
   const email = `${person.user.id}@shop.example`;
   const { json } = await person.call('POST', '/v1/invitations', { email, role: 'editor' });
@@ -362,7 +362,7 @@ test('who joins by an invitation and gets no answer learns that they may have jo
   t.deepEqual(complaints, []);
 });
 
-test('a note and a wallboard link whose answers are lost are said to exist, perhaps', async (t) => {
+test('a note or wallboard link whose response is lost is reported as possibly created', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id } = await prepare(t);
   const incidentId = api.makeId('inc');
@@ -393,7 +393,7 @@ test('a note and a wallboard link whose answers are lost are said to exist, perh
   t.deepEqual(complaints, []);
 });
 
-test('a deletion that is under way shows on the button that it was chosen from', async (t) => {
+test('a deletion in progress is shown on the button of its menu', async (t) => {
   const { page, complaints, path } = await prepare(t);
   const deleted = Promise.withResolvers<void>();
   await page.route(`**/v1${path}`, async (route) => {
@@ -441,7 +441,7 @@ async function leaveWhileSaving(page: Page, { path, button }: { path: string; bu
   return { answered };
 }
 
-test('who leaves a form that is being saved is told that it may be, and stays where they went', async (t) => {
+test('leaving a form during its save warns that it may still be saved, and stays on the new page', async (t) => {
   const { page, complaints } = await prepare(t);
   for (const [path, button] of [
     ['monitors', 'Create monitor'],
@@ -456,7 +456,7 @@ test('who leaves a form that is being saved is told that it may be, and stays wh
   t.deepEqual(complaints, []);
 });
 
-test('who opens a form again that they left while it was being saved stays there when the answer comes', async (t) => {
+test('a form reopened during its earlier save stays open and empty when the response arrives', async (t) => {
   const { page, complaints } = await prepare(t);
   for (const [path, button] of [
     ['monitors', 'Create monitor'],
@@ -475,7 +475,7 @@ test('who opens a form again that they left while it was being saved stays there
   t.deepEqual(complaints, []);
 });
 
-test('the question whether to leave a form goes once its save has failed, and the form still asks', async (t) => {
+test('the question whether to leave closes when the save fails, and the form keeps guarding its input', async (t) => {
   const { page, complaints } = await prepare(t);
   for (const [path, button, title, leave] of [
     ['agents', 'Create agent', 'Leave without saving?', 'Leave'],
@@ -510,7 +510,7 @@ test('the question whether to leave a form goes once its save has failed, and th
   t.deepEqual(complaints, []);
 });
 
-test('a confirmation and the command palette go with their page', async (t) => {
+test('a confirmation and the command palette close on navigation', async (t) => {
   const { page, complaints, account, path } = await prepare(t);
   await page.goto('/incidents');
   await page.getByRole('link', { name: 'Monitors', exact: true }).first().click();
@@ -531,7 +531,7 @@ test('a confirmation and the command palette go with their page', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test('an acknowledgement shows at once where there is no stream', async (t) => {
+test('without a stream an acknowledgement is shown at once', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id, path } = await prepare(t);
   await page.route('**/v1/live', (route) => route.abort());
@@ -549,7 +549,7 @@ test('an acknowledgement shows at once where there is no stream', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test('a form that stays although its user agreed to leave it asks again', async (t) => {
+test('a form that stays open after the user agreed to leave asks again', async (t) => {
   const { page, complaints } = await prepare(t);
   // Both are addresses of the same page.
   await page.goto('/monitors/new/');
