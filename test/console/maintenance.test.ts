@@ -40,7 +40,7 @@ async function openAt(t: Context, person: Person, path: string) {
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).first().click();
 
-test('a weekly window is previewed while it is typed, planned in its own zone, and listed', async (t) => {
+test('a weekly window is previewed while edited, planned in its own time zone, and listed', async (t) => {
   const prepared = await prepare(t);
   const person = await prepared.person();
   await person.call('PATCH', '/v1/user', { time_zone: 'America/New_York', clock: '24h' });
@@ -53,7 +53,7 @@ test('a weekly window is previewed while it is typed, planned in its own zone, a
   await page.getByLabel('Repeats').selectOption('weekly');
   await page.getByLabel('First start').fill('2027-03-06T02:30');
   const zone = page.getByLabel('Time zone');
-  t.is(await zone.inputValue(), 'America/New York', 'the zone is that of the person');
+  t.is(await zone.inputValue(), 'America/New York', 'the default is the time zone of the user');
   await zone.fill('Europe/Berlin');
   await zone.blur();
   await page.getByLabel('Sun', { exact: true }).check();
@@ -84,7 +84,7 @@ test('a weekly window is previewed while it is typed, planned in its own zone, a
   t.deepEqual(complaints, []);
 });
 
-test('a window in progress is extended and ended, and its monitor says so on its page and in its row', async (t) => {
+test('a window in progress shows on the page and row of its monitor, and is extended and ended', async (t) => {
   const prepared = await prepare(t);
   const person = await prepared.person();
   const { page, complaints } = await openAt(t, person, `/monitors/${prepared.monitorId}`);
@@ -121,7 +121,7 @@ test('a window in progress is extended and ended, and its monitor says so on its
   t.deepEqual(complaints, []);
 });
 
-test('rows and lists say that maintenance has begun and ended, without a request', async (t) => {
+test('rows and lists show the start and end of maintenance from live events, without polling', async (t) => {
   const prepared = await prepare(t);
   const { database } = t.context.api;
   const person = await prepared.person();
@@ -154,7 +154,7 @@ test('rows and lists say that maintenance has begun and ended, without a request
   t.deepEqual([...complaints, ...list.complaints], []);
 });
 
-test('an occurrence is skipped, a window is changed without its times, and deleted', async (t) => {
+test('occurrences are skipped, and a window is edited without changing its times, then deleted', async (t) => {
   const prepared = await prepare(t);
   const id = await plan(prepared, { cron: '30 3 * * *', timezone: 'Europe/Berlin' });
   const next = (await windowOf(prepared, id)).next?.starts_at ?? 0;
@@ -186,7 +186,7 @@ test('an occurrence is skipped, a window is changed without its times, and delet
   t.deepEqual(complaints, []);
 });
 
-test('what the service refuses stands at its field', async (t) => {
+test('an error of the service appears at its field', async (t) => {
   const prepared = await prepare(t);
   const { page } = await openAt(t, await prepared.person(), '/maintenance/new');
   await page.getByLabel('Name', { exact: true }).fill('Too often');
@@ -205,7 +205,7 @@ test('what the service refuses stands at its field', async (t) => {
   t.is(await page.evaluate('document.activeElement.value'), '*/5 * * * *');
 });
 
-test('a zone that is none holds the form up, and a length in odd seconds stays as it is', async (t) => {
+test('an unknown time zone blocks the form, and a duration with odd seconds is preserved', async (t) => {
   const prepared = await prepare(t);
   const { account } = prepared;
   const { page } = await openAt(t, await prepared.person(), '/maintenance/new');
@@ -234,7 +234,7 @@ test('a zone that is none holds the form up, and a length in odd seconds stays a
   t.is((await windowOf(prepared, id)).duration_seconds, 245);
 });
 
-test('the calendar has the occurrences of a month on the days of the person', async (t) => {
+test('the calendar shows the occurrences of a month by day in the time zone of the user', async (t) => {
   const prepared = await prepare(t);
   const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
   await plan(prepared, { name: 'Late work', starts_at: `${day}T23:30`, timezone: 'UTC', duration_seconds: 1800 });
@@ -256,7 +256,7 @@ test('the calendar has the occurrences of a month on the days of the person', as
   t.deepEqual(complaints, []);
 });
 
-test('who may only read sees windows and no actions', async (t) => {
+test('a viewer sees maintenance windows but no actions', async (t) => {
   const prepared = await prepare(t);
   const id = await plan(prepared, { rrule: 'FREQ=DAILY' });
   const viewer = await prepared.person('viewer');
@@ -276,7 +276,7 @@ test('who may only read sees windows and no actions', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test('two people who edit one window undo nothing of each other, and a conflict is said first', async (t) => {
+test('two users editing one window do not undo each other, and a conflict is reported first', async (t) => {
   const prepared = await prepare(t);
   const { account, monitorId } = prepared;
   const { json: other } = await account.owner('POST', '/v1/monitors', { name: 'Search' });
@@ -303,7 +303,7 @@ test('two people who edit one window undo nothing of each other, and a conflict 
   t.deepEqual(complaints, []);
 });
 
-test('input that an earlier release kept in another form is dropped', async (t) => {
+test('input that an earlier release stored in another format is dropped', async (t) => {
   const prepared = await prepare(t);
   const id = await plan(prepared, { name: 'Backups' });
   const person = await prepared.person();
@@ -316,7 +316,7 @@ test('input that an earlier release kept in another form is dropped', async (t) 
   t.deepEqual(complaints, []);
 });
 
-test('a window that is edited again after a sign-in keeps what others changed meanwhile', async (t) => {
+test('an edit resumed after a sign-in keeps what others changed meanwhile', async (t) => {
   const prepared = await prepare(t);
   const id = await plan(prepared, { starts_at: '2027-03-06T02:30', timezone: 'UTC' });
   const person = await prepared.person();

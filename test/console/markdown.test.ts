@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { splitBlocks, splitInline, type Inline } from '../../console/parts/markdown-blocks.ts';
 
-test('paragraphs, headings, lists, quotes, code and tables are told apart', (t) => {
+test('paragraphs, headings, lists, code and tables are recognized', (t) => {
   const text = [
     '# Timeline',
     'Rolled back',
@@ -67,7 +67,7 @@ for (const [line, parts] of [
     );
   });
 
-test('no text makes an address but of http, https or mail, nor loses a letter of what it shows', (t) => {
+test('no text yields a link other than http, https or mailto, and plain text is preserved', (t) => {
   const pieces = fc.constantFrom('[', '](', ')', '*', '**', '_', '`', 'https://a.b', 'javascript:', 'x', ' ', '@', '<');
   fc.assert(
     fc.property(fc.array(fc.oneof(pieces, fc.string({ unit: 'binary' })), { maxLength: 60 }), (parts) => {

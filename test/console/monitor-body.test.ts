@@ -248,7 +248,7 @@ function bare(value: unknown): unknown {
   );
 }
 
-test('a monitor that is opened and saved loses nothing, secrets included, whatever it is', (t) => {
+test('opening and saving any monitor changes nothing, including its secrets', (t) => {
   fc.assert(
     fc.property(anyMonitor, (body) => {
       const stored = create(body);
@@ -258,7 +258,7 @@ test('a monitor that is opened and saved loses nothing, secrets included, whatev
   );
 });
 
-test('what was changed changes, and nothing else does', (t) => {
+test('an edit changes only the edited fields and defaults that follow the interval', (t) => {
   fc.assert(
     fc.property(anyMonitor, (body) => {
       const stored = create(body);
@@ -290,7 +290,7 @@ test('what was changed changes, and nothing else does', (t) => {
   );
 });
 
-test('a draft made again from scratch makes the same monitor, where nothing is secret or without meaning', (t) => {
+test('creating a monitor from an opened draft gives the same monitor, secrets and heartbeats aside', (t) => {
   fc.assert(
     fc.property(anyMonitor, (body) => {
       const stored = create(body);
@@ -302,12 +302,12 @@ test('a draft made again from scratch makes the same monitor, where nothing is s
 });
 
 for (const type of MONITOR_TYPES) {
-  test(`an empty draft of ${type} sends its name and leaves the rest to the service`, (t) => {
+  test(`an empty ${type} draft sends only its type and name`, (t) => {
     t.deepEqual(createBody({ ...emptyDraft(type), name: ' Shop ' }), { type, name: 'Shop' });
   });
 }
 
-test('a save that changes nothing sends only what would be lost without it', (t) => {
+test('a save without changes sends only fields that would otherwise be lost', (t) => {
   const http = create({
     name: 'x',
     target: 'https://example.com',
@@ -332,7 +332,7 @@ test('a save that changes nothing sends only what would be lost without it', (t)
   );
 });
 
-test('what is emptied goes back to what the service chooses', (t) => {
+test('emptied fields return to the defaults of the service', (t) => {
   const stored = create({
     name: 'x',
     target: 'https://example.com',
@@ -364,7 +364,7 @@ test('what is emptied goes back to what the service chooses', (t) => {
   );
 });
 
-test('secrets are replaced where that is said, kept where not, and gone where they were taken away', (t) => {
+test('secrets are replaced or removed when requested, and kept otherwise', (t) => {
   const stored = create({
     name: 'x',
     check_spec: {
@@ -401,7 +401,7 @@ test('secrets are replaced where that is said, kept where not, and gone where th
   t.deepEqual(plain.settings.checkSpec, { request: { body: 'seen' } });
 });
 
-test('one of several stored headers is taken away by itself, and may be kept after all until that is saved', (t) => {
+test('one of several secret headers is removed by itself, and stays in the form as removed until saved', (t) => {
   const kept = (name: string): HeaderDraft => ({ name, value: '', kind: 'kept', isStored: true });
   const plain: HeaderDraft = { name: 'a', value: '1', kind: 'plain', isStored: false };
   t.deepEqual(removeHeader([plain, kept('b'), kept('c')], 1), [plain, { ...kept('b'), kind: 'removed' }, kept('c')]);
@@ -433,7 +433,7 @@ test('one of several stored headers is taken away by itself, and may be kept aft
   );
 });
 
-test('a number that is none goes as it was written, for the service to answer', (t) => {
+test('an invalid number is sent as typed, for the service to reject', (t) => {
   const body: object = createBody({ ...emptyDraft('http'), name: 'x', interval: 'often' });
   t.like(body, { interval_seconds: 'often' });
 });

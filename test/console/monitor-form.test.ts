@@ -24,7 +24,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 const opened = (page: Page) =>
   page.evaluate('[...document.querySelectorAll("details")].forEach((fold) => { fold.open = true; })');
 
-test.serial('a web page is watched by the keyboard alone, and what is wrong is said at its field', async (t) => {
+test.serial('a monitor is created by keyboard alone, and errors are shown at their fields', async (t) => {
   const { service } = t.context;
   const { page, complaints } = await openSignedIn(t, '/monitors/new');
   const target = page.getByLabel('URL', { exact: true });
@@ -76,7 +76,7 @@ test.serial('a web page is watched by the keyboard alone, and what is wrong is s
   t.deepEqual(complaints, []);
 });
 
-test.serial('an edit keeps secrets unless they are replaced, is saved once, and is not lost by leaving', async (t) => {
+test.serial('an edit keeps secrets unless replaced, is saved once, and is guarded against leaving', async (t) => {
   const { service } = t.context;
   const request = {
     headers: { Accept: '*/*' },
@@ -95,7 +95,7 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
   page.on('request', (sent) => {
     if (sent.method() !== 'PATCH') return;
     const { if_settings_version: version, ...patch } = sent.postDataJSON() as Record<string, unknown>;
-    t.regex(String(version), /^[\w-]{16}$/, 'it says what it was made from');
+    t.regex(String(version), /^[\w-]{16}$/, 'the request has the version of the settings that it is based on');
     patches.push(patch);
   });
   // The history entry gives the console a page to go back to.
@@ -138,7 +138,7 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
   t.deepEqual(complaints, []);
 });
 
-test.serial('every type fits a phone, and a heartbeat shows where its job reports', async (t) => {
+test.serial('the form of every type fits a phone, and a new heartbeat shows its ping URL', async (t) => {
   const { service } = t.context;
   const { page, complaints } = await openSignedIn(t, '/monitors/new?type=dns', { size: 'phone', colorScheme: 'dark' });
   await page.getByRole('button', { name: 'Add rule' }).click();
@@ -179,7 +179,7 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
 });
 
 test.serial(
-  'a schedule shows its next runs in both zones, is edited without a loss, and says what is wrong',
+  'a cron schedule previews its next runs in both time zones, shows errors, and survives an edit',
   async (t) => {
     const { service } = t.context;
     const { page, complaints } = await openSignedIn(t, '/monitors/new?type=heartbeat');
@@ -241,7 +241,7 @@ test.serial(
   },
 );
 
-test.serial("a vendor's components are ticked in the list of its status page, with their states", async (t) => {
+test.serial("a vendor's components are selected from its status page, with their states", async (t) => {
   const { service } = t.context;
   const site = await startStatusPage(t);
   const { components } = site.page;
@@ -270,7 +270,7 @@ test.serial("a vendor's components are ticked in the list of its status page, wi
   t.deepEqual(complaints, []);
 });
 
-test.serial('the form of a monitor that is gone says so, when it is opened and when it is saved', async (t) => {
+test.serial('the form of a deleted monitor says so when opened and when saved', async (t) => {
   const { service } = t.context;
   const { page, complaints } = await openSignedIn(t, '/monitors/mon_gone/edit');
   for (const path of ['/monitors/mon_gone/edit', '/monitors/new?from=mon_gone']) {
@@ -295,7 +295,7 @@ async function runAction(page: Page, name: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-test.serial('New monitor opens an empty form from a copy, and after one was created', async (t) => {
+test.serial('New monitor opens an empty form from a copy and after a creation', async (t) => {
   const { service } = t.context;
   const { json } = await service.call('POST', '/monitors', { name: 'Till', target: 'http://127.0.0.1:1/' });
   const { page, complaints } = await openSignedIn(t, `/monitors/new?from=${json['id']}`);

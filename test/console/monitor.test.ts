@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 
 type Watched = { id: string; target: Target };
 
-test.serial('a monitor goes down and up again before our eyes, and each failure shows what was answered', async (t) => {
+test.serial('a monitor goes down and recovers on its open page, and each failure shows the response', async (t) => {
   const watched = await makeMonitor(t);
   const { page, complaints } = await openSignedIn(t, `/monitors/${watched.id}`);
   await heading(page, 'Shop is up').waitFor();
@@ -35,7 +35,7 @@ test.serial('a monitor goes down and up again before our eyes, and each failure 
   await details.getByText('HTTP status 503').waitFor();
   await details.getByRole('group', { name: 'Headers' }).getByText('HTTP 503').waitFor();
   t.is(await details.getByRole('group', { name: 'Start of the response body' }).textContent(), 'ok');
-  t.notRegex((await details.textContent()) ?? '', /\d{4}-\d\d-\d\dT/, 'times are written as everywhere');
+  t.notRegex((await details.textContent()) ?? '', /\d{4}-\d\d-\d\dT/, 'times have the usual format');
   t.deepEqual(await findBarriers(page), []);
 
   watched.target.health.status = 200;
@@ -45,7 +45,7 @@ test.serial('a monitor goes down and up again before our eyes, and each failure 
   t.deepEqual(complaints, []);
 });
 
-test.serial('ranges, zoom and the picked moment stand in the address, for mouse and keyboard', async (t) => {
+test.serial('ranges, zoom and the selected moment are kept in the URL, by mouse and keyboard', async (t) => {
   const { id } = await makeMonitor(t);
   await addHistory(t, id);
   // The range ends before the first result.
@@ -93,8 +93,8 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.waitForURL(/from=\d+&to=\d+/);
   const { searchParams } = new URL(page.url());
   const zoomed = Number(searchParams.get('to')) - Number(searchParams.get('from'));
-  t.true(zoomed > 3 * 3600 && zoomed < 12 * 3600, `${zoomed} s of a day of which a quarter was drawn`);
-  t.false(searchParams.has('at'), 'a drag picks nothing');
+  t.true(zoomed > 3 * 3600 && zoomed < 12 * 3600, `a drag over a quarter of a day zooms to ${zoomed} s`);
+  t.false(searchParams.has('at'), 'a drag selects no moment');
   await page.getByRole('button', { name: 'Back to 24 h' }).click();
   await page.getByText('the last 24 hours:').waitFor();
   t.deepEqual(await findBarriers(page), []);
@@ -117,7 +117,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
       await listed.getByRole('button').evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-controls'))),
     ).size,
     60,
-    'none comes twice',
+    'no check is listed twice',
   );
 
   await page.getByRole('button', { name: 'Timings', exact: true }).click();
@@ -172,42 +172,45 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   );
 });
 
-test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {
-  const { id } = await makeMonitor(t, { check_spec: { request: { secretHeaders: { 'X-Api-Key': 'never shown' } } } });
-  const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
-  await page.getByRole('button', { name: 'Pause' }).click();
-  await heading(page, 'Shop is paused').waitFor();
-  await page.getByText(/^For \d+ s, since .*No checks run/).waitFor();
-  t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'paused');
-  await page.keyboard.press('p');
-  await heading(page, /Shop(: waiting for the first check| is up)|The status of Shop is unknown/).waitFor();
-  await heading(page, 'Shop is up').waitFor();
-  await page.keyboard.press('p');
-  await page.getByRole('dialog', { name: 'Pause Shop?' }).getByRole('button', { name: 'Cancel' }).click();
-  t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'up', 'a stray key pauses nothing');
+test.serial(
+  'a monitor is paused, resumed and deleted, and a viewer on a phone in dark mode can only read',
+  async (t) => {
+    const { id } = await makeMonitor(t, { check_spec: { request: { secretHeaders: { 'X-Api-Key': 'never shown' } } } });
+    const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await heading(page, 'Shop is paused').waitFor();
+    await page.getByText(/^For \d+ s, since .*No checks run/).waitFor();
+    t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'paused');
+    await page.keyboard.press('p');
+    await heading(page, /Shop(: waiting for the first check| is up)|The status of Shop is unknown/).waitFor();
+    await heading(page, 'Shop is up').waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('dialog', { name: 'Pause Shop?' }).getByRole('button', { name: 'Cancel' }).click();
+    t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'up', 'a stray key pauses nothing');
 
-  await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
-  const phone = await openSignedIn(t, `/monitors/${id}`, { size: 'phone', colorScheme: 'dark' });
-  await phone.page.getByRole('heading', { name: 'Settings' }).waitFor();
-  await phone.page.getByText('X-Api-Key secret').waitFor();
-  t.is(await phone.page.getByRole('button', { name: /Pause|Delete|Check now/ }).count(), 0);
-  t.is(await phone.page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
-  t.deepEqual(await findBarriers(phone.page), []);
-  t.deepEqual(phone.complaints, []);
-  await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'owner'`));
+    await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
+    const phone = await openSignedIn(t, `/monitors/${id}`, { size: 'phone', colorScheme: 'dark' });
+    await phone.page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await phone.page.getByText('X-Api-Key secret').waitFor();
+    t.is(await phone.page.getByRole('button', { name: /Pause|Delete|Check now/ }).count(), 0);
+    t.is(await phone.page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
+    t.deepEqual(await findBarriers(phone.page), []);
+    t.deepEqual(phone.complaints, []);
+    await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'owner'`));
 
-  await page.reload();
-  await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('dialog', { name: 'Delete Shop?' }).getByRole('button', { name: 'Delete monitor' }).click();
-  await page.waitForURL(/\/monitors$/);
-  t.is((await t.context.service.call('GET', `/monitors/${id}`)).status, 404);
-  await page.goto(`/monitors/${id}`);
-  await heading(page, /Monitor not found/, 2).waitFor();
-  t.deepEqual(complaints, []);
-});
+    await page.reload();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog', { name: 'Delete Shop?' }).getByRole('button', { name: 'Delete monitor' }).click();
+    await page.waitForURL(/\/monitors$/);
+    t.is((await t.context.service.call('GET', `/monitors/${id}`)).status, 404);
+    await page.goto(`/monitors/${id}`);
+    await heading(page, /Monitor not found/, 2).waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
 
-test('what is wrong in an address is as if it were not there, and a zoom stays within what can be asked for', (t) => {
+test('invalid URL parameters are ignored, and a zoom stays within the allowed range', (t) => {
   t.deepEqual(readShown({ range: 'toString', from: '1', to: '2' }), { range: '24h', zoom: null, isCompared: false });
   t.deepEqual(readShown({ range: '1y', from: '1000', to: '5000', compare: '1' }), {
     range: '1y',
@@ -223,7 +226,7 @@ test('what is wrong in an address is as if it were not there, and a zoom stays w
   });
 });
 
-test('a range that began before the monitor says since when it has something to show', (t) => {
+test('a range that began before the monitor is described by the time since its creation', (t) => {
   const format = { moment: (at: number) => `at ${at}`, duration: (seconds: number) => `${seconds} s` };
   const say = (range: '1h' | '24h', age: number) =>
     wordsOf({ range, zoom: null }, { now: 1_000_000, createdAt: 1_000_000 - age }, format);
@@ -236,7 +239,7 @@ test('a range that began before the monitor says since when it has something to 
   t.is(wordsOf({ range: '1h', zoom }, { now: 10, createdAt: 9 }, format), 'at 1 to at 2');
 });
 
-test('lines stand one upon the other, without a gap where one of them was not there', (t) => {
+test('lines are stacked without gaps where one of them has no value', (t) => {
   const line = (name: string, values: (number | null)[]) => ({ name, values, color: 'plot-1', width: 1 });
   const stacked = stackLines([
     line('dns', [null, 1, 2, null]),
@@ -253,7 +256,7 @@ test('lines stand one upon the other, without a gap where one of them was not th
   );
 });
 
-test('a line goes over holes that the interval makes, and breaks at those that it does not', (t) => {
+test('a line bridges gaps due to the check interval and breaks at longer ones', (t) => {
   const moments = [0, 60, 120, 180, 240, 300, 900, 960, 1800];
   const bridged = bridgeHoles(moments, [5, null, 6, null, null, null, 7, 8, 9], 130);
   t.deepEqual(bridged, [5, undefined, 6, null, null, null, 7, 8, 9]);
@@ -261,7 +264,7 @@ test('a line goes over holes that the interval makes, and breaks at those that i
   t.deepEqual(listLoners(bridgeHoles([0, 60, 120, 180], [null, 3, null, null], 60)), [1]);
 });
 
-test('a label of a tick is whole or not there, by clocks of 12 hours too', (t) => {
+test('a tick label is drawn whole or omitted, also with a 12-hour clock', (t) => {
   t.deepEqual(fitLabels(['16:25', '16:26', '16:27'], [135, 75, 15]), ['16:25', '16:26', '16:27']);
   t.deepEqual(fitLabels(['4:25 PM', '4:26 PM', '4:27 PM'], [135, 75, 15]), ['4:25 PM', '4:26 PM', '']);
   t.deepEqual(fitLabels(['Dec 2026', 'Jan 2027'], [24, 10]), ['Dec 2026', '']);

@@ -17,7 +17,7 @@ withConsole(test, async (harness) => {
   };
 });
 
-test.serial('a person signs in at the provider and is back on the page that they opened', async (t) => {
+test.serial('a user signs in at the provider and returns to the page that they opened', async (t) => {
   const { browser, service } = t.context;
   provider.users.set('grace', { email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' });
   const { page } = await openPage(t, browser, { url: service.url });
@@ -36,7 +36,7 @@ test.serial('a person signs in at the provider and is back on the page that they
   t.deepEqual(await findBarriers(page), []);
 });
 
-test.serial('who is refused reads why, and finds the way back', async (t) => {
+test.serial('a refused user sees why and can return to the sign-in', async (t) => {
   const { browser, service } = t.context;
   provider.users.set('eve', { email: 'eve@elsewhere.example', email_verified: true });
   const { page } = await openPage(t, browser, { url: service.url });
@@ -53,7 +53,7 @@ test.serial('who is refused reads why, and finds the way back', async (t) => {
   );
 });
 
-test.serial('a person links their account with their password, and unlinks it', async (t) => {
+test.serial('a user links the provider after entering their password, and unlinks it', async (t) => {
   const { person } = t.context;
   provider.users.set('ada', { email: 'ada@elsewhere.example' });
   const { page } = await openSignedIn(t, '/settings/account');

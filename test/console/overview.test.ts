@@ -12,48 +12,45 @@ withConsole(test);
 /** Enough to make the list scroll; the names are unsorted. */
 const MONITORS = 120;
 
-test.serial(
-  'who comes first signs in with the password of the first start, and is led to the first monitor',
-  async (t) => {
-    const { browser, service, person } = t.context;
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/incidents?status=open');
-    await page.getByLabel('Email').fill(person.email);
-    await page.getByLabel('Password').fill('not this one');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    t.regex((await page.getByRole('alert').textContent()) ?? '', /password/);
-    await signIn(page, person);
-    t.is(
-      new URL(page.url()).pathname + new URL(page.url()).search,
-      '/incidents?status=open',
-      'it goes on where it was going',
-    );
-    await page.goto('/');
-    await page.getByRole('heading', { name: 'No monitors yet' }).waitFor();
-    t.deepEqual(await findBarriers(page), []);
-    const paths: string[] = [];
-    page.on('request', (request) => paths.push(new URL(request.url()).pathname));
-    await page.reload();
-    await page.getByRole('heading', { name: 'No monitors yet' }).waitFor();
-    // Once the stream opens, everything is requested again: changes in between would be missed.
-    const early = paths.slice(0, paths.indexOf('/v1/live'));
-    for (const path of ['/v1/session', '/v1/overview', '/v1/incidents'])
-      t.is(early.filter((each) => each === path).length, 1, `${path} is asked for once`);
-    t.true(
-      paths.indexOf('/v1/overview') < paths.findIndex((path) => path.includes('/overview-')),
-      'the data does not wait for the page that shows it',
-    );
-    await page.getByRole('button', { name: person.email }).click();
-    await page.getByRole('radio', { name: 'Dark' }).click();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Password').waitFor();
-    t.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
-    t.deepEqual(complaints, []);
-  },
-);
+test.serial('the first user signs in with the initial password and is guided to the first monitor', async (t) => {
+  const { browser, service, person } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/incidents?status=open');
+  await page.getByLabel('Email').fill(person.email);
+  await page.getByLabel('Password').fill('not this one');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  t.regex((await page.getByRole('alert').textContent()) ?? '', /password/);
+  await signIn(page, person);
+  t.is(
+    new URL(page.url()).pathname + new URL(page.url()).search,
+    '/incidents?status=open',
+    'the sign-in leads to the requested page',
+  );
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'No monitors yet' }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  const paths: string[] = [];
+  page.on('request', (request) => paths.push(new URL(request.url()).pathname));
+  await page.reload();
+  await page.getByRole('heading', { name: 'No monitors yet' }).waitFor();
+  // Once the stream opens, everything is requested again: changes in between would be missed.
+  const early = paths.slice(0, paths.indexOf('/v1/live'));
+  for (const path of ['/v1/session', '/v1/overview', '/v1/incidents'])
+    t.is(early.filter((each) => each === path).length, 1, `${path} is requested once`);
+  t.true(
+    paths.indexOf('/v1/overview') < paths.findIndex((path) => path.includes('/overview-')),
+    'the data is requested before the code of its page',
+  );
+  await page.getByRole('button', { name: person.email }).click();
+  await page.getByRole('radio', { name: 'Dark' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Password').waitFor();
+  t.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
+  t.deepEqual(complaints, []);
+});
 
 test.serial(
-  'the overview shows thousands as dozens, what is down first, and finds by words, status and keys',
+  'the overview renders only visible rows, down ones first, and is searched by text, status and keyboard',
   async (t) => {
     const { service } = t.context;
     const settings = Array.from({ length: MONITORS }, (_, index) => ({
@@ -93,7 +90,7 @@ test.serial(
     const first = rows.first();
     t.regex((await first.textContent()) ?? '', /Down for 5 min.*connection refused <b>/);
     t.is(await first.getAttribute('aria-setsize'), String(MONITORS));
-    t.true((await rows.count()) < 40, 'what is out of sight is not in the page');
+    t.true((await rows.count()) < 40, 'rows outside the viewport are not rendered');
     await page
       .getByRole('img', { name: /days?\b|No uptime/ })
       .first()
@@ -108,7 +105,7 @@ test.serial(
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     await page.getByRole('heading', { level: 1, name: 'Incidents' }).waitFor();
-    t.is(await tooltip.count(), 0, 'what explains a strip goes with it');
+    t.is(await tooltip.count(), 0, 'the tooltip of a strip disappears with it');
     await page.goBack();
     await rows.first().waitFor();
 
@@ -123,7 +120,7 @@ test.serial(
       await focused.evaluate(
         (link) => link.getBoundingClientRect().bottom <= link.ownerDocument.documentElement.clientHeight,
       ),
-      'the keyboard takes the list along',
+      'the list scrolls with the keyboard focus',
     );
     for (let presses = 0; presses < 40; presses += 1) await page.keyboard.press('k');
     // On the way back up the filters must not cover it.
@@ -136,10 +133,10 @@ test.serial(
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/monitors\/mon_/);
     const left = await page.evaluate('document.activeElement.tagName');
-    t.is(left, 'MAIN', 'after going elsewhere the keyboard is at the page');
+    t.is(left, 'MAIN', 'after a navigation the focus is on the page');
     await page.goBack();
     await focused.waitFor();
-    t.true(await page.locator('main').evaluate((main) => main.scrollTop > 0), 'coming back it is where it was left');
+    t.true(await page.locator('main').evaluate((main) => main.scrollTop > 0), 'Back restores the scroll position');
 
     await page.keyboard.press('/');
     // Typed at human speed: between two letters the list re-renders, and must not take the focus away.
@@ -176,7 +173,7 @@ test.serial(
   },
 );
 
-test.serial('it fits a phone in the dark, and shows a change without being asked', async (t) => {
+test.serial('the overview fits a phone in dark mode and shows changes live', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/?status=down', { size: 'phone', colorScheme: 'dark' });
   await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
   t.is(await page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
@@ -190,7 +187,7 @@ test.serial('it fits a phone in the dark, and shows a change without being asked
   t.deepEqual(complaints, []);
 });
 
-test.serial('what the policy forbids is refused by the browser, and told', async (t) => {
+test.serial('the browser blocks and reports what the Content-Security-Policy forbids', async (t) => {
   const { browser, service } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   await page.goto('/');

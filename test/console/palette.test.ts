@@ -62,7 +62,11 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   t.regex((await chosen.textContent()) ?? '', /Shop: down/);
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('ArrowUp');
-  t.is(await dialog.getByRole('option').last().getAttribute('aria-selected'), 'true', 'from the first to the last');
+  t.is(
+    await dialog.getByRole('option').last().getAttribute('aria-selected'),
+    'true',
+    'ArrowUp wraps from the first option to the last',
+  );
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');

@@ -24,24 +24,21 @@ async function openOverview(t: ExecutionContext<{ api: ApiServer }>, account: st
   return opened;
 }
 
-test.serial(
-  'a tab that is open during an update offers the new version where the old one’s files are gone',
-  async (t) => {
-    const { page, complaints } = await openOverview(t, 'release');
-    for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
-    await page.getByRole('link', { name: 'Reports' }).first().click();
-    await page.getByText('Spotcheck was updated', { exact: true }).waitFor();
-    t.is(await page.getByRole('alert').count(), 0, 'the server answers');
-    t.deepEqual(await findBarriers(page), []);
-    for (const [path, file] of built?.files ?? []) files.set(path, file);
-    await page.getByRole('button', { name: 'Reload page' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
-    t.deepEqual(complaints, []);
-  },
-);
+test.serial('a tab left open during an update offers the new version once old files are missing', async (t) => {
+  const { page, complaints } = await openOverview(t, 'release');
+  for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
+  await page.getByRole('link', { name: 'Reports' }).first().click();
+  await page.getByText('Spotcheck was updated', { exact: true }).waitFor();
+  t.is(await page.getByRole('alert').count(), 0, 'no error is shown while the server responds');
+  t.deepEqual(await findBarriers(page), []);
+  for (const [path, file] of built?.files ?? []) files.set(path, file);
+  await page.getByRole('button', { name: 'Reload page' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+  t.deepEqual(complaints, []);
+});
 
 test.serial(
-  'a file that is lost once is loaded again, and the command palette says why it does not open',
+  'a file that fails to load once is retried, and the command palette says why it does not open',
   async (t) => {
     const { page, complaints } = await openOverview(t, 'lost');
     const palette = page.getByRole('dialog', { name: 'Command palette' });
@@ -65,7 +62,7 @@ test.serial(
   },
 );
 
-test.serial('a page has its styles even where none are loaded after the first page', async (t) => {
+test.serial('a page has its styles even if none load after the first page', async (t) => {
   const { page, complaints } = await openOverview(t, 'styles');
   await page.route('**/assets/*.css', (route) => route.abort());
   await page
@@ -78,7 +75,7 @@ test.serial('a page has its styles even where none are loaded after the first pa
   t.deepEqual(complaints, []);
 });
 
-test.serial('a page whose first files are gone is loaded once more, and then says what to do', async (t) => {
+test.serial('a page whose first files are missing reloads once and then says what to do', async (t) => {
   const { api } = t.context;
   const browser = await startBrowser(t);
   for (const lost of [/\/assets\/index-[^/]+\.js$/, /\/assets\/style-[^/]+\.css$/]) {
@@ -116,7 +113,7 @@ test.serial('a page whose first files are gone is loaded once more, and then say
   }
 });
 
-test.serial('a page whose first files are gone says so at once where the browser can store nothing more', async (t) => {
+test.serial('with full browser storage a page whose first files are missing says so without a reload', async (t) => {
   const { api } = t.context;
   const { page, complaints } = await openPage(t, await startBrowser(t), { url: api.url });
   await page.goto('/');
@@ -136,7 +133,7 @@ test.serial('a page whose first files are gone says so at once where the browser
   t.deepEqual(complaints, []);
 });
 
-test.serial('a wallboard whose files are gone is loaded again each minute that the server answers', async (t) => {
+test.serial('a wallboard with missing files reloads each minute while the server responds', async (t) => {
   const { api } = t.context;
   const browser = await startBrowser(t);
   const { person } = await furnishAccount(api, 'screen');

@@ -106,7 +106,7 @@ const installed = languages.filter((language) => isInstalled(DRIVERS[language].p
 const missing = languages.filter((language) => !installed.includes(language));
 
 test(
-  'the sample code takes what we sign and nothing else, in ' +
+  'the sample code accepts our signatures and nothing else, in ' +
     `${installed.join(', ')}${missing.length > 0 ? `; not installed here, so not run: ${missing.join(', ')}` : ''}`,
   async (t) => {
     const cases = listCases();

@@ -47,7 +47,7 @@ const known = (started: Record<string, number> = {}) => ({
 });
 const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
 
-test('what needs a person comes first, latest first, and the rest by name with its numbers as numbers', (t) => {
+test('monitors that need attention come first, latest first, and the rest in natural name order', (t) => {
   const rows = [
     monitor('Shop 10'),
     monitor('paused', { status: 'paused' }),
@@ -73,7 +73,7 @@ test('what needs a person comes first, latest first, and the rest by name with i
   t.deepEqual(namesOf(select(rows, { ...ALL, sort: 'no such order' }, started))[0], 'new');
 });
 
-test('every word that is looked for is in the name, target or type, without case and accents', (t) => {
+test('every search word must occur in the name, target or type, ignoring case and accents', (t) => {
   const rows = [monitor('Café API'), monitor('Other', { type: 'tcp', target: 'cafe.example:5432' }), monitor('Shop')];
   const found = (text: string) => namesOf(select(rows, { ...ALL, text }, known()));
   t.deepEqual(found(' CAFE '), ['Café API', 'Other']);
@@ -82,7 +82,7 @@ test('every word that is looked for is in the name, target or type, without case
   t.deepEqual(namesOf(select(rows, { ...ALL, type: 'tcp' }, known())), ['Other']);
 });
 
-test('monitors are found by their tags, as words of the search and as a filter', (t) => {
+test('monitors are found by tag, as search words and as a filter', (t) => {
   const rows = [monitor('db', { tags: ['env:prod', 'pg'] }), monitor('web', { tags: ['env:prod'] }), monitor('pg')];
   const found = (part: Partial<typeof ALL>) => namesOf(select(rows, { ...ALL, ...part }, known()));
   t.deepEqual(found({ text: 'env:prod' }), ['db', 'web']);
@@ -107,7 +107,7 @@ test('figures sort in both directions, and monitors without one come last in eit
   t.deepEqual(sorted('name-desc'), ['d', 'c', 'b', 'a']);
 });
 
-test('filters count what the search and the type leave, whatever status is chosen', (t) => {
+test('filter counts respect the search and the type, but not the chosen status', (t) => {
   const rows = [
     monitor('Shop'),
     monitor('Shop API', { status: 'down' }),
@@ -117,7 +117,7 @@ test('filters count what the search and the type leave, whatever status is chose
   t.like(countMatches(rows, { ...ALL, type: 'tcp' }, NONE), { all: 1, up: 1, down: 0 });
 });
 
-test('overdue monitors come after what is down or degraded, and are not among those that are up', (t) => {
+test('overdue monitors come after down and degraded ones, and are not listed as up', (t) => {
   const rows = [
     monitor('checked'),
     monitor('down', { status: 'down' }),
@@ -152,7 +152,7 @@ test('overdue monitors come after what is down or degraded, and are not among th
   });
 });
 
-test('a few words say how it is', (t) => {
+test('the summary describes the statuses in a few words', (t) => {
   const say = (...statuses: Monitor['status'][]) =>
     summarize(countStatuses(statuses.map((status) => monitor('a', { status }))));
   t.is(say(), 'Monitors');
@@ -163,7 +163,7 @@ test('a few words say how it is', (t) => {
   t.is(say('paused', 'paused'), 'All 2 monitors are paused');
   t.is(say('pending', 'paused'), 'Waiting for first checks');
   const counts = countStatuses([monitor('a'), monitor('b', { status: 'paused' })]);
-  t.is(summarize(counts, 1), '1 of 2 monitors overdue', 'nobody knows whether it is up');
+  t.is(summarize(counts, 1), '1 of 2 monitors overdue', 'it is unknown whether the other one is up');
   t.is(summarize(countStatuses([monitor('a')]), 1), '1 monitor is overdue');
   t.is(summarize(countStatuses([monitor('a'), monitor('b', { status: 'down' })]), 2), '1 down, 2 overdue');
 });

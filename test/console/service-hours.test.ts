@@ -11,7 +11,7 @@ const open = withConsolePages(test);
 
 const WEEK_SECONDS = 7 * 86_400;
 
-test('service hours are entered with everything wrong said at once, and shown with what they were', async (t) => {
+test('service hours show all errors at once, are saved, shown on the monitor, and removed', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const person = await addPerson(api, account.tenantId, { role: 'owner' });
@@ -37,7 +37,7 @@ test('service hours are entered with everything wrong said at once, and shown wi
   await target.fill('99.5');
   await hours.fill('Mo-Fr 08:00-20:00');
   const zone = page.getByLabel('Time zone');
-  t.is(await zone.inputValue(), 'America/New York', 'the zone is that of the person');
+  t.is(await zone.inputValue(), 'America/New York', 'the default is the time zone of the user');
   await zone.fill('Europe/Berlin');
   await zone.blur();
   await page.getByRole('checkbox', { name: 'Leave maintenance out' }).uncheck();
@@ -63,7 +63,7 @@ test('service hours are entered with everything wrong said at once, and shown wi
   t.deepEqual(complaints, []);
 });
 
-test('a monitor and its report say how long it was up in its service hours, and whether that was enough', async (t) => {
+test('a monitor and its report show the uptime in service hours and whether the target was missed', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const person = await addPerson(api, account.tenantId, { role: 'viewer' });

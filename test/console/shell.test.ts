@@ -12,24 +12,21 @@ async function countSheets(page: Page): Promise<number> {
   return pdf.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g)?.length ?? 0;
 }
 
-test.serial(
-  'a page that is not loaded yet says that there is no connection, and is loaded once there is',
-  async (t) => {
-    const { page, complaints } = await openSignedIn(t, '/');
-    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
-    await page.context().setOffline(true);
-    await page.getByRole('link', { name: 'Reports' }).first().click();
-    await page.getByText('You’re offline. Check your connection').waitFor();
-    t.is(await page.getByText('Something went wrong').count(), 0);
-    t.deepEqual(await findBarriers(page), []);
-    await page.context().setOffline(false);
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
-    t.deepEqual(complaints, []);
-  },
-);
+test.serial('a page opened offline says so, and loads on retry once online', async (t) => {
+  const { page, complaints } = await openSignedIn(t, '/');
+  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole('link', { name: 'Reports' }).first().click();
+  await page.getByText('You’re offline. Check your connection').waitFor();
+  t.is(await page.getByText('Something went wrong').count(), 0);
+  t.deepEqual(await findBarriers(page), []);
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+  t.deepEqual(complaints, []);
+});
 
-test.serial('on a slow network a skeleton stands where the page will be', async (t) => {
+test.serial('on a slow network a skeleton is shown until the page has loaded', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/');
   const network = await page.context().newCDPSession(page);
   await network.send('Network.enable');
@@ -59,7 +56,7 @@ test.serial('a page is printed whole, with all rows of a list', async (t) => {
   );
   const { page, complaints } = await openSignedIn(t, '/');
   await page.getByText('Row 0', { exact: true }).waitFor();
-  t.true((await page.getByRole('listitem').count()) < 60, 'on the screen there are only rows in sight');
+  t.true((await page.getByRole('listitem').count()) < 60, 'on screen only visible rows are rendered');
   t.true((await countSheets(page)) >= 3);
   t.true((await page.getByRole('listitem').count()) < 60);
   await page.goto('/docs?operation=createMonitor');
@@ -74,7 +71,7 @@ test.serial('a page is printed whole, with all rows of a list', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test.serial('the notice of the initial password is as wide as the page, beside a scroll bar too', async (t) => {
+test.serial('the initial password notice spans the page, even with scroll bars', async (t) => {
   const { service, person } = t.context;
   const browser = await startBrowser(t, { showsScrollbars: true });
   const { page } = await openPage(t, browser, { url: service.url });
@@ -84,7 +81,7 @@ test.serial('the notice of the initial password is as wide as the page, beside a
   t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width ?? 0);
 });
 
-test.serial('the queues are offered to operators alone', async (t) => {
+test.serial('only operators see the link to the queues', async (t) => {
   const { browser, service } = t.context;
   const { page } = await openSignedIn(t, '/settings/members');
   await page.getByRole('button', { name: 'Invite' }).click();

@@ -50,7 +50,7 @@ test('no part of the band begins before the monitor was created', (t) => {
   t.deepEqual(statesOf({ ...INPUT, monitor: { ...monitor, created_at: 130 } }), ['up 130-180']);
 });
 
-test('what is paused, or waits for its first ping, is not up until then', (t) => {
+test('the band shows no status from when a monitor was paused or became pending', (t) => {
   for (const status of ['paused', 'pending'] as const)
     t.deepEqual(statesOf({ ...INPUT, monitor: { status, state_since: 150, created_at: 0 } }), [
       'up 60-180',

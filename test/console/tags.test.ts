@@ -5,7 +5,7 @@ import { openSignedIn, withConsole, type ConsoleService } from '../helpers/conso
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-test('a monitor is tagged in its form, found by its tag, and routed to a channel by it', async (t) => {
+test('a monitor is tagged in its form, and found and routed to a channel by its tags', async (t) => {
   const { service } = t.context;
   await service.call('POST', '/monitors', { name: 'Plain', target: 'http://127.0.0.1:1/' });
   const { json: channel } = await service.call('POST', '/channels', {
@@ -35,7 +35,7 @@ test('a monitor is tagged in its form, found by its tag, and routed to a channel
   t.regex(
     (await page.getByRole('dialog').textContent()) ?? '',
     /"tags": \[\s*"env:prod",\s*"payments"\s*\]/,
-    'and so has the request',
+    'and so has the copied request',
   );
   await page.keyboard.press('Escape');
   await page.goto(path);

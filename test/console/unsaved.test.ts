@@ -42,7 +42,7 @@ async function signOutEverywhere(t: Context, person: Person): Promise<void> {
 
 const storage = (page: Page) => page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })');
 
-test.serial('a session that ends loses nothing that was typed but secrets, and says why', async (t) => {
+test.serial('after a session has ended, input except secrets is restored, and the page says why', async (t) => {
   const { service, person } = t.context;
   const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await closeStream(page);
@@ -79,7 +79,7 @@ test.serial('a session that ends loses nothing that was typed but secrets, and s
   t.deepEqual(complaints, []);
 });
 
-test.serial('a dialog comes back with what was typed, and for nobody else', async (t) => {
+test.serial('a dialog is restored with its input, for the same user only', async (t) => {
   const { person } = t.context;
   const owner = await signedInElsewhere(t, person);
   const { url } = (await (await owner('/invitations', { email: 'grace@example.org', role: 'owner' })).json()) as {
@@ -116,7 +116,7 @@ test.serial('a dialog comes back with what was typed, and for nobody else', asyn
   t.deepEqual(complaints, []);
 });
 
-test.serial('who signs out is asked about unsaved input, and leaves nothing behind', async (t) => {
+test.serial('signing out warns about unsaved input and leaves none behind', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('Name', { exact: true }).fill('Unsaved');
   const signOut = async (answer: string) => {
@@ -140,7 +140,7 @@ test.serial('who signs out is asked about unsaved input, and leaves nothing behi
   t.deepEqual(complaints, []);
 });
 
-test.serial('two people who edit one monitor learn of each other, and neither undoes the other silently', async (t) => {
+test.serial('two users editing one monitor see the changes of each other and overwrite none silently', async (t) => {
   const { service } = t.context;
   const { json } = await service.call('POST', '/monitors', {
     name: 'Checkout',
@@ -185,11 +185,11 @@ test.serial('two people who edit one monitor learn of each other, and neither un
   t.is((await read()).name, 'Checkout of Northwind', 'nothing was stored');
   await save(one);
   t.like(await read(), { name: 'Till' });
-  t.is((await read()).check_spec.request?.contentType, 'text/plain', 'the change of the first stays');
+  t.is((await read()).check_spec.request?.contentType, 'text/plain', 'the change of another field is preserved');
   t.deepEqual([...one.complaints, ...other.complaints], []);
 });
 
-test.serial('a monitor without a target is said to be a draft', async (t) => {
+test.serial('a monitor created without a target is reported as a draft', async (t) => {
   const { page } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('Name', { exact: true }).fill('Later');
   await page.getByRole('button', { name: 'Create monitor' }).click();
@@ -198,22 +198,19 @@ test.serial('a monitor without a target is said to be a draft', async (t) => {
   t.is(await page.getByText('is watched from now on').count(), 0);
 });
 
-test.serial(
-  'an open page goes to sign-in by itself when its session is ended elsewhere, and keeps what was typed',
-  async (t) => {
-    const { person } = t.context;
-    const { page, complaints } = await openSignedIn(t, '/monitors/new');
-    await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
-    await page.getByLabel('Name', { exact: true }).fill('Half a monitor');
-    await signOutEverywhere(t, person);
-    await page.getByText(/^Your session expired or was ended elsewhere\..*secrets and webhook URLs\.$/).waitFor();
-    await signIn(page, person);
-    t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Half a monitor');
-    t.deepEqual(complaints, []);
-  },
-);
+test.serial('an open page leads to sign-in when its session is ended elsewhere, and keeps its input', async (t) => {
+  const { person } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
+  await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
+  await page.getByLabel('Name', { exact: true }).fill('Half a monitor');
+  await signOutEverywhere(t, person);
+  await page.getByText(/^Your session expired or was ended elsewhere\..*secrets and webhook URLs\.$/).waitFor();
+  await signIn(page, person);
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Half a monitor');
+  t.deepEqual(complaints, []);
+});
 
-test.serial('the open page of a removed member says so within seconds, and a stranger learns nothing', async (t) => {
+test.serial('the open page of a removed member says so at once, and a later sign-in reveals nothing', async (t) => {
   const { browser, service, person } = t.context;
   const owner = await signedInElsewhere(t, person);
   const { url } = (await (await owner('/invitations', { email: 'gone@shop.example', role: 'viewer' })).json()) as {
@@ -246,7 +243,7 @@ test.serial('the open page of a removed member says so within seconds, and a str
   t.deepEqual(complaints, []);
 });
 
-test.serial('a page goes on with the session of another tab, and starts anew for another person', async (t) => {
+test.serial('a page continues with a new session of the same user, and resets for another user', async (t) => {
   const { service, person } = t.context;
   const { page, complaints } = await openSignedIn(t, '/agents/new');
   await closeStream(page);
@@ -286,13 +283,13 @@ test.serial('a page goes on with the session of another tab, and starts anew for
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.locator('.account-button').filter({ hasText: name }).waitFor();
     await refusal.waitFor();
-    t.is(await page.getByRole('button', { name: 'Dismiss' }).count(), 1, 'what was said to another person is gone');
+    t.is(await page.getByRole('button', { name: 'Dismiss' }).count(), 1, 'messages to the previous user are removed');
   }
   t.not((await service.call('GET', `/monitors/${String(job['id'])}`)).json['status'], 'paused');
   t.deepEqual(complaints, []);
 });
 
-test.serial('a page whose session was replaced in another tab has its stream again at once', async (t) => {
+test.serial('a page whose session was replaced in another tab reopens its stream at once', async (t) => {
   const { service, person } = t.context;
   const { page } = await openSignedIn(t, '/agents');
   await page.getByRole('status').filter({ hasText: 'Live' }).first().waitFor();
@@ -305,7 +302,7 @@ test.serial('a page whose session was replaced in another tab has its stream aga
   t.is(await page.getByLabel('Password').count(), 0);
 });
 
-test.serial('unsaved input is guarded still after a sign-out that failed', async (t) => {
+test.serial('unsaved input is still guarded after a failed sign-out', async (t) => {
   const { page } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('Name', { exact: true }).fill('Unsaved');
   await page.route('**/v1/session', (route) => route.fulfill({ status: 500, json: { error: 'internal error' } }));

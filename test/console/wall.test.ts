@@ -12,7 +12,7 @@ import { until } from '../helpers/until.ts';
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
 
-test('a link shows the wall without a sign-in, says when it is out of date, and can be revoked', async (t) => {
+test('a wallboard link works without a sign-in, shows when data is out of date, and can be revoked', async (t) => {
   const { api } = t.context;
   const { account, person, ids } = await furnishAccount(api, 'corridor');
   const { page, complaints } = await open(t, person);
@@ -31,7 +31,7 @@ test('a link shows the wall without a sign-in, says when it is out of date, and 
   t.regex(await faviconOf(screen.page), /dc3039/, 'the icon is that of down');
   const text = (await screen.page.evaluate('document.documentElement.outerHTML')) as string;
   for (const inside of ['corridor.example', 'reason corridor', ...ids.monitor, ...ids.incident])
-    t.false(text.includes(inside), `the wall says ${inside}`);
+    t.false(text.includes(inside), `the wall contains ${inside}`);
   t.deepEqual(await findBarriers(screen.page), []);
   for (const width of [320, 1280, 2560]) {
     await screen.page.setViewportSize({ width, height: 800 });
@@ -59,7 +59,7 @@ test('a link shows the wall without a sign-in, says when it is out of date, and 
   t.deepEqual(
     asked.filter(({ url, cookie }) => url.replace(link, '').includes(secret) || cookie !== undefined),
     [],
-    'the token goes into no address, and no cookie along',
+    'the token is in no URL, and no cookie is sent',
   );
   t.deepEqual(
     [...new Set(asked.map(({ url }) => new URL(url).pathname))].filter((path) => path.startsWith('/v1/')),
@@ -68,7 +68,7 @@ test('a link shows the wall without a sign-in, says when it is out of date, and 
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 
-test('the wall of who is signed in has the times of their zone, a link those of the screen', async (t) => {
+test('the wall uses the time zone of a signed-in user, and by link that of the screen', async (t) => {
   const { api } = t.context;
   const { person } = await furnishAccount(api, 'zoned');
   t.is((await person.call('PATCH', '/v1/user', { time_zone: 'asia/tokyo', clock: '24h' })).status, 200);
@@ -90,7 +90,7 @@ test('the wall of who is signed in has the times of their zone, a link those of 
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 
-test('the wall marks monitors in maintenance, until its end', async (t) => {
+test('the wall marks monitors in maintenance until it ends', async (t) => {
   const { account, person, ids } = await furnishAccount(t.context.api, 'works');
   // One monitor is in maintenance already.
   const id = ids.monitor.at(-1) ?? '';
@@ -116,7 +116,7 @@ test('the wall marks monitors in maintenance, until its end', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test('where nothing checks any more the wall and the overview say so, until checks come back', async (t) => {
+test('the wall and the overview warn while checks have stopped, until they resume', async (t) => {
   const { api } = t.context;
   const { account, person } = await furnishAccount(api, 'stopped');
   const { pool } = api.database;
@@ -173,7 +173,7 @@ test('where nothing checks any more the wall and the overview say so, until chec
   t.deepEqual([...wall.complaints, ...overview.complaints], []);
 });
 
-test('the wall leads who is not signed in to the sign-in and back', async (t) => {
+test('the wall leads a signed-out user to the sign-in and back', async (t) => {
   const { api } = t.context;
   const { account } = await furnishAccount(api, 'foyer');
   const person = await addPerson(api, account.tenantId, { role: 'viewer' });
@@ -187,7 +187,7 @@ test('the wall leads who is not signed in to the sign-in and back', async (t) =>
   t.is(new URL(page.url()).pathname, `${CONSOLE_BASE_PATH}/wall`);
 });
 
-test('who is signed in sees the wall without a link, and a viewer can open it', async (t) => {
+test('a signed-in viewer can open the wall without a link', async (t) => {
   const { api } = t.context;
   const { account } = await furnishAccount(api, 'lobby');
   const { page, complaints } = await open(t, await addPerson(api, account.tenantId, { role: 'viewer' }));
@@ -223,7 +223,7 @@ async function faviconOf(page: Page): Promise<string> {
   return (await page.locator('link[rel="icon"]').getAttribute('href')) ?? '';
 }
 
-test('the wall names a draft, and scrolls by keyboard', async (t) => {
+test('the wall shows drafts and scrolls by keyboard', async (t) => {
   const { account, person } = await furnishAccount(t.context.api, 'sketch');
   await account.owner('POST', '/v1/monitors', { name: 'Idea' });
   const { page, complaints } = await open(t, person);
