@@ -30,23 +30,19 @@ const start: typeof startInVain = async (database, given) => {
   return made;
 };
 
-test(
-  'the first start makes an account, a person and a token, and prints what it made up itself and nothing that was ' +
-    'given',
-  async (t) => {
-    const made = await start(await emptyInstallation(t));
-    t.regex(made?.token ?? '', /^spk_/);
-    t.true((made?.password ?? '').length >= 12);
-    t.deepEqual(await start(await emptyInstallation(t), { token: 'spk_given', password: 'given' }), {
-      token: null,
-      email: 'admin@localhost',
-      password: null,
-    });
-    t.like(await start(await emptyInstallation(t), { password: 'given' }), { password: null });
-  },
-);
+test('the first start creates an account, a user and a token, and prints only generated credentials', async (t) => {
+  const made = await start(await emptyInstallation(t));
+  t.regex(made?.token ?? '', /^spk_/);
+  t.true((made?.password ?? '').length >= 12);
+  t.deepEqual(await start(await emptyInstallation(t), { token: 'spk_given', password: 'given' }), {
+    token: null,
+    email: 'admin@localhost',
+    password: null,
+  });
+  t.like(await start(await emptyInstallation(t), { password: 'given' }), { password: null });
+});
 
-test('after the first start no later one makes anything again, whatever became of what it made', async (t) => {
+test('later starts create nothing, even if the first user, token or account was deleted or changed', async (t) => {
   const database = await emptyInstallation(t);
   await start(database, { token: 'spk_given' });
   await database.pool.query(`DELETE FROM users`);
@@ -58,14 +54,14 @@ test('after the first start no later one makes anything again, whatever became o
   t.is((await listTenants(database)).length, 1);
 });
 
-test('an installation with an account, made by an older version or by a command, had its first start', async (t) => {
+test('an installation that already has an account has no first start', async (t) => {
   const database = await emptyInstallation(t);
   await createTenant(database, { id: newId('ten'), name: 'default', plan: 'pro', nowMs: NOW_MS, author: null });
   t.is(await start(database, { token: 'spk_given' }), null);
   t.is(await findUserByEmail(database, 'admin@localhost'), null);
 });
 
-test('a first start killed at any point is completed by the next, even if its token was revoked since', async (t) => {
+test('a first start killed at any point is completed by the next, even with its token revoked', async (t) => {
   for (const { lost, token } of [
     { lost: ['DELETE FROM users', 'DELETE FROM api_tokens', 'DELETE FROM tenants'], token: 'spk_given' },
     { lost: ['DELETE FROM users', 'DELETE FROM api_tokens'], token: 'spk_given' },
@@ -82,7 +78,7 @@ test('a first start killed at any point is completed by the next, even if its to
   }
 });
 
-test('what a first start made up, and may not have printed before it was killed, the next makes anew', async (t) => {
+test('after a killed first start the next one generates new credentials, and both tokens stay valid', async (t) => {
   const database = await emptyInstallation(t);
   const lost = await startInVain(database);
   const made = await start(database);
@@ -101,24 +97,24 @@ test('what a first start made up, and may not have printed before it was killed,
   t.is(await start(database), null);
 });
 
-test('however often first starts are killed, the last one has a token', async (t) => {
+test('after 12 killed first starts the last one has a valid token', async (t) => {
   const database = await emptyInstallation(t);
   const made: Awaited<ReturnType<typeof startInVain>>[] = [];
   for (let times = 0; times < 12; times += 1) made.push(await startInVain(database));
   t.like(await findTokenHolders(database, [made.at(-1)?.token ?? ''], NOW_MS), [{ tokenName: 'first start' }]);
 });
 
-test('a first start that was given both has nothing to print, and is over at once', async (t) => {
+test('a first start with a given token and password prints nothing and is complete at once', async (t) => {
   const database = await emptyInstallation(t);
   t.like(await startInVain(database, { token: 'spk_given', password: 'given' }), { token: null, password: null });
   t.is(await startInVain(database, { token: 'spk_given', password: 'given' }), null);
 });
 
-test('a first start whose user has signed in changes nothing any more', async (t) => {
+test('after the first user has signed in, a repeated first start changes nothing', async (t) => {
   const database = await emptyInstallation(t);
   await startInVain(database, { token: 'spk_given' });
   await database.pool.query('UPDATE users SET last_signed_in_at = 1');
   t.is(await startInVain(database), null);
   await database.pool.query('UPDATE users SET last_signed_in_at = NULL');
-  t.is(await startInVain(database), null, 'nor does a later one');
+  t.is(await startInVain(database), null, 'nor does a later start');
 });

@@ -54,7 +54,7 @@ async function isRefused(t: ExecutionContext, running: Promise<CommandResult>, c
 }
 
 test.serial(
-  'the documented calls work on the data directory of a running start, and a revoked token ends at once',
+  'the documented commands work on the data directory of a running service, and revoke tokens at once',
   async (t) => {
     const dataDir = await newPreparedDataDir(t);
     const service = await startService(t, { DATA_DIR: dataDir });
@@ -102,7 +102,7 @@ test.serial(
   },
 );
 
-test('a plan counts usable tokens: expired and revoked ones make room', async (t) => {
+test('a plan limits usable tokens only: expired and revoked ones do not count', async (t) => {
   const run = await commandsOnDatabase(t);
   const id = await newTenant(run.database);
   const create = (...more: string[]) => run('token', 'create', '--tenant', id, '--json', ...more);
@@ -120,7 +120,7 @@ test('a plan counts usable tokens: expired and revoked ones make room', async (t
   );
 });
 
-test('a plan counts agents where the counts are switched on', async (t) => {
+test('a plan limits the number of private agents', async (t) => {
   const run = await commandsOnDatabase(t);
   const id = await newTenant(run.database);
   await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
@@ -131,7 +131,7 @@ test('a plan counts agents where the counts are switched on', async (t) => {
   );
 });
 
-test('an agent whose token is revoked can be given a new one, which ends the one before', async (t) => {
+test('a revoked agent can be given a new token, and changes but no refusals are in the audit log', async (t) => {
   const run = await commandsOnDatabase(t);
   const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
   const agent = await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
@@ -168,11 +168,11 @@ test('an agent whose token is revoked can be given a new one, which ends the one
       'agent.token_rotated operator agent one {"token":"changed"}',
       'agent.revoked operator agent one {"token":"changed"}',
     ],
-    'each by the operator, and none of what was refused',
+    'each by the operator, and no refused command',
   );
 });
 
-test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {
+test('a command that cannot be carried out exits with 1 and a one-line error', async (t) => {
   const run = await commandsOnDatabase(t);
   await newTenant(run.database);
   await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^A tenant named "acme" already exists$/m);
@@ -187,7 +187,7 @@ test('what cannot be done is exit 1 with one line, on a database of its own too'
   }
 });
 
-test('no account is made without a user who can sign in, nor one whose name would not stand on one line', async (t) => {
+test('no account is created without a user who can sign in, or with control characters in its name', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'a b', '--json'));
   await isRefused(
@@ -213,7 +213,7 @@ test('no account is made without a user who can sign in, nor one whose name woul
   );
 });
 
-test('a database that is away or was never prepared is exit 1 with one line', async (t) => {
+test('with an unreachable or unmigrated database commands exit with 1 and a one-line error', async (t) => {
   const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
   for (const args of [['tenant', 'list'], ['migrate']]) {
     await isRefused(
@@ -239,7 +239,7 @@ test('a database that is away or was never prepared is exit 1 with one line', as
   t.like(await jsonOf(t, runSpotcheck(['tenant', 'list', '--json'], env)), [{ name: 'default', plan: 'pro' }]);
 });
 
-test('wrong usage is exit 2 with the usage on standard error', async (t) => {
+test('wrong usage exits with 2 and prints the usage to standard error', async (t) => {
   const wrong = [
     [],
     ['bogus'],
@@ -261,7 +261,7 @@ test('wrong usage is exit 2 with the usage on standard error', async (t) => {
   }
 });
 
-test('the first start that migrate makes shows the password that it made up', async (t) => {
+test('migrate prints the password that it generates, on the first start only', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const env = {
@@ -275,7 +275,7 @@ test('the first start that migrate makes shows the password that it made up', as
   t.false('password' in (await jsonOf(t, runSpotcheck(['migrate', '--json'], env))));
 });
 
-test('a reader that goes away ends a command without a word', async (t) => {
+test('a command whose output is closed ends without an EPIPE error', async (t) => {
   const { port } = await startHttpServer(t, (_request, response) => response.end());
   const env = { ...process.env, PORT: String(port) };
   for (const args of ['help', 'health']) {
@@ -311,51 +311,48 @@ test('help lists every command and needs no configuration', async (t) => {
   t.is((await runSpotcheck(['token', 'create', '--help'], {})).status, 0);
 });
 
-test.serial(
-  'a region is given up with its plan first, and only with --yes; and taken back by its own command',
-  async (t) => {
-    const run = await commandsOnDatabase(t);
-    for (const region of ['tokyo', 'paris'])
-      await registerSharedAgent(run.database, {
-        newId: newId('agt'),
-        region,
-        version: '0.1.0',
-        arch: 'x64',
-        nowMs: Date.now(),
-      });
-    const plan = {
-      region: 'tokyo',
-      monitors: 0,
-      only_source: 0,
-      moved: 0,
-      moved_to: null,
-      down_min_sources_lowered: 0,
-    };
-    t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), {
-      ...plan,
-      retired: false,
-      next: 'nothing has changed yet: add --yes to apply',
+test.serial('agent retire shows its plan and applies it only with --yes, and agent restore reverts it', async (t) => {
+  const run = await commandsOnDatabase(t);
+  for (const region of ['tokyo', 'paris'])
+    await registerSharedAgent(run.database, {
+      newId: newId('agt'),
+      region,
+      version: '0.1.0',
+      arch: 'x64',
+      nowMs: Date.now(),
     });
-    await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^The region tokyo is not retired/);
-    await isRefused(
-      t,
-      run('agent', 'retire', '--region', 'rome', '--yes'),
-      /^There is no shared agent in the region rome/,
-    );
-    await isRefused(
-      t,
-      run('agent', 'retire', '--region', 'tokyo', '--move-to', 'tokyo', '--yes'),
-      /^--move-to must be another region .*, got tokyo/,
-    );
-    t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'paris', '--yes', '--json')), {
-      ...plan,
-      moved_to: 'paris',
-      retired: true,
-    });
-    t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: true });
-    t.deepEqual(await jsonOf(t, run('agent', 'restore', '--region', 'tokyo', '--json')), {
-      region: 'tokyo',
-      restored: true,
-    });
-  },
-);
+  const plan = {
+    region: 'tokyo',
+    monitors: 0,
+    only_source: 0,
+    moved: 0,
+    moved_to: null,
+    down_min_sources_lowered: 0,
+  };
+  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), {
+    ...plan,
+    retired: false,
+    next: 'nothing has changed yet: add --yes to apply',
+  });
+  await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^The region tokyo is not retired/);
+  await isRefused(
+    t,
+    run('agent', 'retire', '--region', 'rome', '--yes'),
+    /^There is no shared agent in the region rome/,
+  );
+  await isRefused(
+    t,
+    run('agent', 'retire', '--region', 'tokyo', '--move-to', 'tokyo', '--yes'),
+    /^--move-to must be another region .*, got tokyo/,
+  );
+  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'paris', '--yes', '--json')), {
+    ...plan,
+    moved_to: 'paris',
+    retired: true,
+  });
+  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: true });
+  t.deepEqual(await jsonOf(t, run('agent', 'restore', '--region', 'tokyo', '--json')), {
+    region: 'tokyo',
+    restored: true,
+  });
+});

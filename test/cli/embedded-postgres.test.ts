@@ -68,7 +68,7 @@ async function query(databaseUrl: string, sql: string): Promise<unknown> {
   return withClient(databaseUrl, async (client) => Object.values((await client.query(sql)).rows[0] ?? {})[0]);
 }
 
-test('a first start prepares the cluster and says so, a later one finds its rows again', async (t) => {
+test('a first start creates the cluster and reports it, and a later one finds its rows', async (t) => {
   const dataDir = await newDataDir(t);
   const progress: string[] = [];
   const first = await start(t, dataDir, progress);
@@ -80,7 +80,7 @@ test('a first start prepares the cluster and says so, a later one finds its rows
   t.is(await query(second.databaseUrl, 'SELECT answer FROM kept'), 42);
 });
 
-test('the server is reachable on 127.0.0.1 with its password only, and sorts alike on every machine', async (t) => {
+test('the server accepts only its password on 127.0.0.1, and sorts the same on every machine', async (t) => {
   const { databaseUrl } = await start(t, await newDataDir(t));
   t.is(await query(databaseUrl, 'SHOW listen_addresses'), '127.0.0.1');
   t.is(await query(databaseUrl, 'SHOW unix_socket_directories'), '');
@@ -104,7 +104,7 @@ test('no other user may read the password', async (t) => {
     t.is((await stat(join(dataDir, path))).mode & 0o077, 0, path);
 });
 
-test('the running database is found by its data directory, and no longer after the stop', async (t) => {
+test('the running database is found by its data directory until it is stopped', async (t) => {
   const dataDir = await newDataDir(t);
   t.is(await findEmbeddedPostgres(dataDir), null);
   const postgres = await start(t, dataDir);
@@ -114,7 +114,7 @@ test('the running database is found by its data directory, and no longer after t
   t.deepEqual((await readdir(dataDir)).toSorted(), ['postgres', 'postgres.log']);
 });
 
-test('a second start on the same data directory is refused while the first one lives', async (t) => {
+test('a second start on the same data directory is refused while the first one is running', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const owner = await startElsewhere(t, dataDir);
   await t.throwsAsync(startEmbeddedPostgres({ dataDir, onProgress: () => undefined }), {
@@ -125,7 +125,7 @@ test('a second start on the same data directory is refused while the first one l
   await start(t, dataDir);
 });
 
-test('the server outlives the kill of its owner and is adopted by the next start', async (t) => {
+test('the server survives a kill of its owner and is adopted by the next start', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   await kill(await startElsewhere(t, dataDir));
   const orphan = await postmasterPid(dataDir);
@@ -136,7 +136,7 @@ test('the server outlives the kill of its owner and is adopted by the next start
   t.is(await findEmbeddedPostgres(dataDir), null);
 });
 
-test('a start after the kill of owner and server recovers what was committed', async (t) => {
+test('a start after a kill of owner and server recovers all commits', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const owner = await startElsewhere(t, dataDir);
   await query((await findEmbeddedPostgres(dataDir)) ?? '', 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -146,7 +146,7 @@ test('a start after the kill of owner and server recovers what was committed', a
   t.is(await query(databaseUrl, 'SELECT answer FROM kept'), 42);
 });
 
-test('a pid file whose number belongs to another program by now does not stop a start', async (t) => {
+test('a pid file whose pid was reused by another process does not prevent a start', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const { stop } = await start(t, dataDir);
   const path = join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
@@ -157,10 +157,10 @@ test('a pid file whose number belongs to another program by now does not stop a 
   await writeFile(path, lines.replace(/^\d+/, `${stranger.pid}`));
   const { databaseUrl } = await start(t, dataDir);
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
-  t.is(stranger.exitCode, null, 'the other program is left alone');
+  t.is(stranger.exitCode, null, 'the other process is left alone');
 });
 
-test('a server that dies is started again on the same address', async (t) => {
+test('a server that dies is restarted at the same address', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const progress: string[] = [];
   const { databaseUrl } = await start(t, dataDir, progress);
@@ -175,7 +175,7 @@ test('a server that dies is started again on the same address', async (t) => {
   t.true(progress.includes('the database stopped unexpectedly, restarting it'));
 });
 
-test('a server that a full disk took down comes back by itself once there is room, with all its commits', async (t) => {
+test('a server stopped by a full disk restarts once there is space, with all its commits', async (t) => {
   const disk = await boundedDisk(t, 200);
   if (disk === null) return t.pass();
   // A new cluster has one WAL segment and none to recycle.
@@ -194,7 +194,7 @@ test('a server that a full disk took down comes back by itself once there is roo
   // Each start rewrites the server's log.
   const begun = new Set<number>();
   await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3);
-  t.is(progress.length, 3, 'what is tried each second is not reported each second');
+  t.is(progress.length, 3, 'a retry each second is not reported each time');
   await disk.free();
   await until(() =>
     query(databaseUrl, 'SELECT count(*)::int FROM kept').then(
@@ -204,14 +204,14 @@ test('a server that a full disk took down comes back by itself once there is roo
   );
 });
 
-test('a Ctrl-C in the terminal does not reach the server: it leads a process group of its own', async (t) => {
+test('Ctrl-C does not reach the server, which has its own process group', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   await start(t, dataDir);
   const pid = await postmasterPid(dataDir);
   t.true(process.kill(-pid, 0));
 });
 
-test('preparing that was cut short leaves nothing in the way of the next start', async (t) => {
+test('an interrupted cluster creation does not prevent the next start', async (t) => {
   const dataDir = await newDataDir(t);
   await mkdir(join(dataDir, 'postgres', 'cluster.new'), { recursive: true });
   await writeFile(join(dataDir, 'postgres', 'cluster.new', 'PG_VERSION'), '18\n');
@@ -219,7 +219,7 @@ test('preparing that was cut short leaves nothing in the way of the next start',
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
 });
 
-test('the lock of an owner whose number belongs to another program by now is taken over', async (t) => {
+test('the lock of an owner whose pid was reused by another process is taken over', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   await writeFile(join(dataDir, 'owner.json'), JSON.stringify({ pid: process.ppid, identity: 'another start' }));
   await start(t, dataDir);

@@ -21,7 +21,7 @@ async function answering(t: ExecutionContext, status: number, body = ''): Promis
   return String((server.address() as AddressInfo).port);
 }
 
-test('health is a sentence and exit status 0 where the process answers, else 1 with what it said', async (t) => {
+test('health exits with 0 if the process responds with 200, otherwise with 1 and the reason', async (t) => {
   const [well, ill, nothing] = [
     await answering(t, 200),
     await answering(t, 503, 'stopping'),
@@ -44,7 +44,7 @@ test('health is a sentence and exit status 0 where the process answers, else 1 w
   });
 });
 
-test('a process on a port that browsers do not reach is healthy all the same', async (t) => {
+test('a process on a port that browsers block is reported as healthy', async (t) => {
   for (const port of [6000, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 10_080]) {
     const server = createServer((_request, response) => response.end());
     const isListening = await once(server.listen(port, '127.0.0.1'), 'listening').then(
@@ -59,12 +59,12 @@ test('a process on a port that browsers do not reach is healthy all the same', a
   t.fail('every such port is taken');
 });
 
-test('a worker’s health is at METRICS_PORT, and without a name at whichever port answers', async (t) => {
+test('the health of a worker is read at METRICS_PORT, and without a name at PORT first', async (t) => {
   const [well, ill, nothing] = [await answering(t, 200), await answering(t, 500), String(await findKeptPort())];
   t.is((await run(['health', 'check'], { PORT: ill, METRICS_PORT: well })).status, 0);
   t.is((await run(['health', 'check'], { PORT: well, METRICS_PORT: nothing })).status, 1);
   t.is((await run(['health'], { PORT: nothing, METRICS_PORT: well })).status, 0);
-  t.is((await run(['health'], { PORT: ill, METRICS_PORT: well })).status, 1, 'PORT answers first');
+  t.is((await run(['health'], { PORT: ill, METRICS_PORT: well })).status, 1, 'PORT takes precedence');
   t.deepEqual(await run(['health', 'clock'], { PORT: well }), {
     status: 1,
     stdout: '',
@@ -73,7 +73,7 @@ test('a worker’s health is at METRICS_PORT, and without a name at whichever po
   t.is((await run(['health', 'nothing'], { PORT: well })).status, 2);
 });
 
-test('every process of a fleet starts by its name, under the pid of the command, and tells its health', async (t) => {
+test('every fleet process starts by name, under the pid of the command, and reports its health', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const env = {
@@ -95,7 +95,7 @@ test('every process of a fleet starts by its name, under the pid of the command,
   }
 });
 
-test('the private agent starts by its name, and says what it lacks', async (t) => {
+test('the private agent starts by name and reports missing configuration', async (t) => {
   const { status, stderr } = await runSpotcheck(['agent', 'run'], {});
   t.is(status, 1);
   t.regex(stderr, /SPOTCHECK_URL: expected/);

@@ -509,7 +509,7 @@ function helpOf(command: string): string {
     .helpInformation();
 }
 
-test('every option that the help of a command names does what it says, with its documented values', async (t) => {
+test('every option in the help of a command works with its documented values', async (t) => {
   const ground = await openGround(t);
   const commands = namesUnder(
     (await ground.run('help')).stdout,

@@ -23,7 +23,7 @@ async function newFolder(t: ExecutionContext): Promise<string> {
   return folder;
 }
 
-test('a copy of the prepared cluster is its owner’s alone, and opens with its own password only', async (t) => {
+test('a copy of the prepared cluster is private to its owner and accepts only its own password', async (t) => {
   const folder = await newFolder(t);
   const prepared = join(folder, 'prepared');
   await prepareCluster(prepared);
