@@ -59,11 +59,11 @@ const leftOut =
   missing.length > 0 ? `; no generator is installed here for ${missing.join(' and ')}, so those are left out` : '';
 const named = `${installed.map(([language]) => language).join(', ')}${leftOut}`;
 
-test('our types of the API and openapi-fetch manage a monitor and a channel', async (t) => {
+test('openapi-fetch with our API types manages a monitor and a channel', async (t) => {
   await manageByFetch(t, await startAccess(t));
 });
 
-test(`generated clients come without a warning, compile, and manage a monitor and a channel: ${named}`, async (t) => {
+test(`generated clients build without warnings, and manage a monitor and a channel: ${named}`, async (t) => {
   const access = await startAccess(t);
   for (const [, generator] of installed) await manageByGenerated(t, generator, access);
   t.pass();

@@ -12,7 +12,7 @@ import { newPreparedDataDir, startService } from '../helpers/running-service.ts'
 
 const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
 
-test(`the service shows the metrics that docs/operations.md names, and promtool${suffix} finds no fault`, async (t) => {
+test(`the service exposes exactly the metrics in docs/operations.md, and promtool${suffix} accepts them`, async (t) => {
   const [address, port] = [await startHttpServer(t, (_request, response) => response.end()), await findKeptPort()];
   const { url } = await startService(t, {
     // The canary gives every metric of the dashboard a value.

@@ -15,44 +15,40 @@ const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
 const FORGET_EVERY_MS = 100;
 
 if (isInstalled('schemathesis')) {
-  test(
-    'schemathesis runs all its checks on the running service, but for those that are excepted by name, and finds ' +
-      'nothing',
-    async (t) => {
-      const { databaseUrl, drop } = await createTestDatabase();
-      t.teardown(drop);
-      const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-      // URLs outside /v1 are built from the configured port.
-      const service = await startService(t, {
-        PORT: String(await findFreePort()),
-        DATABASE_URL: databaseUrl,
-        SECRET_KEYS,
-        ALLOW_PRIVATE_NETWORK: 'true',
-      });
-      await forgetCounts(t, databaseUrl);
-      const folder = await mkdtemp(join(tmpdir(), 'spotcheck-schemathesis-'));
-      t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  test('schemathesis finds no failure in the running service, apart from checks excepted by name', async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+    // URLs outside /v1 are built from the configured port.
+    const service = await startService(t, {
+      PORT: String(await findFreePort()),
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS,
+      ALLOW_PRIVATE_NETWORK: 'true',
+    });
+    await forgetCounts(t, databaseUrl);
+    const folder = await mkdtemp(join(tmpdir(), 'spotcheck-schemathesis-'));
+    t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
 
-      const command = [
-        'schemathesis',
-        '--config-file',
-        CONFIG,
-        'run',
-        '--seed',
-        '17',
-        '--max-examples',
-        '10',
-        '--continue-on-failure',
-        '--warnings',
-        'off',
-        `${service.url}/openapi.json`,
-      ];
-      const { status, stdout, stderr } = await runCommand(command, { SPOTCHECK_TOKEN: service.token }, folder);
-      t.is(status, 0, `${stdout.slice(-20_000)}${stderr}`);
-    },
-  );
+    const command = [
+      'schemathesis',
+      '--config-file',
+      CONFIG,
+      'run',
+      '--seed',
+      '17',
+      '--max-examples',
+      '10',
+      '--continue-on-failure',
+      '--warnings',
+      'off',
+      `${service.url}/openapi.json`,
+    ];
+    const { status, stdout, stderr } = await runCommand(command, { SPOTCHECK_TOKEN: service.token }, folder);
+    t.is(status, 0, `${stdout.slice(-20_000)}${stderr}`);
+  });
 } else {
-  test('schemathesis is not installed here, so it was not asked', (t) => t.pass());
+  test('schemathesis is not installed here, so its checks did not run', (t) => t.pass());
 }
 
 async function forgetCounts(t: ExecutionContext, databaseUrl: string): Promise<void> {

@@ -19,7 +19,7 @@ function refused(env: NodeJS.ProcessEnv): readonly string[] {
   }
 }
 
-test('an empty environment is an embedded installation on port 3000', (t) => {
+test('an empty environment configures an embedded installation on port 3000', (t) => {
   const environment = readEnvironment({});
   t.like(environment, {
     port: 3000,
@@ -62,7 +62,7 @@ test('the public URL follows the port and loses its trailing slash', (t) => {
   t.is(readEnvironment({ PUBLIC_URL: 'HTTPS://Status.Example:443/App//' }).publicUrl, 'https://status.example/App');
 });
 
-test('the configuration cannot be changed by its readers', (t) => {
+test('the configuration is frozen', (t) => {
   const environment = readEnvironment({});
   for (const value of [
     environment,
@@ -76,7 +76,7 @@ test('the configuration cannot be changed by its readers', (t) => {
     t.true(Object.isFrozen(value));
 });
 
-test('nothing is sent by OTLP unless an endpoint is set, and each signal can have its own or be off', (t) => {
+test('nothing is sent by OTLP unless an endpoint is set, and each signal can have its own endpoint or be off', (t) => {
   const read = (env: NodeJS.ProcessEnv) => readEnvironment(env).openTelemetry;
   t.is(read({}), null);
   t.is(read({ OTEL_SERVICE_NAME: 'x', OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }), null);
@@ -311,13 +311,13 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['OIDC_ONLY', 'yes'],
 ];
 for (const [name, ...values] of BAD) {
-  test(`refuses a ${name} that is not what it should be`, (t) => {
+  test(`refuses invalid values of ${name}`, (t) => {
     const others: NodeJS.ProcessEnv = NEEDED[name] ?? {};
     for (const value of values) t.deepEqual(refused({ ...others, [name]: value }), [name], value);
   });
 }
 
-test('all problems are reported at once, each with its variable, what was expected and what came', (t) => {
+test('all problems are reported at once, with variable, expected format and actual value', (t) => {
   const error = t.throws(
     () => readEnvironment({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:p@h/d' }),
     { instanceOf: ConfigurationError },
@@ -333,7 +333,7 @@ test('all problems are reported at once, each with its variable, what was expect
   );
 });
 
-test('what is of no use without another variable is refused, unless it is switched off', (t) => {
+test('OIDC variables that depend on another one are refused without it', (t) => {
   const provider = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'spotcheck' };
   t.deepEqual(refused({ OIDC_ISSUER: 'https://id.example' }), ['OIDC_CLIENT_ID']);
   for (const [name, value] of [
@@ -378,7 +378,7 @@ test('a mail server without a sender is refused, and a sender without a server',
   });
 });
 
-test('no message repeats the value of a secret', (t) => {
+test('error messages never contain the value of a secret', (t) => {
   const names = [
     'DATABASE_URL',
     'REDIS_URL',
@@ -400,7 +400,7 @@ test('no message repeats the value of a secret', (t) => {
 
 const AGENT = { SPOTCHECK_URL: 'https://status.example/', SPOTCHECK_AGENT_TOKEN: 'spa_abc' };
 
-test('the agent needs to know the service and its token, and has a default for everything else', (t) => {
+test('the agent requires a service URL and a token, and has defaults for everything else', (t) => {
   t.deepEqual(readAgentEnvironment(AGENT), {
     serviceUrl: 'https://status.example',
     agentToken: 'spa_abc',
@@ -425,7 +425,7 @@ test('the agent needs to know the service and its token, and has a default for e
   t.notRegex(error.message, /another_kind/);
 });
 
-test("the agent's configuration is what its variables say, and an empty one counts as not set", (t) => {
+test("the agent's configuration follows its variables, and an empty one counts as unset", (t) => {
   const given = {
     AGENT_PULL_SECONDS: '1',
     AGENT_BUFFER_RESULTS: '100',
@@ -469,7 +469,7 @@ const BAD_FOR_AGENTS: readonly [name: string, ...values: string[]][] = [
   ['PROBE_TOKEN', 'short', 'with a space in it'],
 ];
 for (const [name, ...values] of BAD_FOR_AGENTS) {
-  test(`the agent refuses a ${name} that is not what it should be`, (t) => {
+  test(`the agent refuses invalid values of ${name}`, (t) => {
     for (const value of values) {
       const error = t.throws(() => readAgentEnvironment({ ...AGENT, [name]: value }), {
         instanceOf: ConfigurationError,
@@ -483,7 +483,7 @@ for (const [name, ...values] of BAD_FOR_AGENTS) {
   });
 }
 
-test('the example file names every variable and is itself a good configuration', async (t) => {
+test('the example file lists every variable and equals the default configuration', async (t) => {
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
   const example = parseEnv(await read('.env.example'));
   t.deepEqual(readEnvironment(example), readEnvironment({}));

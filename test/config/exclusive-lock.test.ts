@@ -10,7 +10,7 @@ class Held extends Error {}
 
 const lock = (folder: string) => lockExclusively(join(folder, 'lock.json'), (pid) => new Held(`process ${pid} has it`));
 
-test('a lock has one holder at a time, and the next one when that is done', async (t) => {
+test('a lock has one holder at a time, and can be acquired again after its release', async (t) => {
   const folder = await temporaryFolder(t);
   const release = await lock(folder);
   const error = await t.throwsAsync(lock(folder), { instanceOf: Held });
@@ -22,7 +22,7 @@ test('a lock has one holder at a time, and the next one when that is done', asyn
   t.deepEqual(await readdir(folder), []);
 });
 
-test('the lock of a process that was killed is taken over', async (t) => {
+test('the lock of a killed process is taken over', async (t) => {
   const folder = await temporaryFolder(t);
   const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)']);
   const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');
@@ -39,7 +39,7 @@ test('the lock of a process that was killed is taken over', async (t) => {
   t.pass();
 });
 
-test('a lock whose process number belongs to another process by now is taken over', async (t) => {
+test('a lock whose pid was reused by another process is taken over', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: process.pid, identity: '1' }));
   await (
@@ -49,7 +49,7 @@ test('a lock whose process number belongs to another process by now is taken ove
 });
 
 for (const text of ['', '{', '{"pid":"x"}', 'null']) {
-  test(`a lock file that says ${JSON.stringify(text)} locks no process out`, async (t) => {
+  test(`a lock file with the content ${JSON.stringify(text)} blocks no process`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'lock.json'), text);
     await (

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { describeFailure } from '../../config/failures.ts';
 
-test('an error speaks for itself, and one without text for those inside it', (t) => {
+test('an error is described by its message, or without one by its inner errors or its name', (t) => {
   const refused = new AggregateError(
     [new Error('connect ECONNREFUSED ::1:5432'), new Error('connect ECONNREFUSED 127.0.0.1:5432')],
     '',

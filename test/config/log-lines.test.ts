@@ -28,7 +28,7 @@ async function run(body: string) {
   };
 }
 
-test('every line is there in its order, however the program ends by itself', async (t) => {
+test('every line is written in order, whether the program ends by itself, by exit or by an exception', async (t) => {
   const many = Array.from({ length: 1000 }, (_, index) => String(index));
   const write = `for (let index = 0; index < 1000; index += 1) log.info(String(index));`;
   const ends = { 'by itself': '', 'by exit': 'process.exit(0);', 'by an exception': `throw new Error('end');` };
@@ -40,17 +40,17 @@ test('every line is there in its order, however the program ends by itself', asy
   );
 });
 
-test('a warning is written at once with what waits before it, so that not even a kill takes it back', async (t) => {
+test('a warning is written at once after the lines buffered before it, so that it survives a kill', async (t) => {
   const { texts, status } = await run(`log.info('before'); log.warn('trouble'); process.kill(process.pid, 'SIGKILL');`);
   t.deepEqual([texts, status], [['before', 'trouble'], 'SIGKILL']);
 });
 
-test('a line does not wait for the end of the program', async (t) => {
+test('a line is written before the program ends', async (t) => {
   const { texts } = await run(`log.info('here'); setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500);`);
   t.deepEqual(texts, ['here']);
 });
 
-test('a disk without room for the log ends no program, and what waited is written once there is room', async (t) => {
+test('a full disk does not end a program, and buffered lines are written once there is space', async (t) => {
   const disk = await boundedDisk(t, 1);
   if (disk === null) return t.pass();
   const path = join(disk.path, 'log');

@@ -9,7 +9,7 @@ function record(level: LogLevel = 'info') {
   return { logger, lines };
 }
 
-test('a line carries the process, a readable level and time, and nothing of the machine', (t) => {
+test('a line has the process, a readable level and time, and nothing about the machine', (t) => {
   const { logger, lines } = record();
   logger.info({ duration_ms: 3 }, 'request.completed');
   t.deepEqual(Object.keys(lines[0] ?? {}).toSorted(), ['duration_ms', 'level', 'msg', 'process', 'time']);
@@ -17,7 +17,7 @@ test('a line carries the process, a readable level and time, and nothing of the 
   t.false(Number.isNaN(Date.parse(String(lines[0]?.['time']))));
 });
 
-test('secrets are blanked at the top and in nested objects', (t) => {
+test('secrets are redacted at the top level and in nested objects', (t) => {
   const { logger, lines } = record();
   const secrets = { token: 'hunter2', authorization: 'hunter2', signing_secret: 'hunter2', databaseUrl: 'hunter2' };
   logger.info({
@@ -29,7 +29,7 @@ test('secrets are blanked at the top and in nested objects', (t) => {
   t.like(lines[0], { token: '[redacted]' });
 });
 
-test('an error keeps its type, message, code and stack, and loses what a driver hung on it', (t) => {
+test('an error keeps its type, message, code and cause, and loses properties added by a driver', (t) => {
   const { logger, lines } = record();
   const error = Object.assign(new RangeError('too much', { cause: new Error('below') }), {
     code: 'E_MUCH',

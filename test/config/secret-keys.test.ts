@@ -10,7 +10,7 @@ async function newDirectory(t: ExecutionContext): Promise<string> {
   return directory;
 }
 
-test('the generated key is 32 bytes, stays the same and only its owner may read it', async (t) => {
+test('the generated key has 32 bytes, stays the same, and is readable only by its owner', async (t) => {
   const directory = join(await newDirectory(t), 'not', 'yet', 'there');
   const first = await loadOrCreateSecretKeys(directory);
   t.deepEqual(
@@ -22,20 +22,20 @@ test('the generated key is 32 bytes, stays the same and only its owner may read 
   t.deepEqual(await readdir(directory), ['secret-keys']);
 });
 
-test('processes that start at once go on with one key', async (t) => {
+test('processes that start simultaneously share one key', async (t) => {
   const directory = await newDirectory(t);
   const rings = await Promise.all(Array.from({ length: 8 }, () => loadOrCreateSecretKeys(directory)));
   t.is(new Set(rings.map(([ring]) => ring?.key.toString('hex'))).size, 1);
 });
 
-test('a damaged key file is an error and stays as it is', async (t) => {
+test('a damaged key file is an error and is left unchanged', async (t) => {
   const directory = await newDirectory(t);
   await writeFile(join(directory, 'secret-keys'), 'k1:c2hvcnQ=\n');
   await t.throwsAsync(loadOrCreateSecretKeys(directory), { message: /does not contain a key ring/ });
   t.is(await readFile(join(directory, 'secret-keys'), 'utf8'), 'k1:c2hvcnQ=\n');
 });
 
-test('a ring keeps its order, the first key seals', (t) => {
+test('a key ring keeps the order of its keys', (t) => {
   const [a, b] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   const ring = parseSecretKeys(`2026-11:${b.toString('base64')}, k1:${a.toString('base64')}`);
   t.deepEqual(ring, [
