@@ -59,7 +59,7 @@ test('the chart has the version of the service', async (t) => {
   t.deepEqual({ version, appVersion }, { version: packageJson.version, appVersion: packageJson.version });
 });
 
-test('the values are what the schema says, and what cannot work is refused by it', async (t) => {
+test('the values match the schema, which rejects invalid ones', async (t) => {
   const validate = new Ajv({ strict: false }).compile(JSON.parse(await read('values.schema.json')) as object);
   t.true(validate(values), JSON.stringify(validate.errors));
   const { check } = values as { check: Record<string, unknown> };
@@ -80,7 +80,7 @@ test('the values are what the schema says, and what cannot work is refused by it
     t.false(validate({ ...values, ...bad }), JSON.stringify(bad));
 });
 
-test('templates use values that there are', async (t) => {
+test('templates use only existing values', async (t) => {
   const used = new Set<string>();
   for (const name of await readdir(join(CHART, 'templates')))
     for (const [, path = ''] of (await read(join('templates', name))).matchAll(/\.Values\.(\w+(?:\.\w+)*)/g))
@@ -116,7 +116,7 @@ const podOf = ({ spec }: Manifest): Pod => (spec as { template: Pod }).template;
 const regionsOf = (name: string): readonly string[] => (name === 'keda' ? ['paris', 'tokyo'] : ['local']);
 
 if (isInstalled('helm')) {
-  test('helm finds nothing wrong, and asks for the Secret', async (t) => {
+  test('helm lint passes, and rendering requires existingSecret', async (t) => {
     const lint = await runCommand(['helm', 'lint', '--strict', '--set=existingSecret=spotcheck', CHART], {});
     t.is(lint.status, 0, lint.stdout + lint.stderr);
     const bare = await runCommand(['helm', 'template', 'status', CHART, '--kube-version=1.36.0'], {});
@@ -124,7 +124,7 @@ if (isInstalled('helm')) {
   });
 
   for (const [name, set] of Object.entries(CASES))
-    test(`${name}: a Deployment for each role and region, confined, with known variables`, async (t) => {
+    test(`${name}: each role and region has a confined Deployment with known variables only`, async (t) => {
       const known = new Set(Object.keys(parseEnv(await readFile(join(ROOT, '.env.example'), 'utf8'))));
       for (const version of KUBERNETES) {
         const manifests = await render(t, [version, ...set]);
@@ -165,14 +165,14 @@ if (isInstalled('helm')) {
       }
     });
 
-  test('the alerts for Prometheus are those of deploy/prometheus', async (t) => {
+  test('the PrometheusRule has the alerts of deploy/prometheus', async (t) => {
     const manifests = await render(t, ['1.36.0', ...(CASES['keda'] ?? [])]);
     const rules = manifests.find(({ kind }) => kind === 'PrometheusRule');
     t.deepEqual(rules?.spec, load(await readFile(join(ROOT, 'deploy', 'prometheus', 'rules.yaml'), 'utf8')) as object);
     t.like(rules, { metadata: { labels: { release: 'prometheus' } } });
   });
 
-  test('every pod has one budget, one way in and one way out', async (t) => {
+  test('every pod has one disruption budget, one ingress policy and one egress policy', async (t) => {
     const manifests = await render(t, ['1.36.0', ...(CASES['keda'] ?? [])]);
     const pods = manifests.filter(({ kind }) => kind === 'Deployment').map((one) => podOf(one).metadata.labels);
     for (const labels of pods) {
@@ -190,7 +190,7 @@ if (isInstalled('helm')) {
     t.is(pods.filter((labels) => selects({ matchLabels: service?.spec['selector'] }, labels)).length, 1);
   });
 
-  test('a certificate authority is mounted in every pod, that of the migrations included', async (t) => {
+  test('a certificate authority is mounted in every pod, including that of the migrations', async (t) => {
     const manifests = await render(t, [
       '1.36.0',
       'extraVolumes[0].name=ca',
@@ -206,7 +206,7 @@ if (isInstalled('helm')) {
     }
   });
 
-  test('checks reach pods at any port, and roles that only use databases reach nothing beyond theirs', async (t) => {
+  test('checks may reach pods at any port, and database-only roles only the ports of DNS and databases', async (t) => {
     const manifests = await render(t, ['1.36.0', 'networkPolicy.dnsPorts={53,5353}']);
     const egressOf = (name: string) =>
       manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)?.spec['egress'];
@@ -218,7 +218,7 @@ if (isInstalled('helm')) {
     );
   });
 
-  test('the Ingress is for the path of PUBLIC_URL', async (t) => {
+  test('the Ingress has the path of PUBLIC_URL', async (t) => {
     for (const [url, path] of [
       ['https://example.com/ops/up', '/ops/up'],
       ['https://example.com', '/'],
@@ -229,7 +229,7 @@ if (isInstalled('helm')) {
     }
   });
 
-  test('checks reach the canary at the Service of web, whoever else may, or where the values say', async (t) => {
+  test('the canary target defaults to the Service of web, which checks may always reach', async (t) => {
     const targets = async (...set: string[]) =>
       (await render(t, ['1.36.0', ...set])).flatMap((manifest) =>
         manifest.kind !== 'Deployment'
@@ -267,7 +267,7 @@ function selects(selector: unknown, labels: Labels): boolean {
 const schemas = process.env['KUBERNETES_SCHEMAS'];
 
 if (isInstalled('helm') && isInstalled('kubeconform') && schemas !== undefined)
-  test('every manifest is as Kubernetes describes it, without an unknown field', async (t) => {
+  test('every manifest conforms to the Kubernetes schemas, without unknown fields', async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, 'schemas'));
     const local = async (name: string) =>

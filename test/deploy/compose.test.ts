@@ -25,7 +25,7 @@ async function knownVariables(): Promise<Set<string>> {
   return new Set(Object.keys(parseEnv(await read('.env.example'))));
 }
 
-test('one container is the whole service, on all of its addresses, with its data in the volume', async (t) => {
+test('one container runs the whole service on all of its addresses, with its data in the volume', async (t) => {
   const { spotcheck, ...others } = await readServices('compose.yaml');
   t.deepEqual(Object.keys(others), []);
   t.deepEqual(spotcheck?.command, ['start']);
@@ -46,7 +46,7 @@ test('the fleet has each process of the Procfile once, and starts none before th
   t.is(processes['check']?.environment['AGENT_REGION'], '${AGENT_REGION:-local}');
 });
 
-test('our containers may write nothing but volumes, have no capabilities, and set known variables only', async (t) => {
+test('our containers are read-only, have no capabilities, and set known variables only', async (t) => {
   const known = await knownVariables();
   for (const file of ['compose.yaml', 'compose.fleet.yaml'])
     for (const [name, service] of Object.entries(await readServices(file))) {
@@ -56,7 +56,7 @@ test('our containers may write nothing but volumes, have no capabilities, and se
     }
 });
 
-test('the image is built from every folder that the service runs from, and sets known variables only', async (t) => {
+test('the image includes every folder that the service needs, and sets known variables only', async (t) => {
   const [ignored, recipe, known] = [await read('.dockerignore'), await read('Containerfile'), await knownVariables()];
   const tree = await readdir(ROOT, { withFileTypes: true });
   const unused = new Set(['bench', 'deploy', 'docs', 'node_modules', 'simulation', 'test']);
@@ -64,7 +64,7 @@ test('the image is built from every folder that the service runs from, and sets 
   t.true(folders.length > 10);
   for (const { name } of folders) t.regex(ignored, new RegExp(`^!${name}$`, 'm'), name);
   const [, image = ''] = recipe.split(' AS fleet');
-  t.notRegex(image, /^RUN /m, 'a base without a shell runs nothing');
+  t.notRegex(image, /^RUN /m, 'a base without a shell cannot run commands');
   for (const [, name = ''] of image.matchAll(/^(?:ENV| {4})\s*([A-Z_]+)=/gm))
     t.true(name === 'PATH' || known.has(name), name);
   t.regex(image, /^HEALTHCHECK .*CMD \["\/usr\/local\/bin\/spotcheck", "health"\]$/m);

@@ -40,7 +40,7 @@ if (missing === null) {
     return output;
   };
 
-  test.serial('bases of Debian packages alone have all that the image needs of them', async (t) => {
+  test.serial('the base images are made from Debian packages alone', async (t) => {
     containers = await Containers.open(harness);
     await containers.makeBases();
     t.pass();
@@ -72,7 +72,7 @@ if (missing === null) {
     t.true(size < 200 * MEGABYTE, `${size} bytes`);
   });
 
-  test.serial('it runs all in one, confined, and finds its data again after it was killed', async (t) => {
+  test.serial('the image runs all in one, confined, and keeps its data after a kill', async (t) => {
     // A named volume takes its owner and mode from the image.
     const volume = '--volume=data:/data';
     const first = await startWhole('first', [...CONFINED, volume]);
@@ -88,7 +88,7 @@ if (missing === null) {
     t.is(await containers.stop('second'), 0);
   });
 
-  test.serial('it runs under any account: one that is in no file of the image, and root', async (t) => {
+  test.serial('the image runs under any user: an unknown uid, and root', async (t) => {
     for (const user of ['23456:34567', '0:0']) {
       const name = `user-${user.split(':')[0]}`;
       const confined = user === '0:0' ? ['--read-only', '--network=none'] : CONFINED;
@@ -98,33 +98,30 @@ if (missing === null) {
     }
   });
 
-  test.serial(
-    'each role of a fleet starts from the image without PostgreSQL, and says whether it is healthy',
-    async (t) => {
-      const { databaseUrl, drop } = await createTestDatabase();
-      t.teardown(drop);
-      const env = {
-        DATABASE_URL: databaseUrl,
-        SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-        AGENT_REGION: 'local',
-        HOST: '127.0.0.1',
-        STOP_GRACE_SECONDS: '0',
-        RDAP_BOOTSTRAP_URL: 'http://127.0.0.1:9/dns.json',
-      };
-      const confined = ['--read-only', '--cap-drop=ALL', '--network=host'];
-      const variables = (more: Record<string, string>) =>
-        Object.entries({ ...env, ...more }).map(([name, value]) => `--env=${name}=${value}`);
-      await containers.run(...confined, ...variables({}), 'spotcheck:fleet', 'migrate');
-      for (const role of ['web', 'check', 'evaluate', 'deliver', 'maintain', 'clock']) {
-        const ports = { PORT: String(await findFreePort()), METRICS_PORT: String(await findFreePort()) };
-        const { output } = await containers.start(role, [...confined, ...variables(ports), 'spotcheck:fleet', role]);
-        await until(async () => (await output()).includes('"process.started"'));
-        await containers.podman('healthcheck', 'run', role);
-        t.regex(await containers.podman('exec', role, 'spotcheck', 'health', role, '--ready'), /^Healthy: /, role);
-        t.is(await containers.stop(role), 0, role);
-      }
-    },
-  );
+  test.serial('each role of a fleet starts from the image without PostgreSQL and reports its health', async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const env = {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      AGENT_REGION: 'local',
+      HOST: '127.0.0.1',
+      STOP_GRACE_SECONDS: '0',
+      RDAP_BOOTSTRAP_URL: 'http://127.0.0.1:9/dns.json',
+    };
+    const confined = ['--read-only', '--cap-drop=ALL', '--network=host'];
+    const variables = (more: Record<string, string>) =>
+      Object.entries({ ...env, ...more }).map(([name, value]) => `--env=${name}=${value}`);
+    await containers.run(...confined, ...variables({}), 'spotcheck:fleet', 'migrate');
+    for (const role of ['web', 'check', 'evaluate', 'deliver', 'maintain', 'clock']) {
+      const ports = { PORT: String(await findFreePort()), METRICS_PORT: String(await findFreePort()) };
+      const { output } = await containers.start(role, [...confined, ...variables(ports), 'spotcheck:fleet', role]);
+      await until(async () => (await output()).includes('"process.started"'));
+      await containers.podman('healthcheck', 'run', role);
+      t.regex(await containers.podman('exec', role, 'spotcheck', 'health', role, '--ready'), /^Healthy: /, role);
+      t.is(await containers.stop(role), 0, role);
+    }
+  });
 } else {
   test(`no image was built: ${missing} is missing (Debian: apt-get install buildah podman crun mmdebstrap)`, (t) => {
     t.pass();

@@ -28,7 +28,7 @@ function instancesOf(name: string): readonly string[] {
   return [name === 'spotcheck-check@.service' ? 'paris' : ''];
 }
 
-test('each role has a unit, which starts it by its name', async (t) => {
+test('each role has a unit that starts it by name', async (t) => {
   const units = await readUnits();
   const started = [...units].flatMap(([name, text]) => {
     const [, command, role] = /^ExecStart=(.* (\S+))$/m.exec(text) ?? [];
@@ -37,7 +37,7 @@ test('each role has a unit, which starts it by its name', async (t) => {
   t.deepEqual(started.toSorted(), ['migrate', 'start', ...Object.keys(PROCESSES)].toSorted());
 });
 
-test('every unit is confined as the private agent’s is, and only those that send echo requests may', async (t) => {
+test('every unit is hardened like that of the private agent, and only probing units have CAP_NET_RAW', async (t) => {
   const hardening = [...(await readFile(AGENT, 'utf8')).matchAll(HARDENING)].map(([line]) => line);
   t.true(hardening.length > 18);
   for (const [name, text] of await readUnits()) {
@@ -49,7 +49,7 @@ test('every unit is confined as the private agent’s is, and only those that se
 });
 
 if (isInstalled('systemd-analyze'))
-  test('systemd finds nothing wrong with any unit', async (t) => {
+  test('systemd-analyze accepts every unit', async (t) => {
     const folder = await temporaryFolder(t);
     const paths: string[] = [];
     for (const [name] of await readUnits()) {

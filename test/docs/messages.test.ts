@@ -18,16 +18,16 @@ test('docs/messages.md has a section for every kind of message, and for no other
 });
 
 for (const [kind, message] of Object.entries(CHAT_EXAMPLES)) {
-  test(`docs/messages.md shows ${kind} as Telegram gets it, letter by letter`, (t) => {
+  test(`docs/messages.md shows ${kind} exactly as sent to Telegram`, (t) => {
     t.is(blockOf(kind, 'html'), renderTelegramMessage('1', message).text);
   });
 
-  test(`docs/messages.md shows ${kind} as Slack gets it, letter by letter`, (t) => {
+  test(`docs/messages.md shows ${kind} exactly as sent to Slack`, (t) => {
     t.is(blockOf(kind, 'json'), JSON.stringify(renderSlackMessage(message), null, 2));
   });
 }
 
-test('docs/messages.md shows the first kind as a mail program shows it, letter by letter', (t) => {
+test('docs/messages.md shows the first kind exactly as sent by email', (t) => {
   const message = CHAT_EXAMPLES['monitor.down'];
   if (message === undefined) throw new Error('There is no such example');
   const [, content = ''] = /^## Emails\n([\s\S]*?)(?=^## )/m.exec(page) ?? [];

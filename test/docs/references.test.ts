@@ -21,7 +21,7 @@ const documents = await Promise.all(
 );
 const decisions = documents.find(({ path }) => path === 'docs/decisions.md')?.text ?? '';
 
-test('a decision has one row, and every number that is cited has one', async (t) => {
+test('each decision has one row, and every cited number has one', async (t) => {
   const rows = [...decisions.matchAll(/^\| D-(\d+) \|/gm)].map(([, number]) => number);
   t.deepEqual(
     rows.filter((number, index) => rows.indexOf(number) !== index),
@@ -37,7 +37,7 @@ test('a decision has one row, and every number that is cited has one', async (t)
   );
 });
 
-test('every table that a migration makes stands in the table of tables', async (t) => {
+test('every table that a migration creates is listed in docs/architecture.md', async (t) => {
   const architecture = documents.find(({ path }) => path === 'docs/architecture.md')?.text ?? '';
   const rows = new Set(
     [...architecture.matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)].flatMap(([, names = '']) => names.split(', ')),
@@ -54,7 +54,7 @@ test('every table that a migration makes stands in the table of tables', async (
   );
 });
 
-test('every line that a process logs stands in a table of lines', async (t) => {
+test('every line that a process logs is documented', async (t) => {
   const tables = documents.filter(({ path }) => /^docs\/(?:operations|agents|probe)\.md$/.test(path));
   const rows = new Set(
     tables.flatMap(({ text }) =>
@@ -77,7 +77,7 @@ test('every line that a process logs stands in a table of lines', async (t) => {
   );
 });
 
-test('every file and folder that a document names is there', (t) => {
+test('every file and folder that a document names exists', (t) => {
   const named = documents
     .filter(({ path }) => path !== 'CHANGELOG.md')
     .flatMap(({ path, text }) => [...text.matchAll(PATH)].map(([, file = '']) => ({ path, file })))
@@ -89,7 +89,7 @@ test('every file and folder that a document names is there', (t) => {
   );
 });
 
-test('every link between documents leads somewhere, to a heading as well', (t) => {
+test('every link between documents leads to an existing file and heading', (t) => {
   const anchors = new Map(documents.map(({ path, text }) => [path, anchorsOf(text)]));
   const links = documents.flatMap(({ path, text }) =>
     [...text.matchAll(LINK)]

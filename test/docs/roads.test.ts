@@ -6,7 +6,7 @@ import { readSourceFiles, sourceFile } from '../helpers/source-files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-test('the roads of the page on architecture are those of the code', async (t) => {
+test('the roads in docs/architecture.md match the code', async (t) => {
   const roads = readRoads(await readFile(`${ROOT}docs/architecture.md`, 'utf8'));
   const files = await readSourceFiles(ROOT);
   t.deepEqual(
@@ -33,7 +33,7 @@ function faultsOf(rows: readonly string[], climbs = '') {
   return road === undefined ? ['no road'] : findRoadFaults(road, FILES);
 }
 
-test('a road goes by imports, through a file in between, and by a queue that both sides know', (t) => {
+test('a road follows imports, even through one file in between, and queues that both sides use', (t) => {
   t.deepEqual(
     faultsOf([
       '| 1 | `a.ts` | does | `b.ts`, `d.ts` |',
@@ -46,7 +46,7 @@ test('a road goes by imports, through a file in between, and by a queue that bot
   t.deepEqual(faultsOf(['| 1 | `a.ts` | does | |', '| 2 | `b.ts` | does | |'], 'Climbs: 2 to 1.'), []);
 });
 
-test('a file that is gone, alone, named twice or wrongly numbered is no part of a road', (t) => {
+test('a missing, unconnected, repeated or misnumbered file is a fault of a road', (t) => {
   t.deepEqual(faultsOf(['| 1 | `a.ts` | does | |', '| 2 | `gone.ts` | does | |']), [
     'gone.ts does not exist',
     'no file before gone.ts leads to it',
@@ -62,7 +62,7 @@ test('a file that is gone, alone, named twice or wrongly numbered is no part of 
   ]);
 });
 
-test('a file that is not asked, and a climb that leads on, are faults', (t) => {
+test('a listed import that does not exist and a climb that leads forward are faults', (t) => {
   t.deepEqual(faultsOf(['| 1 | `a.ts` | does | `alone.ts` |']), ['a.ts asks no alone.ts']);
   t.deepEqual(faultsOf(['| 1 | `a.ts` | does | |', '| 2 | `b.ts` | does | |'], 'Climbs: 1 to 2.'), [
     '1 to 2 is no way back',

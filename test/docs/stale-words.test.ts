@@ -18,7 +18,7 @@ const PROMISE = new RegExp(
   'gi',
 );
 
-test('no document promises what is to come: such words stay when it has come', async (t) => {
+test('no document promises future work', async (t) => {
   const pages = await listDocuments();
   t.true(pages.includes('README.md') && pages.includes('docs/decisions.md'));
   const documents = [...pages, 'api/openapi.yaml', '.env.example'];

@@ -29,7 +29,7 @@ test('a private word is found in names and texts, and not in comments, field nam
   );
 });
 
-test('no name in production code is one of a private language', (t) => {
+test('no name in production code has a private word', (t) => {
   t.true(production.length > 400);
   t.deepEqual(
     production.flatMap((file) => findPrivateNames(file).map((name) => `${file.path}: ${name}`)),
@@ -37,7 +37,7 @@ test('no name in production code is one of a private language', (t) => {
   );
 });
 
-test('no text that customers read has a word of a private language', (t) => {
+test('no text for customers has a private word', (t) => {
   const texts = production
     .filter(({ path }) => READ_BY_CUSTOMERS.test(path))
     .flatMap((file) => listTexts(file).map((text) => ({ path: file.path, text })));
@@ -48,7 +48,7 @@ test('no text that customers read has a word of a private language', (t) => {
   );
 });
 
-test('no description in the API description has a word of a private language', async (t) => {
+test('no text of the API description has a private word', async (t) => {
   const texts = descriptionsOf(load(await readFile(join(ROOT, 'api/openapi.yaml'), 'utf8')));
   t.true(texts.length > 500);
   t.deepEqual(
@@ -57,7 +57,7 @@ test('no description in the API description has a word of a private language', a
   );
 });
 
-test('no document has a word of a private language outside code', async (t) => {
+test('no document has a private word outside code', async (t) => {
   // The glossary lists some of them as words to avoid.
   const paths = (await listDocuments()).filter((path) => path !== 'docs/glossary.md');
   t.true(paths.length > 25);
