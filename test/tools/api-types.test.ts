@@ -51,12 +51,12 @@ for (const schema of [
   { type: 'object', required: ['a'], properties: {} },
   { type: 'array', items: { discriminator: {} } },
 ]) {
-  test(`${JSON.stringify(schema)} is refused, and no wider type made of it`, (t) => {
+  test(`${JSON.stringify(schema)} is refused rather than given a wider type`, (t) => {
     t.throws(() => typeOf(schema), { message: /^tools\/api-types\.ts has no type for / });
   });
 }
 
-test('paths, operations and what they share have the shape that openapi-fetch looks for', (t) => {
+test('paths, operations and shared components have the shape that openapi-fetch expects', (t) => {
   const types = apiTypes({
     paths: {
       '/things/{id}': {

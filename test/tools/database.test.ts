@@ -8,7 +8,7 @@ const isThere = (databaseUrl: string): Promise<boolean> =>
     () => false,
   );
 
-test('test databases are migrated, apart from each other and gone in the end', async (t) => {
+test('test databases are migrated, isolated from each other, and dropped at the end', async (t) => {
   const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   await withClient(one.databaseUrl, (client) => client.query('CREATE TABLE mine (id int)'));
   const { rows } = await withClient(other.databaseUrl, (client) =>

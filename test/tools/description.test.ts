@@ -42,11 +42,11 @@ async function checkOut(t: ExecutionContext) {
   };
 }
 
-test('a process reads the description as it is now, whatever was made and whether or not anything was', async (t) => {
+test('a process reads the current description whether generated files are missing, outdated or current', async (t) => {
   const { api, make, readTitle, setTitle, made, json } = await checkOut(t);
   await setTitle('First');
   t.is(await readTitle(), 'First');
-  t.deepEqual(await made(), [], 'who only reads writes nothing, as in an installation that is read-only');
+  t.deepEqual(await made(), [], 'reading writes nothing, as in a read-only installation');
   await make();
   const [first = '', types] = await made();
   t.is(types, 'schema.generated.ts');
@@ -59,10 +59,10 @@ test('a process reads the description as it is now, whatever was made and whethe
   t.deepEqual(others, [types]);
   t.not(second, first);
   await writeFile(join(api, second), (await json()).replace('"Second"', '"Second, made"'));
-  t.is(await readTitle(), 'Second, made', 'what was made of this very description is not made again');
+  t.is(await readTitle(), 'Second, made', 'a file generated from the current description is used as it is');
 });
 
-test('several that make it at a time leave one whole file of each kind, and a later one writes none', async (t) => {
+test('concurrent generators leave one complete file of each kind, and a later one writes none', async (t) => {
   const { api, make, made, json } = await checkOut(t);
   await Promise.all([make(), make(), make(), make()]);
   const files = await made();

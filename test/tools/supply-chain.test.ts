@@ -26,7 +26,7 @@ async function readJson(path: string) {
   return JSON.parse(await readFile(join(ROOT, path), 'utf8'));
 }
 
-test('every dependency is one version, which the lock file holds and knows by its contents', async (t) => {
+test('every dependency has one exact version, which the lock file holds with a hash', async (t) => {
   const manifest: Manifest = await readJson('package.json');
   const { packages }: { packages: Record<string, Entry> } = await readJson('package-lock.json');
   t.true(Object.keys(packages).length > 1);
@@ -49,12 +49,12 @@ test('every dependency is one version, which the lock file holds and knows by it
   }
 });
 
-test('what production installs on any platform is known by its contents, without an exception', async (t) => {
+test('every package that production installs on any platform has a SHA-512 hash', async (t) => {
   const { packages }: { packages: Record<string, Entry> } = await readJson('package-lock.json');
   const installed = Object.entries(packages).filter(([path, { dev = false }]) => path !== '' && !dev);
   t.true(
     installed.some(([path]) => path.includes('darwin')),
-    'those of other platforms are among them',
+    'packages of other platforms are among them',
   );
   const unknown = installed.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([path]) => path);
   t.deepEqual(unknown, []);
@@ -75,44 +75,40 @@ for (const [expression, permitted] of [
     t.is(isPermitted(expression), permitted));
 }
 
-test("what stays on a developer's machine may have terms for its own files; what production installs may not", (t) => {
+test('development packages may have file-level copyleft licences, production packages may not', (t) => {
   t.true(isUsable({ licence: 'MPL-2.0', isForProduction: false }));
   t.false(isUsable({ licence: 'MPL-2.0', isForProduction: true }));
   t.false(isUsable({ licence: 'GPL-3.0', isForProduction: false }));
   t.false(isUsable({ licence: null, isForProduction: false }));
 });
 
-test(
-  'a licence is found in the lock file, else in what is installed, in the forms of older days too, and missed ' +
-    'where there is none',
-  (t) => {
-    const manifests: Record<string, object> = {
-      'node_modules/old': { licenses: [{ type: 'MIT' }, { type: 'GPL-2.0' }] },
-      'node_modules/a/node_modules/odd': { license: { type: 'ISC' } },
-    };
-    const lock = {
-      packages: {
-        '': {},
-        'node_modules/new': { version: '1.0.0', license: 'MIT', dev: true },
-        'node_modules/old': { version: '1.0.0' },
-        'node_modules/a/node_modules/odd': {},
-        'node_modules/none': {},
-      },
-    };
-    const found = listLicences(lock, (path) => manifests[path] ?? null);
-    t.deepEqual(
-      found.map(({ name, licence, isForProduction }) => [name, licence, isForProduction]),
-      [
-        ['new', 'MIT', false],
-        ['old', 'MIT OR GPL-2.0', true],
-        ['odd', 'ISC', true],
-        ['none', null, true],
-      ],
-    );
-  },
-);
+test('a licence is read from the lock file or the installed package, including older forms, or is null', (t) => {
+  const manifests: Record<string, object> = {
+    'node_modules/old': { licenses: [{ type: 'MIT' }, { type: 'GPL-2.0' }] },
+    'node_modules/a/node_modules/odd': { license: { type: 'ISC' } },
+  };
+  const lock = {
+    packages: {
+      '': {},
+      'node_modules/new': { version: '1.0.0', license: 'MIT', dev: true },
+      'node_modules/old': { version: '1.0.0' },
+      'node_modules/a/node_modules/odd': {},
+      'node_modules/none': {},
+    },
+  };
+  const found = listLicences(lock, (path) => manifests[path] ?? null);
+  t.deepEqual(
+    found.map(({ name, licence, isForProduction }) => [name, licence, isForProduction]),
+    [
+      ['new', 'MIT', false],
+      ['old', 'MIT OR GPL-2.0', true],
+      ['odd', 'ISC', true],
+      ['none', null, true],
+    ],
+  );
+});
 
-test('the list of licences is printed, and one that may not be used fails it by name', async (t) => {
+test('licences are listed, and packages with a forbidden or missing one fail by name', async (t) => {
   const own = await runCommand([process.execPath, 'tools/licences.ts'], {});
   t.is(own.status, 0, own.stdout);
   t.regex(own.stdout, /^MIT: \d+ packages, \d+ of them in production: .*\bexpress@/m);
@@ -152,26 +148,22 @@ async function startRegistry(t: ExecutionContext, severity: string): Promise<str
   return `http://127.0.0.1:${port}`;
 }
 
-test(
-  'a known vulnerability of severity high in what production installs fails the audit; without a registry nothing ' +
-    'is found, and it says so',
-  async (t) => {
-    const audit = (registry: string, ...options: string[]) =>
-      runCommand([process.execPath, 'tools/audit.ts', ...options], { npm_config_registry: registry });
-    const found = await audit(await startRegistry(t, 'high'));
-    t.is(found.status, 1, found.stdout);
-    t.regex(found.stdout, /^ulid .*, high: Made up \(https:\/\/advisories\.example\/1\)$/m);
-    const away = await audit('http://127.0.0.1:9');
-    t.is(away.status, 0);
-    t.regex(away.stdout, /^Known vulnerabilities were not asked for: .*ECONNREFUSED.*\nNOT AUDITED: /);
-    const required = await audit('http://127.0.0.1:9', '--require');
-    t.is(required.status, 1, 'where it is asked for, an audit that could not be made is a failure');
-    t.regex(required.stdout, /\nNOT AUDITED: this build stops/);
-    t.is((await audit(await startRegistry(t, 'low'), '--require')).status, 0);
-  },
-);
+test('the audit fails for a high vulnerability in production, and without a registry only if required', async (t) => {
+  const audit = (registry: string, ...options: string[]) =>
+    runCommand([process.execPath, 'tools/audit.ts', ...options], { npm_config_registry: registry });
+  const found = await audit(await startRegistry(t, 'high'));
+  t.is(found.status, 1, found.stdout);
+  t.regex(found.stdout, /^ulid .*, high: Made up \(https:\/\/advisories\.example\/1\)$/m);
+  const away = await audit('http://127.0.0.1:9');
+  t.is(away.status, 0);
+  t.regex(away.stdout, /^Known vulnerabilities were not asked for: .*ECONNREFUSED.*\nNOT AUDITED: /);
+  const required = await audit('http://127.0.0.1:9', '--require');
+  t.is(required.status, 1, 'with --require an audit without a registry fails');
+  t.regex(required.stdout, /\nNOT AUDITED: this build stops/);
+  t.is((await audit(await startRegistry(t, 'low'), '--require')).status, 0);
+});
 
-test('vulnerabilities of lesser severity stop no build, and what is no report is no verdict', (t) => {
+test('moderate vulnerabilities pass, and output that is no report counts as not audited', (t) => {
   const report = (severity: string) =>
     JSON.stringify({
       auditReportVersion: 2,

@@ -9,7 +9,7 @@ async function report(...lines: string[]) {
   return { ...(await reportTap(source(), (line) => printed.push(line))), printed };
 }
 
-test('results are counted and their details kept', async (t) => {
+test('results are counted and their details printed', async (t) => {
   const { passed, failed, printed } = await report(
     'TAP version 13',
     'ok 1 - a',
@@ -27,7 +27,7 @@ test('results are counted and their details kept', async (t) => {
   t.deepEqual(printed.slice(0, 3), ['✔ a', '✘ b', '    message: no']);
 });
 
-test('tests that never came to run are failures though they have no line', async (t) => {
+test('tests that never ran count as failures although they have no line', async (t) => {
   const { failed } = await report(
     'ok 1 - a',
     '# 3 tests remaining in a.test.ts',
@@ -45,12 +45,12 @@ test('a skipped test is neither passed nor failed, and is reported', async (t) =
   t.is(printed[0], '- a (skipped)');
 });
 
-test('a log line that looks like a sum does not change the count', async (t) => {
+test('a log line that looks like a total does not change the count', async (t) => {
   const { passed, failed } = await report('# fail 9', 'ok 1 - a', '#   # fail 9', '1..1', '# pass 1', '# fail 0');
   t.deepEqual({ passed, failed }, { passed: 1, failed: 0 });
 });
 
-test('failures are said once more at the end, with their details, before what their programs said', async (t) => {
+test('failures are repeated at the end, with their details, before the logs', async (t) => {
   const { printed } = await report(
     'not ok 1 - a',
     '# log of a',

@@ -64,7 +64,7 @@ async function runProject(
   return { output, last: lines.at(-1), status, leftBehind: left.filter((name) => name.startsWith('spotcheck-')) };
 }
 
-test('tests find their servers, and a run that passes ends with its count and status 0', async (t) => {
+test('tests find their servers, and a passing run ends with its count and status 0', async (t) => {
   const run = await runProject(t, {
     'a.js': `test('one', (t) => t.regex(process.env.SPOTCHECK_TEST_DATABASE_URL, /^postgres:/));`,
     'b.js': `test('two', (t) => t.pass()); test('three', (t) => t.pass());`,
@@ -87,7 +87,7 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
-test('files share processes, and what one of them changes there does not reach the next', async (t) => {
+test('files share processes, but changes by one file do not reach the next', async (t) => {
   const code = (index: number) => `
     import tls from 'node:tls';
     const authorities = tls.getCACertificates('default').length;
@@ -110,7 +110,7 @@ test('files share processes, and what one of them changes there does not reach t
   t.true(seen.every(([, , authorities]) => Number(authorities) > 1));
 });
 
-test('a file that ends its process, or sets its status, fails alone, and the run goes on to its end', async (t) => {
+test('a file that ends its process or sets its exit status fails alone, and the run completes', async (t) => {
   const good = Array.from({ length: 10 }, (_, index) => [`good-${index}.js`, `test('good', (t) => t.pass());`]);
   const files = {
     ...Object.fromEntries(good),
@@ -127,7 +127,7 @@ test('a file that ends its process, or sets its status, fails alone, and the run
   t.like(run, { status: 1, leftBehind: [] });
 });
 
-test('a process is used no more after nock, or while something of a file is left in it', async (t) => {
+test('a process is not reused after nock, or while a file has left a timer in it', async (t) => {
   const files = {
     'a.js': `await import('nock'); test('nock', (t) => { t.log('a', process.pid); t.pass(); });`,
     'b.js': `test('leaves', (t) => { setInterval(() => undefined, 1000); t.log('b', process.pid); t.pass(); });`,
@@ -141,7 +141,7 @@ test('a process is used no more after nock, or while something of a file is left
   t.is(c, d);
 });
 
-test('a test that nothing moves any more has failed at once, also after a file that left a timer', async (t) => {
+test('a test that can never finish fails at once, even after a file that left a timer', async (t) => {
   const files = {
     'a.js': `test('leaves', (t) => { setInterval(() => undefined, 1000); t.pass(); });`,
     'b.js': `test('stalls', () => new Promise(() => undefined));`,
@@ -152,7 +152,7 @@ test('a test that nothing moves any more has failed at once, also after a file t
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
-test('the end of a process is seen after all that it has sent, however busy ava is', async (t) => {
+test('the exit of a process is handled after all its messages, even if ava is busy', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-fork-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const [parent, child] = [join(directory, 'parent.mjs'), join(directory, 'child.mjs')];
@@ -177,7 +177,7 @@ test('the end of a process is seen after all that it has sent, however busy ava 
   t.is(said.filter((word) => word === 'last').length, 40);
 });
 
-test('a test that fails by an error with a cause is reported, and the run goes on', async (t) => {
+test('a test that fails with an error with a cause is reported, and the run continues', async (t) => {
   const run = await runProject(t, {
     'fetches.js': `test('fetches', () => fetch('http://127.0.0.1:1/')); test('goes on', (t) => t.pass());`,
   });
@@ -185,7 +185,7 @@ test('a test that fails by an error with a cause is reported, and the run goes o
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
-test('a test that runs out of time counts as failed', async (t) => {
+test('a test that times out counts as failed', async (t) => {
   const run = await runProject(
     t,
     { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` },
@@ -195,7 +195,7 @@ test('a test that runs out of time counts as failed', async (t) => {
   t.like(run, { status: 1, leftBehind: [] });
 });
 
-test('a test file that does not end when it is told to does not hold the run up', async (t) => {
+test('a test file that ignores SIGTERM does not block the run', async (t) => {
   const files = {
     'stays.js':
       `process.title = 'test/e2e/stays.test.ts'; process.on('SIGTERM', () => undefined); ` +
@@ -207,7 +207,7 @@ test('a test file that does not end when it is told to does not hold the run up'
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
-test('what a test file leaves behind ends with the run', async (t) => {
+test('processes that a test file leaves behind end with the run', async (t) => {
   const code =
     `import { spawn } from 'node:child_process'; test('leaves', (t) => { const { pid } = spawn('sleep', ['600'], { ` +
     `stdio: 'ignore' }); console.log('left', pid); t.pass(); process.nextTick(() => process.kill(process.pid, ` +
@@ -217,18 +217,18 @@ test('what a test file leaves behind ends with the run', async (t) => {
   t.like(run, { status: 1, leftBehind: [] });
 });
 
-test('arguments choose the files, and choosing none is a failure', async (t) => {
+test('arguments select the files, and selecting none is a failure', async (t) => {
   const files = { 'a.js': `test('one', (t) => t.pass());`, 'b.js': `test('two', (t) => t.fail());` };
   t.like(await runProject(t, files, { args: ['test/a.js'] }), { last: '1 passed, 0 failed', status: 0 });
   t.like(await runProject(t, files, { args: ['test/c.js'] }), { last: '0 passed, 1 failed', status: 1 });
 });
 
-test('what a test prints cannot pass for a result', async (t) => {
+test('output of a test is not taken for a result', async (t) => {
   const run = await runProject(t, { 'a.js': `test('one', (t) => { console.log('ok 1 - forged'); t.pass(); });` });
   t.is(run.last, '1 passed, 0 failed');
 });
 
-test('a run that is interrupted stops its servers and its tests, and has failed', async (t) => {
+test('an interrupted run stops its servers and tests, and fails', async (t) => {
   let testPid = 0;
   const run = await runProject(
     t,
@@ -250,7 +250,7 @@ test('a run that is interrupted stops its servers and its tests, and has failed'
   t.like(run, { status: 1, leftBehind: [] });
 });
 
-test('a missing Redis is reported and does not pass for tested', async (t) => {
+test('a missing Redis is reported with the tests that did not run', async (t) => {
   const run = await runProject(
     t,
     { 'a.js': `test('one', (t) => t.is(process.env.SPOTCHECK_TEST_REDIS_URL, ''));` },
