@@ -251,7 +251,7 @@ for (const [why, path, text] of ALLOWED) {
   });
 }
 
-test('a ring of imports is found, through type-only ones as well, and told with its way', (t) => {
+test('an import cycle is found, even through type-only imports, and reported with its path', (t) => {
   const ring = [
     sourceFile('core/a.ts', `import { b } from './b.ts';`),
     sourceFile('core/b.ts', `import type { C } from './c.ts';`),
@@ -265,7 +265,7 @@ for (const [road, most] of [
   ['a check', 25],
   ['a request', 20],
 ] as const) {
-  test(`every file on the road of ${road} is there, and there are at most ${most} of them`, async (t) => {
+  test(`every file on the road of ${road} exists, and there are at most ${most} of them`, async (t) => {
     const document = await readFile(new URL('../docs/architecture.md', import.meta.url), 'utf8');
     const section = document.split('\n## ').find((each) => each.startsWith(`The road of ${road}`)) ?? '';
     const files = await readSourceFiles(fileURLToPath(new URL('..', import.meta.url)));

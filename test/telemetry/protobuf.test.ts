@@ -28,12 +28,12 @@ const OFFICIAL = {
   ],
 };
 
-test('a span with its steps is written byte for byte as by the official package', (t) => {
+test('a span with its steps is encoded byte for byte like the official package', (t) => {
   const written = encodeMessage('TraceRequest', traceRequestOf([failedCheck()], ORIGIN));
   t.is(written.toString('base64'), OFFICIAL.traces.join(''));
 });
 
-test('counters, gauges and histograms are, too', (t) => {
+test('counters, gauges and histograms are encoded byte for byte like the official package', (t) => {
   const bucket = (le: number | string, value: number) => ({ value, metricName: 'late_bucket', labels: { le } });
   const request = metricsRequestOf(
     [
@@ -71,6 +71,6 @@ test('counters, gauges and histograms are, too', (t) => {
   t.is(encodeMessage('MetricsRequest', request).toString('base64'), OFFICIAL.metrics.join(''));
 });
 
-test('a field that OTLP does not have is our bug, and refused', (t) => {
+test('a field unknown to OTLP is refused', (t) => {
   t.throws(() => encodeMessage('Status', { message: 'x', colour: 'red' }), { message: 'Status has no field colour' });
 });

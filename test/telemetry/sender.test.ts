@@ -34,7 +34,7 @@ const answers: readonly [what: string, answer: string, sent: Sent][] = [
   ['no answer', '', { outcome: 'retry', reason: 'The connection was closed without a response', afterMs: null }],
 ];
 for (const [what, answer, sent] of answers)
-  test(`what became of a request is ${sent.outcome} after ${what}`, async (t) => {
+  test(`the outcome of a request is ${sent.outcome} after ${what}`, async (t) => {
     const { port } = await startRawServer(t, (socket) => {
       socket.once('data', () => socket.end(answer === '' ? '' : `HTTP/1.1 ${answer}`, 'latin1'));
     });

@@ -30,7 +30,7 @@ function openExporter(answer: () => Sent | Promise<Sent>) {
   return { exporter, record, counts, batches, troubles };
 }
 
-test('while the collector is away a bounded number waits, the first ones, and all others are counted', async (t) => {
+test('while the collector is unreachable 2,048 checks are queued, and further ones dropped and counted', async (t) => {
   let answer: Sent = AWAY;
   const { exporter, record, counts, batches, troubles } = openExporter(() => answer);
   record(5000);
@@ -46,7 +46,7 @@ test('while the collector is away a bounded number waits, the first ones, and al
   t.deepEqual(counts, { sent: 2048, refused: 0, dropped: 5000 - 2048 });
 });
 
-test('a collector that asks for no wait is sent the same no more often than one that asks for nothing', async (t) => {
+test('a Retry-After of 0 does not shorten the wait between retries', async (t) => {
   const { exporter, record, batches } = openExporter(() => AWAY);
   record(1);
   await until(() => batches.length === 1);
@@ -57,7 +57,7 @@ test('a collector that asks for no wait is sent the same no more often than one 
   await exporter.stop();
 });
 
-test('what the collector will never take is given up, and the next batch is sent', async (t) => {
+test('a refused batch is dropped, and the next one is sent', async (t) => {
   const answers: Sent[] = [{ outcome: 'refused', reason: 'The collector responded with 400' }, { outcome: 'accepted' }];
   const { exporter, record, counts } = openExporter(() => answers.shift() ?? AWAY);
   record(300);
@@ -66,18 +66,18 @@ test('what the collector will never take is given up, and the next batch is sent
   await exporter.stop();
 });
 
-test('a collector that answers nothing holds up neither a check nor the end', async (t) => {
+test('a collector that never responds delays neither checks nor the stop', async (t) => {
   const { promise: never } = Promise.withResolvers<Sent>();
   const { exporter, record, counts, batches } = openExporter(() => never);
   record(10);
   await until(() => batches.length === 1);
   record(10);
   await exporter.stop();
-  t.deepEqual(batches, [10], 'one request is under way at a time');
+  t.deepEqual(batches, [10], 'one request is in flight at a time');
   t.deepEqual(counts, { sent: 0, refused: 0, dropped: 20 });
 });
 
-test('at the end what waits is sent at once, and a collector that is away is asked no second time', async (t) => {
+test('on stop queued checks are sent at once, and an unreachable collector is not retried', async (t) => {
   const here = openExporter(() => ({ outcome: 'accepted' }));
   here.record(600);
   await here.exporter.stop();

@@ -34,7 +34,7 @@ function start(t: ExecutionContext, { url }: OtlpReceiver, different: Partial<Se
   return { telemetry, registry, logLines, read };
 }
 
-test('what /metrics shows is sent at the interval under the same names, with who says so', async (t) => {
+test('the metrics of the registry are exported at the interval with their names and resource attributes', async (t) => {
   const receiver = await startOtlpReceiver(t);
   const { registry } = start(t, receiver);
   new Counter({ name: 'things_total', help: 'Things', labelNames: ['kind'], registers: [registry] }).inc(
@@ -68,7 +68,7 @@ test('what /metrics shows is sent at the interval under the same names, with who
   t.regex(String(receiver.resource('metrics')['service.instance.id']), /^[\da-f-]{36}$/);
 });
 
-test('spans go compressed and as protobuf where that is set, with the headers of the operator', async (t) => {
+test('spans are sent as gzipped protobuf if configured, with the configured headers', async (t) => {
   const receiver = await startOtlpReceiver(t);
   const { telemetry, read } = start(t, receiver, { metrics: null, protocol: 'http/protobuf', compression: 'gzip' });
   telemetry.recordFailedCheck?.(failedCheck());
@@ -82,7 +82,7 @@ test('spans go compressed and as protobuf where that is set, with the headers of
   await until(async () => (await read('spotcheck_otlp_spans_total')).includes('{outcome="sent"} 1'));
 });
 
-test('a collector that is overloaded is tried again, one that refuses is not, and both are counted', async (t) => {
+test('an overloaded collector is retried, one that refuses is not, and both are counted', async (t) => {
   const receiver = await startOtlpReceiver(t);
   receiver.answer = { status: 503, headers: { 'Retry-After': '0' } };
   const { telemetry, logLines, read } = start(t, receiver, { metrics: null });
@@ -103,7 +103,7 @@ test('a collector that is overloaded is tried again, one that refuses is not, an
   t.false(JSON.stringify(logLines).includes('s3cret'));
 });
 
-test('a response that names a part that was not taken is a failure, and an empty one is not', async (t) => {
+test('a partial success with rejected spans is a failure, an empty one is not', async (t) => {
   const bodies = {
     'http/protobuf': { whole: '\x0a\x00', part: '\x0a\x02\x08\x01' },
     'http/json': { whole: '{"partialSuccess":{}}', part: '{"partialSuccess":{"rejectedSpans":"1"}}' },
@@ -123,7 +123,7 @@ test('a response that names a part that was not taken is a failure, and an empty
   }
 });
 
-test('one that answers too late or is away costs its time alone, and its metrics come with the next', async (t) => {
+test('after a collector timeout spans and metrics are sent once it responds again', async (t) => {
   const receiver = await startOtlpReceiver(t);
   receiver.answer = null;
   const { telemetry, registry, logLines } = start(t, receiver, { timeoutMs: 100 });
@@ -136,7 +136,7 @@ test('one that answers too late or is away costs its time alone, and its metrics
   t.true(receiver.spans().some(({ name }) => name === 'GET'));
 });
 
-test('where only metrics are sent there is nothing to record a failed check with', async (t) => {
+test('without a trace endpoint failed checks are not recorded, and the last metrics are sent on stop', async (t) => {
   const receiver = await startOtlpReceiver(t);
   const { telemetry } = start(t, receiver, { traces: null, metricIntervalMs: 3_600_000 });
   t.is(telemetry.recordFailedCheck, null);

@@ -22,7 +22,7 @@ function openThread(t: { teardown: (end: () => Promise<void>) => void }) {
     (await thread.run({ order, text }, { account: 'a', bytes: text.length, takesLong: false }))?.result ?? null;
 }
 
-test('tasks are done one after the other, by a thread that sees nothing of the environment', async (t) => {
+test('tasks run in order in a thread without environment variables', async (t) => {
   const run = openThread(t);
   t.deepEqual(await Promise.all(['one', 'two', 'three'].map((text) => run('echo', text))), [
     'one 0',
@@ -31,7 +31,7 @@ test('tasks are done one after the other, by a thread that sees nothing of the e
   ]);
 });
 
-test('a thread that is lost costs its task, and those behind it go to another', async (t) => {
+test('a lost thread fails its task, and queued tasks go to a new one', async (t) => {
   const run = openThread(t);
   const [lost, next] = await Promise.allSettled([run('exit'), run('echo', 'next')]);
   t.is(lost.status, 'rejected');
@@ -39,7 +39,7 @@ test('a thread that is lost costs its task, and those behind it go to another', 
   t.is(await run('echo', 'again'), 'again 0');
 });
 
-test('what a task throws reaches who asked for it, and no one else', async (t) => {
+test('an error thrown by a task reaches only its caller', async (t) => {
   const run = openThread(t);
   const echo = run('echo', 'before');
   await t.throwsAsync(run('throw'), { message: 'Thrown' });
@@ -47,7 +47,7 @@ test('what a task throws reaches who asked for it, and no one else', async (t) =
   t.is(await run('echo', 'after'), 'after 0');
 });
 
-test('more than may wait is turned away at once', async (t) => {
+test('tasks beyond 128 MiB in the queue are refused at once', async (t) => {
   const run = openThread(t);
   const text = 'x'.repeat(1024 * 1024);
   const outcomes = await Promise.all(Array.from({ length: 200 }, () => run('echo', text)));
@@ -55,7 +55,7 @@ test('more than may wait is turned away at once', async (t) => {
   t.is(outcomes.filter((outcome) => outcome === null).length, 68);
 });
 
-test('a closed thread starts no other: what it was at, what waits and what comes later has no turn', async (t) => {
+test('a closed thread abandons its current, queued and later tasks', async (t) => {
   const thread = new ComputeThread<{ order: Order; text: string }, string>(ENTRY);
   const run = (text: string) => thread.run({ order: 'echo', text }, { account: 'a', bytes: 1, takesLong: false });
   await run('one');
@@ -75,7 +75,7 @@ function lineAt(limits: { mostJobs?: number; mostBytes?: number } = {}) {
   };
 }
 
-test('the account that has used the least comes first, and jobs of one account in their order', (t) => {
+test('the account with the least usage comes first, and jobs of one account in order', (t) => {
   const { queue } = lineAt();
   queue.charge('heavy', 50);
   for (const job of ['h1', 'h2', 'l1', 'l2'])
@@ -87,7 +87,7 @@ test('the account that has used the least comes first, and jobs of one account i
   t.deepEqual([queue.take(), queue.take(), queue.take()], ['h1', 'h2', null]);
 });
 
-test('what was used counts half after ten seconds', (t) => {
+test('usage counts half after 10 s', (t) => {
   const { clock, queue } = lineAt();
   queue.charge('before', 50);
   clock.ms = 10_000;
@@ -97,7 +97,7 @@ test('what was used counts half after ten seconds', (t) => {
   t.is(queue.take(), 'b');
 });
 
-test('where too many wait, or too much, the newest job of who has used the most goes', (t) => {
+test('when the queue is full by jobs or bytes, the newest job of the heaviest account is dropped', (t) => {
   const { queue } = lineAt({ mostJobs: 3 });
   queue.charge('heavy', 50);
   t.deepEqual(
@@ -117,25 +117,21 @@ test('where too many wait, or too much, the newest job of who has used the most 
   t.deepEqual(narrow.add('l2', { account: 'light', bytes: 100, takesLong: false }), []);
 });
 
-test(
-  'who is known to take long and has waited while others computed for long enough is overdue, however much time ' +
-    'has passed',
-  (t) => {
-    const { clock, queue } = lineAt({ mostBytes: 1100 });
-    queue.add('short', { account: 'a', bytes: 100, takesLong: false });
-    queue.add('first', { account: 'a', bytes: 100, takesLong: true });
-    clock.ms = 3_600_000;
-    t.deepEqual(queue.takeOverdue(1000), []);
-    queue.charge('b', 600);
-    queue.add('second', { account: 'a', bytes: 100, takesLong: true });
-    queue.charge('b', 400);
-    t.deepEqual(queue.takeOverdue(1000), ['first']);
-    t.deepEqual(queue.add('third', { account: 'c', bytes: 900, takesLong: false }), []);
-    t.deepEqual([queue.take(), queue.take(), queue.take()], ['short', 'third', 'second']);
-  },
-);
+test('a long job becomes overdue once others have computed long enough, regardless of elapsed time', (t) => {
+  const { clock, queue } = lineAt({ mostBytes: 1100 });
+  queue.add('short', { account: 'a', bytes: 100, takesLong: false });
+  queue.add('first', { account: 'a', bytes: 100, takesLong: true });
+  clock.ms = 3_600_000;
+  t.deepEqual(queue.takeOverdue(1000), []);
+  queue.charge('b', 600);
+  queue.add('second', { account: 'a', bytes: 100, takesLong: true });
+  queue.charge('b', 400);
+  t.deepEqual(queue.takeOverdue(1000), ['first']);
+  t.deepEqual(queue.add('third', { account: 'c', bytes: 900, takesLong: false }), []);
+  t.deepEqual([queue.take(), queue.take(), queue.take()], ['short', 'third', 'second']);
+});
 
-test('of one account what is known to take long comes last, and goes first where too many wait', (t) => {
+test('long jobs of an account come last, and are dropped first when the queue is full', (t) => {
   const { queue } = lineAt({ mostJobs: 2 });
   queue.add('long', { account: 'a', bytes: 1, takesLong: true });
   queue.add('short', { account: 'a', bytes: 1, takesLong: false });
@@ -144,7 +140,7 @@ test('of one account what is known to take long comes last, and goes first where
   t.is(queue.take(), 'short');
 });
 
-test('of a great many accounts those that have used next to nothing are forgotten', (t) => {
+test('of a great many accounts those with negligible usage are forgotten', (t) => {
   const { clock, queue } = lineAt();
   queue.charge('old', 50);
   for (let account = 0; account < 5000; account += 1) queue.charge(`a${account}`, 0.01);
