@@ -126,7 +126,7 @@ test('a second save sends all of its monitors and tags after another user chose 
   t.deepEqual(secondSave(channel, wider, { all_monitors: true }), wider);
 });
 
-test('two users who replace all monitors by different ones conflict, by the same ones they do not', (t) => {
+test('two users who replace all monitors with different ones conflict, and with the same ones do not', (t) => {
   const ours = { ...ALL, all_monitors: false, monitor_ids: ['a'] };
   t.deepEqual(secondSave(ALL, ours, { ...ours, monitor_ids: ['p'] }), { monitor_ids: ['a'] });
   t.deepEqual(secondSave(ALL, ours, { ...LISTED, monitor_ids: [] }), { monitor_ids: ['a'], tags: [] });

@@ -140,7 +140,7 @@ test.serial('signing out warns about unsaved input and leaves none behind', asyn
   t.deepEqual(complaints, []);
 });
 
-test.serial('two users editing one monitor see the changes of each other and overwrite none silently', async (t) => {
+test.serial("two users editing one monitor see each other's changes and never overwrite them silently", async (t) => {
   const { service } = t.context;
   const { json } = await service.call('POST', '/monitors', {
     name: 'Checkout',

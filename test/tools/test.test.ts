@@ -177,7 +177,7 @@ test('the exit of a process is handled after all its messages, even if ava is bu
   t.is(said.filter((word) => word === 'last').length, 40);
 });
 
-test('a test that fails with an error with a cause is reported, and the run continues', async (t) => {
+test('a test that fails with an error that has a cause is reported, and the run continues', async (t) => {
   const run = await runProject(t, {
     'fetches.js': `test('fetches', () => fetch('http://127.0.0.1:1/')); test('goes on', (t) => t.pass());`,
   });
