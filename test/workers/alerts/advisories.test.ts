@@ -95,7 +95,7 @@ async function know(
   });
 }
 
-test('a domain is warned of once at each threshold, however often the chore runs', async (t) => {
+test('a domain expiry is warned of once per threshold, however often the chore runs', async (t) => {
   const { runtime, round, said } = await openOffice(t);
   const monitor = await runtime.addMonitor([], DOMAIN);
   const expiresAtMs = NOW_MS + 32 * DAY_MS;
@@ -125,7 +125,7 @@ test('a domain is warned of once at each threshold, however often the chore runs
   });
 });
 
-test('of several thresholds passed at once only the lowest is said', async (t) => {
+test('of several thresholds passed at once only the lowest causes a warning', async (t) => {
   const { runtime, round, said } = await openOffice(t);
   await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + 5 * DAY_MS, nowMs: NOW_MS });
@@ -136,7 +136,7 @@ test('of several thresholds passed at once only the lowest is said', async (t) =
   );
 });
 
-test('a renewed expiry starts anew, one that only moves by hours does not', async (t) => {
+test('a renewal resets the warnings, but an expiry that moves by hours does not', async (t) => {
   const { runtime, round } = await openOffice(t);
   await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + 5 * DAY_MS, nowMs: NOW_MS });
@@ -147,7 +147,7 @@ test('a renewed expiry starts anew, one that only moves by hours does not', asyn
   t.is(await round(NOW_MS + 120_000), 1);
 });
 
-test('a wider warning says what it had not said, and a narrower one nothing again', async (t) => {
+test('a longer warning period sends a warning not sent before, and a shorter one repeats none', async (t) => {
   const { runtime, round } = await openOffice(t);
   const { id, tenantId } = await runtime.addMonitor([], { ...DOMAIN, checkSpec: { domain: { warnDays: 10 } } });
   const warnFrom = (warnDays: number) =>
@@ -164,7 +164,7 @@ test('a wider warning says what it had not said, and a narrower one nothing agai
   t.is(await round(NOW_MS), 0);
 });
 
-test('an https monitor with warn_days is warned of domain and certificate, without a change of state', async (t) => {
+test('an https monitor with warn_days warns of domain and certificate expiry without a state change', async (t) => {
   const { runtime, round, said } = await openOffice(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], HTTPS);
@@ -190,7 +190,7 @@ test('an https monitor with warn_days is warned of domain and certificate, witho
   t.deepEqual(rows, [{ transitions: 0, state: 'pending' }]);
 });
 
-test('a certificate that no source has seen lately, or since it expired, brings no warning', async (t) => {
+test('a certificate that no source has observed recently, or since it expired, causes no warning', async (t) => {
   const { runtime, round, said } = await openOffice(t);
   const [near, far] = [await runtime.addAgent('near'), await runtime.addAgent('far')];
   const monitor = await runtime.addMonitor([near, far], {
@@ -221,14 +221,14 @@ test('a certificate that no source has seen lately, or since it expired, brings 
     t.is(await round(NOW_MS + day * DAY_MS), 0);
   }
   await see(far, 30, NOW_MS + 25 * DAY_MS);
-  t.is(await round(NOW_MS + 25 * DAY_MS), 1, 'it sees one that is about to expire');
+  t.is(await round(NOW_MS + 25 * DAY_MS), 1, 'it observed one that is about to expire');
   t.is(await round(NOW_MS + 30 * DAY_MS + 60_000), 0, 'it may have been renewed since');
   await see(far, 30, NOW_MS + 30 * DAY_MS + 60_000);
-  t.is(await round(NOW_MS + 30 * DAY_MS + 120_000), 1, 'it was seen after it expired');
+  t.is(await round(NOW_MS + 30 * DAY_MS + 120_000), 1, 'it was observed after it expired');
   t.is((await said()).length, 3);
 });
 
-test('a clock that was ahead leaves no warning said, and none is made while the time is not sure', async (t) => {
+test('a warning sent while the clock was ahead is repeated, but not soon after a clock jump', async (t) => {
   const { runtime, round } = await openOffice(t);
   await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + 60 * DAY_MS, nowMs: NOW_MS + 55 * DAY_MS });
@@ -244,7 +244,7 @@ test('a clock that was ahead leaves no warning said, and none is made while the 
   t.is(await round(jumpedAtMs + 3_660_000), 1);
 });
 
-test('no warning where none is wanted, is due or belongs', async (t) => {
+test('no warning is sent if it is disabled, not due or not applicable, or the monitor is paused', async (t) => {
   const { runtime, round } = await openOffice(t);
   const agent = await runtime.addAgent('local');
   const expiresAt = NOW_MS / 1000 + 2 * 86_400;
@@ -273,7 +273,7 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
   t.is(await round(NOW_MS), 0);
 });
 
-test('what is long ago, or was said before the expiry, warns of none that may have been put off', async (t) => {
+test('registry data that is old, or from before the expiry, causes no warning: it may have been renewed', async (t) => {
   const { runtime, round } = await openOffice(t);
   await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + DAY_MS / 2, nowMs: NOW_MS });
@@ -282,7 +282,7 @@ test('what is long ago, or was said before the expiry, warns of none that may ha
   t.is(await round(NOW_MS + DAY_MS * 0.75), 0);
 });
 
-test('every channel that is notified of the monitor gets the advisory, and no other', async (t) => {
+test('an advisory is sent to every channel of its monitor and to no other', async (t) => {
   const { runtime, round } = await openOffice(t);
   const monitor = await runtime.addMonitor([], DOMAIN);
   const other = await runtime.addMonitor([], { ...DOMAIN, target: 'other.example' });
@@ -297,7 +297,7 @@ test('every channel that is notified of the monitor gets the advisory, and no ot
   t.true(channels.includes(own) && !channels.includes(strange));
 });
 
-test('the chore looks up what is due and says what it learns in the same round', async (t) => {
+test('the chore performs due lookups and sends the resulting warnings in the same round', async (t) => {
   const { runtime, whois, round, said } = await openOffice(
     t,
     () => 'domain: shop.example\nexpires: 2026-11-26 12:00:00\n',
@@ -314,7 +314,7 @@ test('the chore looks up what is due and says what it learns in the same round',
   t.is(whois.queries.length, 1);
 });
 
-test('two chores at once say everything once', async (t) => {
+test('concurrent chores send each advisory once', async (t) => {
   const { runtime, round, said } = await openOffice(t);
   for (let index = 0; index < 20; index += 1) await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + 2 * DAY_MS, nowMs: NOW_MS });
@@ -322,7 +322,7 @@ test('two chores at once say everything once', async (t) => {
   t.is((await said()).length, 20);
 });
 
-test('an advisory reaches a real receiver once, signed, with the deadline still days away', async (t) => {
+test('a signed advisory is delivered to a real receiver once, days before the expiry', async (t) => {
   const receiver = await trustedReceiver(t);
   const expiry = new Date(Date.now() + 6.5 * DAY_MS).toISOString();
   const { runtime, whois } = await openOffice(t, () => `domain: shop.example\nexpires: ${expiry}\n`);

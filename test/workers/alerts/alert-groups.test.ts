@@ -5,7 +5,7 @@ import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 import { START_MS, prepareGroups } from './prepare-groups.ts';
 import { prepareParents } from './prepare-parents.ts';
 
-test('the first alert is sent at once, what follows edits it, and an email is followed by one more', async (t) => {
+test('the first alert is sent at once; later ones edit the chat message, or follow in email summaries', async (t) => {
   const { monitors, change, deliver, titlesIn, telegram, emails, calls } = await prepareGroups(t, 30);
   await change('down', 0, { of: monitors.slice(0, 1) });
   await deliver(0);
@@ -25,7 +25,7 @@ test('the first alert is sent at once, what follows edits it, and an email is fo
   );
 });
 
-test('a webhook that groups gets the first event, and then one that lists what followed, each as it is', async (t) => {
+test('a grouping webhook gets the first event, then a summary that lists each later one', async (t) => {
   const { runtime, monitors, change, deliver, posted } = await prepareGroups(t, 6, { webhookSeconds: 10 });
   await change('down', 0, { of: monitors.slice(0, 1) });
   await deliver(0);
@@ -52,14 +52,14 @@ test('a webhook that groups gets the first event, and then one that lists what f
     `SELECT id, (message ->> 'monitors')::integer AS monitors FROM deliveries d
      WHERE event = 'summary' AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type = 'webhook')`,
   );
-  t.is(rows[0]?.monitors, 3, 'the log says how many it was');
+  t.is(rows[0]?.monitors, 3, 'the delivery record has the number of monitors');
   const key = { tenantId: runtime.tenantId, id: rows[0]?.id ?? '', author: null };
   await reopenDelivery(runtime.database, key, START_MS + 60_000);
   await deliver(60);
-  t.deepEqual(posted[2], summary, 'sent again it is the same');
+  t.deepEqual(posted[2], summary, 'a redelivery is identical');
 });
 
-test('what fails for a reason of its own is a message of its own, at once', async (t) => {
+test('a failure with a different cause is sent separately and at once', async (t) => {
   const { monitors, change, deliver, titlesIn } = await prepareGroups(t, 4);
   await change('down', 0, { of: monitors.slice(0, 3) });
   await deliver(0);
@@ -68,7 +68,7 @@ test('what fails for a reason of its own is a message of its own, at once', asyn
   t.deepEqual(titlesIn(-100), ['🔴 <b>3 monitors: 3 down</b>', '🔴 <b>Down: Shop 3</b>']);
 });
 
-test('of a monitor that recovers before the chat was notified both are said in the same message', async (t) => {
+test('a failure and a recovery before the chat is notified are reported in the same message', async (t) => {
   const { monitors, change, deliver, titlesIn } = await prepareGroups(t, 3);
   await change('down', 0, { of: monitors.slice(0, 1) });
   await deliver(0);
@@ -81,7 +81,7 @@ test('of a monitor that recovers before the chat was notified both are said in t
   t.deepEqual(titlesIn(-100), ['🔴 <b>3 monitors: 2 down, 1 recovered</b>', '🟢 <b>2 monitors: 2 recovered</b>']);
 });
 
-test('a message that is gone is sent anew, and one that did not arrive is replaced by what followed', async (t) => {
+test('a deleted message is sent again, and one that failed is replaced by the next', async (t) => {
   const { monitors, change, deliver, titlesIn, telegram } = await prepareGroups(t, 4);
   telegram.refusals.push({ error_code: 500, description: 'Internal Server Error' });
   await change('down', 0, { of: monitors.slice(0, 1) });
@@ -109,7 +109,7 @@ async function prepareBothDown(t: ExecutionContext) {
   return { ...prepared, router, shop, blog, chat };
 }
 
-test('a recovery in a group is said though its monitor is paused before the message is sent', async (t) => {
+test('a group reports a recovery even if its monitor is paused before the message is sent', async (t) => {
   const { runtime, at, change, deliver, shop, blog, chat } = await prepareBothDown(t);
   const { database, tenantId } = runtime;
   await change('up', 600, [shop, blog]);
@@ -120,7 +120,7 @@ test('a recovery in a group is said though its monitor is paused before the mess
   t.deepEqual(await deliver(chat, 702), []);
 });
 
-test('trouble in a group is said though our own overload makes its monitor unknown before', async (t) => {
+test('a group reports an outage even if our own overload makes its monitor unknown before', async (t) => {
   const { run, at, change, add, addChannel, deliver } = await prepareParents(t);
   const [shop, blog] = [await add('Shop'), await add('Blog')];
   const chat = await addChannel('telegram');
@@ -145,7 +145,7 @@ for (const { when, recoversAt, sentAt } of [
   { when: 'before', recoversAt: 600.5, sentAt: 601 },
   { when: 'after', recoversAt: 603, sentAt: 601 },
 ])
-  test(`a recovery in a group is said where new trouble is held and ends ${when} the message is sent`, async (t) => {
+  test(`a group reports a recovery if a new outage is held and ends ${when} the message is sent`, async (t) => {
     const { change, deliver, shop, blog, chat } = await prepareBothDown(t);
     await change('up', 600, [shop, blog]);
     await change('down', 600.2, [shop]);
@@ -155,7 +155,7 @@ for (const { when, recoversAt, sentAt } of [
     t.deepEqual(sent, ['2 monitors: 2 recovered']);
   });
 
-test('a recovery in a group is said where the rules of its channel leave out the new trouble', async (t) => {
+test('a group reports a recovery if the rules of its channel exclude the new degradation', async (t) => {
   const { run, change, deliver, shop, blog, chat } = await prepareBothDown(t);
   const rules = JSON.stringify([{ events: ['monitor.down', 'monitor.up'] }]);
   await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, rules]);
@@ -165,7 +165,7 @@ test('a recovery in a group is said where the rules of its channel leave out the
 });
 
 for (const others of [0, 1])
-  test(`a retry leaves out a recovery where new trouble is reported alone or in a group: ${others} more`, async (t) => {
+  test(`a retry omits a recovery if a new outage was sent, alone or in a group: ${others} more`, async (t) => {
     const { change, deliver, add, receiver, shop, blog, chat } = await prepareBothDown(t);
     const more = others === 0 ? [] : [await add('Wiki')];
     await change('up', 600, [shop, blog]);
@@ -215,7 +215,7 @@ async function prepareEmail(t: ExecutionContext) {
   };
 }
 
-test('an alert that a stalled worker gives back is not sent after a summary that reports its recovery', async (t) => {
+test('an alert released by a stalled worker is not sent after a summary that reports its recovery', async (t) => {
   const { shop, other, change, clock, worker, claim, deliver, titles } = await prepareEmail(t);
   await change('down', 0, { of: shop });
   const claimed = await claim();
@@ -230,7 +230,7 @@ test('an alert that a stalled worker gives back is not sent after a summary that
   t.deepEqual(titles(), ['Down: Shop 1', '2 monitors: 2 recovered']);
 });
 
-test('an alert behind one whose worker was killed is not sent after a summary that reports its recovery', async (t) => {
+test("an alert queued behind a killed worker's claim is not sent after a summary reports its recovery", async (t) => {
   const { shop, other, change, clock, claim, deliver, titles } = await prepareEmail(t);
   await change('down', 0, { of: shop });
   await deliver(0);
@@ -249,7 +249,7 @@ test('an alert behind one whose worker was killed is not sent after a summary th
   );
 });
 
-test('a recovery behind an alert that is given back is not sent after a summary of a later one', async (t) => {
+test('a recovery queued behind a released alert is not sent after a summary of a later recovery', async (t) => {
   const { shop, change, clock, worker, claim, deliver, titles } = await prepareEmail(t);
   await change('down', 0, { of: shop });
   const claimed = await claim();
@@ -265,7 +265,7 @@ test('a recovery behind an alert that is given back is not sent after a summary 
   t.deepEqual(titles(), before);
 });
 
-test('an alert that is given back is sent where the summary left its recovery out', async (t) => {
+test('a released alert is sent if the summary omitted its recovery', async (t) => {
   const { shop, other, change, clock, refused, worker, claim, deliver, titles } = await prepareEmail(t);
   await change('down', 0, { of: shop });
   const claimed = await claim();

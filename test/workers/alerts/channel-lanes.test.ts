@@ -7,7 +7,7 @@ type Claimed = { id: string };
 
 const NOTHING: Claim<Claimed> = { claimed: null, hasMore: false };
 
-test('what is due is attempted in order, four at a time', async (t) => {
+test('due deliveries are attempted in order, four at a time', async (t) => {
   const { lanes, due, begun, most } = prepare({ attempt: () => Promise.resolve('delivered') });
   due.push(...Array.from({ length: 10 }, (_, index) => `dlv_${index}`));
   const all = [...due];
@@ -16,7 +16,7 @@ test('what is due is attempted in order, four at a time', async (t) => {
   t.is(most(), LANES_PER_CHANNEL);
 });
 
-test('a channel is asked once for each of its deliveries, where claims say what is left', async (t) => {
+test('each delivery takes one claim if claims report what is left', async (t) => {
   const { lanes, due, claims } = prepare({ attempt: () => Promise.resolve('failed') });
   due.push('dlv_1');
   t.deepEqual(await lanes.run('nch_1'), { outcomes: { failed: 1 }, isCutShort: false });
@@ -26,7 +26,7 @@ test('a channel is asked once for each of its deliveries, where claims say what 
   t.is(claims(), 4);
 });
 
-test('a channel that hangs holds four attempts and its first caller, and delays no other channel', async (t) => {
+test('a hanging channel blocks four attempts and its first caller, but no other channel', async (t) => {
   const answers: (() => void)[] = [];
   const attempt = ({ id }: Claimed) =>
     id.startsWith('hang')
@@ -51,7 +51,7 @@ test('a channel that hangs holds four attempts and its first caller, and delays 
   t.deepEqual(await first, { outcomes: { retry: 5 }, isCutShort: false });
 });
 
-test('nothing is left behind, whenever it comes and however late claims see it', async (t) => {
+test('no delivery is missed, whenever it arrives and however late claims see it', async (t) => {
   const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), deliveries: fc.integer({ min: 1, max: 3 }) }), {
     minLength: 1,
     maxLength: 12,
@@ -96,7 +96,7 @@ test('nothing is left behind, whenever it comes and however late claims see it',
   );
 });
 
-test('who comes while all lanes find nothing at once is not left behind, however closely it comes', async (t) => {
+test('a delivery that arrives just as all lanes find nothing is not missed', async (t) => {
   for (let turns = 0; turns <= 10; turns += 1) {
     const due = Array.from({ length: LANES_PER_CHANNEL }, (_, index) => `dlv_${index}`);
     const empty: (() => void)[] = [];
@@ -123,62 +123,58 @@ test('who comes while all lanes find nothing at once is not left behind, however
   }
 });
 
-test(
-  'nothing is left behind and nothing overtaken where deliveries of a monitor wait for one another, over two ' +
-    'processes',
-  async (t) => {
-    const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), monitor: fc.nat(2), process: fc.nat(1) }), {
-      minLength: 1,
-      maxLength: 15,
-    });
-    const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
-        const outbox = createOutbox();
-        const attempted: string[] = [];
-        let [claims, underWay] = [0, 0];
-        const processes = [0, 1].map(
-          () =>
-            new ChannelLanes<Claimed & { monitor: number }>({
-              claim: async () => {
-                claims += 1;
-                const before = claimTurns[claims % claimTurns.length] ?? 0;
-                await turn(before);
-                const claimed = outbox.claim();
-                await turn(claimTurns[(claims + 1) % claimTurns.length] ?? 0);
-                return claimed;
-              },
-              attempt: async ({ id, monitor }) => {
-                underWay += 1;
-                attempted.push(id);
-                await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
-                outbox.release(monitor);
-                underWay -= 1;
-                await turn(2);
-                return 'delivered';
-              },
-            }),
-        );
-        const runs: Promise<unknown>[] = [];
-        for (const [index, { afterTurns, monitor, process }] of comings.entries()) {
-          await turn(afterTurns);
-          outbox.due.push({ id: `${monitor}-${String(index).padStart(2, '0')}`, monitor });
-          runs.push(processes[process]?.run('nch_1') ?? Promise.reject(new Error('no such process')));
-        }
-        await Promise.all(runs);
-        t.is(underWay, 0);
-        t.is(attempted.length, comings.length);
-        for (const monitor of ['0', '1', '2']) {
-          const own = attempted.filter((id) => id.startsWith(monitor));
-          t.deepEqual(own, own.toSorted());
-        }
-      }),
-      { numRuns: 200 },
-    );
-  },
-);
+test('two processes miss no delivery and keep the order of each monitor', async (t) => {
+  const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), monitor: fc.nat(2), process: fc.nat(1) }), {
+    minLength: 1,
+    maxLength: 15,
+  });
+  const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
+      const outbox = createOutbox();
+      const attempted: string[] = [];
+      let [claims, underWay] = [0, 0];
+      const processes = [0, 1].map(
+        () =>
+          new ChannelLanes<Claimed & { monitor: number }>({
+            claim: async () => {
+              claims += 1;
+              const before = claimTurns[claims % claimTurns.length] ?? 0;
+              await turn(before);
+              const claimed = outbox.claim();
+              await turn(claimTurns[(claims + 1) % claimTurns.length] ?? 0);
+              return claimed;
+            },
+            attempt: async ({ id, monitor }) => {
+              underWay += 1;
+              attempted.push(id);
+              await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
+              outbox.release(monitor);
+              underWay -= 1;
+              await turn(2);
+              return 'delivered';
+            },
+          }),
+      );
+      const runs: Promise<unknown>[] = [];
+      for (const [index, { afterTurns, monitor, process }] of comings.entries()) {
+        await turn(afterTurns);
+        outbox.due.push({ id: `${monitor}-${String(index).padStart(2, '0')}`, monitor });
+        runs.push(processes[process]?.run('nch_1') ?? Promise.reject(new Error('no such process')));
+      }
+      await Promise.all(runs);
+      t.is(underWay, 0);
+      t.is(attempted.length, comings.length);
+      for (const monitor of ['0', '1', '2']) {
+        const own = attempted.filter((id) => id.startsWith(monitor));
+        t.deepEqual(own, own.toSorted());
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
 
-test('a lane that has to wait goes on as soon as the attempt it waits for is over', async (t) => {
+test('a waiting lane continues as soon as the attempt that it waits for ends', async (t) => {
   const waitMs = async () => {
     const answers: (() => void)[] = [];
     const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
@@ -199,7 +195,7 @@ test('a lane that has to wait goes on as soon as the attempt it waits for is ove
   t.true(await until(async () => (await waitMs()) < 500));
 });
 
-test('a lane that must wait does not hold up what need not, nor are claims asked without end', async (t) => {
+test('a waiting lane blocks no other delivery and does not claim in a busy loop', async (t) => {
   const answers: (() => void)[] = [];
   const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
   outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
@@ -217,7 +213,7 @@ test('a lane that must wait does not hold up what need not, nor are claims asked
   t.deepEqual(begun, ['dlv_1', 'dlv_3', 'dlv_2']);
 });
 
-test('what waits for an attempt of another process is polled again and again', async (t) => {
+test('a delivery that waits for an attempt of another process is polled until it is free', async (t) => {
   const { lanes, outbox, begun } = prepareOutbox(() => Promise.resolve());
   outbox.due.push({ id: 'dlv_theirs', monitor: 1 }, { id: 'dlv_1', monitor: 1 });
   t.is(outbox.claim().claimed?.id, 'dlv_theirs');
@@ -228,7 +224,7 @@ test('what waits for an attempt of another process is polled again and again', a
   t.deepEqual(await run, { outcomes: { delivered: 1 }, isCutShort: false });
 });
 
-test('a stop does not wait for what another process holds, and says that there is more', async (t) => {
+test('a stop does not wait for what another process holds, and reports that it was cut short', async (t) => {
   const { lanes, outbox, claims } = prepareOutbox(() => Promise.resolve());
   outbox.due.push({ id: 'dlv_theirs', monitor: 1 }, { id: 'dlv_1', monitor: 1 });
   outbox.claim();
@@ -239,7 +235,7 @@ test('a stop does not wait for what another process holds, and says that there i
   t.is(outbox.due.length, 1);
 });
 
-test('a stop lets what is under way end, claims nothing more, and says that there may be more', async (t) => {
+test('a stop lets attempts under way finish, claims no more, and reports that it was cut short', async (t) => {
   const answers: (() => void)[] = [];
   const { lanes, due, claims } = prepare({
     attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
@@ -256,32 +252,27 @@ test('a stop lets what is under way end, claims nothing more, and says that ther
   t.is(claims(), claimsBefore);
 });
 
-test(
-  'a claim that fails ends its lane; the caller is notified of it when the other lanes have ended, and the next ' +
-    'caller ' +
-    'begins anew',
-  async (t) => {
-    const answers: (() => void)[] = [];
-    const claims: (() => Promise<Claim<Claimed>>)[] = [
-      () => Promise.resolve({ claimed: { id: 'dlv_1' }, hasMore: true }),
-      () => Promise.reject(new Error('connection lost')),
-      () => Promise.resolve(NOTHING),
-    ];
-    const lanes = new ChannelLanes<Claimed>({
-      claim: () => (claims.shift() ?? (() => Promise.resolve(NOTHING)))(),
-      attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
-    });
-    let isOver = false;
-    const run = lanes.run('nch_1').finally(() => (isOver = true));
-    await until(() => claims.length === 1);
-    t.false(isOver);
-    answers[0]?.();
-    await t.throwsAsync(run, { message: 'connection lost' });
-    t.deepEqual(await lanes.run('nch_1'), { outcomes: {}, isCutShort: false });
-  },
-);
+test('a failed claim rejects the run after the other lanes have ended, and the next run starts afresh', async (t) => {
+  const answers: (() => void)[] = [];
+  const claims: (() => Promise<Claim<Claimed>>)[] = [
+    () => Promise.resolve({ claimed: { id: 'dlv_1' }, hasMore: true }),
+    () => Promise.reject(new Error('connection lost')),
+    () => Promise.resolve(NOTHING),
+  ];
+  const lanes = new ChannelLanes<Claimed>({
+    claim: () => (claims.shift() ?? (() => Promise.resolve(NOTHING)))(),
+    attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
+  });
+  let isOver = false;
+  const run = lanes.run('nch_1').finally(() => (isOver = true));
+  await until(() => claims.length === 1);
+  t.false(isOver);
+  answers[0]?.();
+  await t.throwsAsync(run, { message: 'connection lost' });
+  t.deepEqual(await lanes.run('nch_1'), { outcomes: {}, isCutShort: false });
+});
 
-test('several channels are worked for at once and reported together', async (t) => {
+test('several channels are delivered concurrently and reported together', async (t) => {
   const due = new Map([
     ['nch_1', ['dlv_1', 'dlv_2']],
     ['nch_2', ['dlv_3']],
@@ -300,7 +291,7 @@ test('several channels are worked for at once and reported together', async (t) 
   t.true((await lanes.runAll(['nch_1'])).isCutShort);
 });
 
-test('of several channels one that fails is reported after the others are done', async (t) => {
+test('the failure of one channel is reported after the rest have finished', async (t) => {
   const due = ['dlv_1'];
   const claim = (channelId: string) =>
     channelId === 'nch_away' ? Promise.reject(new Error('connection lost')) : Promise.resolve(claimFrom(due));

@@ -61,7 +61,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a delivery that is answered 2xx is finished, recorded, counted and logged', async (t) => {
+test('a delivery with a 2xx response is finished, recorded, counted and logged', async (t) => {
   const { deliver, receiver, log, outcomes } = await prepare(t, (_request, response) => void response.end('ok'));
   const { id, channelId } = await addDelivery(receiver.url);
   t.deepEqual(await deliver(channelId), { delivered: 1 });
@@ -86,7 +86,7 @@ test('a delivery that is answered 2xx is finished, recorded, counted and logged'
   t.is(typeof line?.['duration_ms'], 'number');
 });
 
-test('neither the log nor the rows of an attempt show the URL or the secret', async (t) => {
+test('neither the log nor the rows of an attempt contain the URL or the secret', async (t) => {
   const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.writeHead(500).end());
   const { id, channelId, signingSecret } = await addDelivery(`${receiver.url}hidden-path`);
   await deliver(channelId);
@@ -95,7 +95,7 @@ test('neither the log nor the rows of an attempt show the URL or the secret', as
   t.false(shown.includes(signingSecret));
 });
 
-test('one job delivers all that its channel has due, longest due first, and nothing of another channel', async (t) => {
+test('one job delivers everything due on its channel, longest due first, and nothing of another channel', async (t) => {
   const ids: unknown[] = [];
   const { deliver, receiver } = await prepare(t, async (request, response) => {
     ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
@@ -130,7 +130,7 @@ test('a 500 is retried after about five seconds, with the same id, and then deli
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 2 });
 });
 
-test('a job that comes before the retry is due tries nothing', async (t) => {
+test('a job that runs before the retry is due makes no attempt', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(503).end());
   const { channelId } = await addDelivery(receiver.url);
   t.deepEqual(await deliver(channelId), { retry: 1 });
@@ -139,7 +139,7 @@ test('a job that comes before the retry is due tries nothing', async (t) => {
   t.is(receiver.requests(), 1);
 });
 
-test('after three retries a delivery has failed, and no further job is added', async (t) => {
+test('after three retries a delivery fails, and no further job is added', async (t) => {
   const { deliver, receiver, clock, retries } = await prepare(
     t,
     (_request, response) => void response.writeHead(500).end(),
@@ -161,7 +161,7 @@ test('after three retries a delivery has failed, and no further job is added', a
   t.is((await attemptsOf(id)).at(-1)?.outcome, 'failed');
 });
 
-test('a resolve that its receiver lost twenty times arrives with the twenty-first attempt', async (t) => {
+test('a resolve that its receiver rejects twenty times is delivered with the twenty-first attempt', async (t) => {
   let lost = 0;
   const { deliver, clock, receiver, retries } = await prepare(t, (_request, response) => {
     lost += 1;
@@ -183,7 +183,7 @@ test('a resolve that its receiver lost twenty times arrives with the twenty-firs
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 21 });
 });
 
-test('beyond the timetable a channel has a thousand resolves at most', async (t) => {
+test('a channel has at most a thousand resolves that are retried beyond the normal schedule', async (t) => {
   const { deliver, clock, receiver } = await prepare(t, (_request, response) => void response.writeHead(400).end());
   const { id, tenantId, channelId } = await addDelivery(`${receiver.url}?routing_key=k`, 'webhook', {
     preset: 'pagerduty',
@@ -214,7 +214,7 @@ test('beyond the timetable a channel has a thousand resolves at most', async (t)
   t.like(await resolve(), { outcome: 'failed', attempts: 4 });
 });
 
-test('for a template that fails when it is due the signed envelope is sent, and the attempt says so', async (t) => {
+test('if a template fails to render, the signed envelope is sent instead, and the attempt says so', async (t) => {
   const bodies: { event?: string; title?: string }[] = [];
   const { deliver, receiver } = await prepare(t, async (request, response) => {
     bodies.push((await json(request)) as (typeof bodies)[number]);
@@ -236,7 +236,7 @@ test('for a template that fails when it is due the signed envelope is sent, and 
   t.is(bodies.at(-1)?.event, 'monitor.up');
 });
 
-test('a template that is late is retried, and only the last attempt sends the envelope instead', async (t) => {
+test('a template that times out is retried, and only the last attempt sends the envelope instead', async (t) => {
   const bodies: { event?: string }[] = [];
   const render = async () => ({ ok: false, problem: 'was not rendered within 3 s', isLate: true }) as const;
   const { clock, deliver, receiver } = await prepare(
@@ -267,7 +267,7 @@ test('a 404 is final after one attempt', async (t) => {
   t.is((await deliveryOf(id)).outcome, 'failed');
 });
 
-test('of the same job run many times at once, in two processes, one reaches the receiver', async (t) => {
+test('a job run four times concurrently, in two processes, sends one request', async (t) => {
   const [one, another] = [
     await prepare(t, (_request, response) => void response.end()),
     await prepare(t, (_request, response) => void response.end()),
@@ -279,7 +279,7 @@ test('of the same job run many times at once, in two processes, one reaches the 
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1 });
 });
 
-test('an attempt that its worker did not survive is made again when its claim expires, and counts', async (t) => {
+test('an attempt interrupted by a crash is repeated when its claim expires, and counts as an attempt', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery(receiver.url);
   await claimNextDelivery(database, channelId, { nowMs: clock.now(), claimMs: 10_000 });
@@ -296,7 +296,7 @@ test('an attempt that its worker did not survive is made again when its claim ex
   t.is(receiver.requests(), 1);
 });
 
-test('an answer that comes after the claim was outlived leaves the delivery to its present holder', async (t) => {
+test('a response after the claim expired leaves the delivery to its current holder', async (t) => {
   const held: (() => void)[] = [];
   const { deliver, receiver, clock, retries } = await prepare(
     t,
@@ -312,7 +312,7 @@ test('an answer that comes after the claim was outlived leaves the delivery to i
   t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2 });
 });
 
-test('a worker that stood still for longer than its claim sends nothing of it, and gives it back', async (t) => {
+test('a worker that stalled past its claim sends nothing and releases the delivery', async (t) => {
   const prepared = await prepare(t, (_request, response) => void response.end());
   const { deliverer, deliver, receiver, clock, retries } = prepared;
   const first = await addDelivery(receiver.url);
@@ -321,7 +321,7 @@ test('a worker that stood still for longer than its claim sends nothing of it, a
   for (let stood = 1; stood <= 5; stood += 1) {
     const { claimed } = await deliverer.claim(first.channelId);
     if (claimed === null) throw new Error('There is a delivery to claim');
-    t.is(claimed.deliveryId, first.id, 'no other alert of the monitor is first');
+    t.is(claimed.deliveryId, first.id, 'the other alert of the monitor is not claimed first');
     clock.offsetMs += 60_000;
     t.is(await deliverer.attempt(claimed), 'skipped');
     t.like(retries.at(-1), { deliveryId: first.id });
@@ -331,7 +331,7 @@ test('a worker that stood still for longer than its claim sends nothing of it, a
   t.deepEqual(await deliver(first.channelId), { delivered: 2 });
 });
 
-test('what another worker has claimed since is not given back', async (t) => {
+test('a stalled worker does not release a delivery that another worker has claimed since', async (t) => {
   const { deliverer, receiver, clock } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery(receiver.url);
   const { claimed } = await deliverer.claim(channelId);
@@ -342,10 +342,10 @@ test('what another worker has claimed since is not given back', async (t) => {
   t.is(await deliverer.attempt(claimed), 'skipped');
   t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2, claimed_until: claimedAtMs + 10_000 });
   const numbers = (await attemptsOf(id)).map(({ attempt }) => attempt);
-  t.deepEqual(numbers, [1, 2], 'a record that is lost would make a put-off count as an attempt');
+  t.deepEqual(numbers, [1, 2], 'a lost record would make a postponement count as an attempt');
 });
 
-test('a delivery gets four attempts at the most, those that the end of a worker cut short among them', async (t) => {
+test('a delivery gets at most four attempts, including those interrupted by a crash', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(500).end());
   const dieInside = async (channelId: string, times: number): Promise<void> => {
     for (let attempt = 1; attempt <= times; attempt += 1) {
@@ -355,15 +355,15 @@ test('a delivery gets four attempts at the most, those that the end of a worker 
   };
   const [thrice, often] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
   await dieInside(thrice.channelId, 3);
-  t.deepEqual(await deliver(thrice.channelId), { failed: 1 }, 'the fourth is the last, and its answer final');
+  t.deepEqual(await deliver(thrice.channelId), { failed: 1 }, 'the fourth attempt is the last');
   t.is(receiver.requests(), 1);
   await dieInside(often.channelId, 4);
   t.deepEqual(await deliver(often.channelId), { failed: 1 });
-  t.is(receiver.requests(), 1, 'nothing is sent a fifth time');
+  t.is(receiver.requests(), 1, 'there is no fifth request');
   t.is((await attemptsOf(often.id)).at(-1)?.error, 'Gave up: earlier attempts were interrupted');
 });
 
-test('a channel that was disabled in the meantime ends its deliveries with that reason', async (t) => {
+test('a delivery to a channel that was disabled meanwhile fails with that reason', async (t) => {
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
   await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: false });
@@ -372,7 +372,7 @@ test('a channel that was disabled in the meantime ends its deliveries with that 
   t.is(receiver.requests(), 0);
 });
 
-test('a delivery to Telegram waits for the bot while the installation has none, and does not pretend', async (t) => {
+test('a delivery to Telegram is retried with a clear error while the installation has no bot', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
   t.deepEqual(await deliver(channelId), { retry: 1 });
@@ -416,7 +416,7 @@ async function prepareBot(t: ExecutionContext, ...answers: ChannelAttempt[]) {
   return { ...prepared, id, channelId, deliverWhenDue };
 }
 
-test('a bot that sends too much for all chats together uses up no attempt of an alert, for an hour', async (t) => {
+test('a rate limit of the whole bot uses up no attempts of an alert for an hour', async (t) => {
   const { clock, id, channelId, deliverWhenDue } = await prepareBot(t, tooMany(3000));
   const startedAtMs = clock.now();
   let attempts = 0;
@@ -436,7 +436,7 @@ test('a bot that sends too much for all chats together uses up no attempt of an 
   t.deepEqual(rows, [{ last_error: null, failures: 0 }]);
 });
 
-test('refusals of the bot as a whole leave an alert its four attempts', async (t) => {
+test('rate limits of the whole bot leave an alert its four attempts', async (t) => {
   const { id, deliverWhenDue } = await prepareBot(t, ...Array.from({ length: 6 }, () => tooMany(40_000)), BROKEN);
   const outcomes: unknown[] = [];
   for (let attempt = 1; attempt <= 10; attempt += 1) {
@@ -452,7 +452,7 @@ test('refusals of the bot as a whole leave an alert its four attempts', async (t
   t.like(await deliveryOf(late.id), { outcome: 'delivered', attempts: 7 });
 });
 
-test('an email that others keep from the mail server uses up no attempt and is no failure', async (t) => {
+test('an email that gets no mail server connection uses up no attempt and counts as no failure', async (t) => {
   const answers = Array.from({ length: 6 }, () => NO_ROOM);
   const { id, channelId, deliverWhenDue } = await prepareBot(t, ...answers, BROKEN);
   const toEmail = `UPDATE channels SET type = 'email', chat_id = NULL, address = 'a@b.example' WHERE id = $1`;
@@ -464,7 +464,7 @@ test('an email that others keep from the mail server uses up no attempt and is n
   t.like(await deliveryOf(id), { outcome: 'failed', attempts: 10 });
 });
 
-test('a redelivery has its own hour, and refusals of its first round do not count for it', async (t) => {
+test('a redelivery has its own hour, and rate limits of its first round do not count toward it', async (t) => {
   const { clock, id, deliverWhenDue } = await prepareBot(t, tooMany(0));
   while ((await deliveryOf(id)).outcome === 'pending') await deliverWhenDue();
   const { rows } = await database.pool.query('SELECT tenant_id AS "tenantId" FROM deliveries WHERE id = $1', [id]);
@@ -472,12 +472,12 @@ test('a redelivery has its own hour, and refusals of its first round do not coun
   for (let attempt = 1; attempt <= 6; attempt += 1) t.deepEqual((await deliverWhenDue()).outcomes, { retry: 1 });
 });
 
-test('a channel that is gone has nothing to deliver', async (t) => {
+test('a channel that does not exist has nothing to deliver', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
   t.deepEqual(await deliver('nch_none'), {});
 });
 
-test('a queue that is away loses no retry: it is stored before its job is added', async (t) => {
+test('no retry is lost while the queue is unreachable: it is stored before its job is added', async (t) => {
   const enqueueAttempts = (): Promise<void> => Promise.reject(new Error('queue away'));
   const { deliver, receiver, clock, log } = await prepare(
     t,
@@ -492,7 +492,7 @@ test('a queue that is away loses no retry: it is stored before its job is added'
   t.is(log.at(-1)?.text, 'delivery.retry_not_queued');
 });
 
-test('an attempt that breaks inside the service is recorded, logged and retried', async (t) => {
+test('an attempt that fails inside the service is recorded, logged and retried', async (t) => {
   const sendWebhook = (): Promise<never> => Promise.reject(new Error('too many open files'));
   const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.end(), { sendWebhook });
   const { id, channelId } = await addDelivery(receiver.url);
@@ -501,7 +501,7 @@ test('an attempt that breaks inside the service is recorded, logged and retried'
   t.is(log[0]?.text, 'delivery.broke_off');
 });
 
-test("a receiver that hangs holds four deliveries and delays no other receiver's", async (t) => {
+test('a hanging receiver blocks four deliveries and delays no other receiver', async (t) => {
   const held: (() => void)[] = [];
   const { deliver, receiver } = await prepare(t, (request, response) => {
     if (request.url !== '/hang') return void response.end();
@@ -518,7 +518,7 @@ test("a receiver that hangs holds four deliveries and delays no other receiver's
   t.deepEqual(await first, { delivered: 10 });
 });
 
-test('a stop ends what is under way and leaves the rest of a backlog for later', async (t) => {
+test('a stop finishes the attempts under way and leaves the rest of a backlog for later', async (t) => {
   const held: (() => void)[] = [];
   const { lanes, receiver } = await prepare(t, (_request, response) => void held.push(() => response.end()));
   const first = await addDelivery(receiver.url);
@@ -536,7 +536,7 @@ test('a stop ends what is under way and leaves the rest of a backlog for later',
   t.is(rows[0].pending, 6);
 });
 
-test("a delivery that is asked for again has its id, the next attempt's number and a whole timetable", async (t) => {
+test('a redelivery keeps its id, continues the attempt numbers and gets the full retry schedule', async (t) => {
   const ids: unknown[] = [];
   const { deliver, receiver, clock, retries } = await prepare(t, async (request, response) => {
     ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
@@ -568,7 +568,7 @@ test("a delivery that is asked for again has its id, the next attempt's number a
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 6 });
 });
 
-test('after a change of the secret both sign what is delivered, for a day', async (t) => {
+test('after a secret rotation both secrets sign deliveries for a day', async (t) => {
   const received: { headers: Record<string, string>; body: string }[] = [];
   const { deliver, receiver, clock } = await prepare(t, async (request, response) => {
     received.push({ headers: request.headers as Record<string, string>, body: await readText(request) });
@@ -592,7 +592,7 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
   t.regex(received[1]?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
 });
 
-test('what is sent to chats only never reaches a webhook', async (t) => {
+test('chat-only messages are never sent to a webhook', async (t) => {
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
   await insertDeliveries(runOn(database.pool), [

@@ -149,7 +149,7 @@ async function countsOf({ runtime: { database, tenantId, now }, monitor }: Start
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a drill takes a check’s road to receivers, ends by itself, and counts nowhere`, async (t) => {
+  test(`${backend.name}: a drill reaches receivers like an outage, ends by itself, and counts nowhere`, async (t) => {
     const started = await prepare(t, backend);
     const { runtime, monitor, addWebhook, drill, read } = started;
     const receiver = await startReceiver(t, authority);
@@ -201,7 +201,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test('of two drills that begin at once the second one is refused with the id of the first', async (t) => {
+test('of two concurrent drills the second is refused with the id of the first', async (t) => {
   const { runtime, monitor, addWebhook, tryToBegin } = await prepare(t);
   const { database } = runtime;
   await addWebhook('https://hooks.example/');
@@ -221,7 +221,7 @@ test('of two drills that begin at once the second one is refused with the id of 
   );
 });
 
-test('a real outage during a drill is alerted at once, stays open, and no webhook takes it for over', async (t) => {
+test('a real outage during a drill is alerted at once, stays open, and is not resolved by the drill', async (t) => {
   const started = await prepare(t);
   const { runtime, change, addWebhook, drill, read } = started;
   const [plain, pager] = [await startReceiver(t, authority), await startReceiver(t, authority)];
@@ -256,7 +256,7 @@ test('a real outage during a drill is alerted at once, stays open, and no webhoo
   t.false('drill' in (plain.received[2]?.json ?? {}));
 });
 
-test('a drill whose jobs were lost goes on, and one that no location answers has failed after a minute', async (t) => {
+test('a drill whose jobs were lost continues, and one that no location answers fails after a minute', async (t) => {
   const started = await prepare(t);
   const { runtime, addWebhook, begin, read } = started;
   const receiver = await startReceiver(t, authority);
@@ -281,10 +281,10 @@ test('a drill whose jobs were lost goes on, and one that no location answers has
   t.deepEqual(await mendDrills(runtime), { late: 1, ended: 1 });
   t.is((await read(silent.id)).status, 'failed');
   t.deepEqual((await read(silent.id)).deliveries, []);
-  t.is((await begin()).status, 'failing', 'another one may begin');
+  t.is((await begin()).status, 'failing', 'another drill may start');
 });
 
-test('a drill ends although no check process is left, and although its monitor is deleted', async (t) => {
+test('a drill ends even without a check process and after its monitor was deleted', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, addWebhook, drill, read } = started;
   const receiver = await startReceiver(t, authority);
@@ -305,7 +305,7 @@ test('a drill ends although no check process is left, and although its monitor i
   t.regex(String(receiver.received[1]?.json['reason']), /The monitor was deleted meanwhile$/);
 });
 
-test('channels that are silent now are left out, and delays are not waited for', async (t) => {
+test('a drill skips channels that are currently silent, and ignores delays', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, addWebhook, drill, read } = started;
   const receiver = await startReceiver(t, authority);
@@ -339,7 +339,7 @@ test('channels that are silent now are left out, and delays are not waited for',
   );
 });
 
-test('what could not be delivered of the beginning of a drill is not tried again after its end', async (t) => {
+test('an undelivered start message of a drill is not retried after the drill has ended', async (t) => {
   const started = await prepare(t);
   const { runtime, addWebhook, drill, read } = started;
   const receiver = await startReceiver(t, authority);
@@ -348,7 +348,7 @@ test('what could not be delivered of the beginning of a drill is not tried again
   await startAll(t, runtime);
   const { id } = await drill();
   await until(async () => (await read(id)).deliveries[0]?.lastError);
-  t.is((await read(id)).deliveries[0]?.outcome, 'pending', 'before the end it is tried again');
+  t.is((await read(id)).deliveries[0]?.outcome, 'pending', 'it is retried until the drill ends');
   receiver.answer.status = 202;
   await hasten(started, id);
   await until(() => receiver.received.length === 2);
@@ -371,7 +371,7 @@ test('what could not be delivered of the beginning of a drill is not tried again
   t.is(receiver.received.length, 2);
 });
 
-test('a monthly drill begins a month after it was switched on, each month once, and no sooner', async (t) => {
+test('a monthly drill starts a month after it was enabled, once per month, and no sooner', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, addWebhook } = started;
   const { database, tenantId } = runtime;
@@ -405,7 +405,7 @@ test('a monthly drill begins a month after it was switched on, each month once, 
   t.deepEqual((await database.pool.query('SELECT * FROM monthly_drills')).rows, []);
 });
 
-test('a monthly drill that a kill kept from beginning comes an hour later, and not a month', async (t) => {
+test('a monthly drill that a crash prevented starts an hour later, not a month later', async (t) => {
   const { runtime, monitor, addWebhook } = await prepare(t);
   const { database, tenantId } = runtime;
   await addWebhook('https://127.0.0.1:9/');
@@ -422,7 +422,7 @@ test('a monthly drill that a kill kept from beginning comes an hour later, and n
   t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), Date.parse('2031-03-31T10:00:00Z'));
 });
 
-test('a monthly drill that has begun is that of its month, whatever kills its process then', async (t) => {
+test('a monthly drill and the date of the next one are committed together', async (t) => {
   const { runtime, monitor, addWebhook } = await prepare(t);
   const { database, tenantId } = runtime;
   await addWebhook('https://127.0.0.1:9/');
@@ -444,7 +444,7 @@ test('a monthly drill that has begun is that of its month, whatever kills its pr
   t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), Date.parse('2031-03-31T10:00:00Z'));
 });
 
-test('a monthly drill waits for the end of a failure, leaves out a pause, and takes its turn', async (t) => {
+test('a monthly drill waits for an outage to end, skips a pause, and obeys the daily limit', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, change, addWebhook } = started;
   const { database, tenantId } = runtime;

@@ -71,7 +71,7 @@ async function prepare(t: ExecutionContext, count: number) {
   return { runtime, monitors, change, deliver, sent, requests: () => requests };
 }
 
-test('after two messages one says that a monitor is unstable, and one what it is when it is stable', async (t) => {
+test('after two messages a flapping monitor is reported as unstable, and then with its stable state', async (t) => {
   const { change, deliver, sent, requests } = await prepare(t, 1);
   for (let minute = 0; minute < 60; minute += 1) {
     if (minute < 21) await change(minute % 2 === 0 ? 'down' : 'up', minute);
@@ -94,7 +94,7 @@ test('after two messages one says that a monitor is unstable, and one what it is
   t.like(sent.at(-1), { minute: 70, message: { title: 'Recovered: Shop 0' } });
 });
 
-test('trouble in a mute takes the place of no message that waits, and its recovery is told', async (t) => {
+test('if a flapping monitor goes down during a mute, the outage and its recovery are still sent', async (t) => {
   const { runtime, monitors, change, deliver, sent } = await prepare(t, 1);
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
   for (const minute of [0, 1, 2, 3]) {
@@ -117,7 +117,7 @@ test('trouble in a mute takes the place of no message that waits, and its recove
   );
 });
 
-test('of monitors that flap at random a chat gets 2 + minutes / 15 messages at most, and the last state', async (t) => {
+test('a chat gets at most 2 + minutes / 15 messages per flapping monitor, including its last state', async (t) => {
   const { monitors, change, deliver, sent } = await prepare(t, 12);
   const random = seeded(11);
   const states = new Map<string, Verdict>();

@@ -96,7 +96,7 @@ async function prepare(t: ExecutionContext, count: number, maintained = count) {
   return { runtime, monitors, chat, webhook, change, claim, deliver, deliverer, sent };
 }
 
-test('alerts of a chat that waited together come as one summary, and each recovery is reported', async (t) => {
+test('alerts held together are sent to a chat as one summary, and each recovery is reported', async (t) => {
   const { chat, webhook, change, deliver, deliverer, monitors, sent } = await prepare(t, 4);
   await change('down', 10, monitors.slice(0, 1));
   await change('down', 20, monitors.slice(1, 3));
@@ -127,7 +127,7 @@ test('alerts of a chat that waited together come as one summary, and each recove
   );
 });
 
-test('of alerts that waited those of monitors that have recovered are left out, and one alone is itself', async (t) => {
+test('held alerts of recovered monitors are omitted, and a single remaining one is sent as itself', async (t) => {
   const { chat, change, deliver, monitors, sent, deliverer } = await prepare(t, 3);
   await change('down', 10);
   await change('up', 20, monitors.slice(0, 1));
@@ -147,7 +147,7 @@ test('of alerts that waited those of monitors that have recovered are left out, 
   t.deepEqual((await deliver(chat, 70)).titles, ['Recovered: Shop 2']);
 });
 
-test('webhooks that follow maintenance get each alert that waited', async (t) => {
+test('webhooks that follow maintenance get each held alert separately', async (t) => {
   const { runtime, webhook, change, deliver } = await prepare(t, 3);
   const key = { id: webhook, tenantId: runtime.tenantId, author: null };
   await updateChannel(runtime.database, key, { followsMaintenance: true });
@@ -156,7 +156,7 @@ test('webhooks that follow maintenance get each alert that waited', async (t) =>
   t.deepEqual((await deliver(webhook, DUE)).outcomes, { delivered: 3 });
 });
 
-test('many processes at once make one summary of what waited', async (t) => {
+test('concurrent processes send one summary of held alerts', async (t) => {
   const { chat, change, deliverer, sent } = await prepare(t, 12);
   await change('down', 10);
   await Promise.all(Array.from({ length: 5 }, () => deliverer(DUE).run(chat)));
@@ -166,7 +166,7 @@ test('many processes at once make one summary of what waited', async (t) => {
   );
 });
 
-test('killed before alerts are gathered, or before their summary is sent, a process loses none', async (t) => {
+test('a process killed before alerts are gathered, or before their summary is sent, loses none', async (t) => {
   const { runtime, chat, change, deliver } = await prepare(t, 3);
   const { database } = runtime;
   await change('down', 10);
@@ -189,7 +189,7 @@ test('killed before alerts are gathered, or before their summary is sent, a proc
   t.is((await deliver(chat, DUE + 3)).titles.length, 3);
 });
 
-test('what waited joins a summary that is open, and follows one that was sent after thirty seconds', async (t) => {
+test('held alerts join an open summary, and follow one that was sent after thirty seconds', async (t) => {
   const { chat, change, deliver, monitors } = await prepare(t, 15, 3);
   await change('down', 10, monitors.slice(0, 3));
   await change('down', DUE - 0.05, monitors.slice(3));

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import { prepareGroups } from './prepare-groups.ts';
 
-test('2,800 of 3,230 monitors that fail within 30 s are one message in each chat, and one at the end', async (t) => {
+test('2,800 of 3,230 monitors failing within 30 s cause one message per chat, and one on recovery', async (t) => {
   const chatIds = Array.from({ length: 10 }, (_, index) => -100 - index);
   const { monitors, change, deliver, titlesIn, telegram, calls, posted } = await prepareGroups(t, 3230, { chatIds });
   const failing = monitors.slice(0, 2800);

@@ -15,7 +15,7 @@ import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 const START_MS = Math.floor(Date.now() / 5000) * 5000 - 60_000;
 const CLAIM_MS = 15_000;
 
-test('the retry of what began an incident does not open it anew after its end', async (t) => {
+test('the retry of an opening alert does not reopen its incident after the end', async (t) => {
   const { change, attempt, outcomesOf, pagerduty } = await prepare(t);
   await change('down', START_MS);
   t.is(await attempt(pagerduty, START_MS, { retryAtMs: START_MS + 5000 }), 'monitor.down');
@@ -34,7 +34,7 @@ test('an attempt that fails after its incident has ended is not retried', async 
   t.deepEqual(await outcomesOf(pagerduty), ['superseded', 'pending']);
 });
 
-test('the end of an incident waits for a retry of its beginning that is on its way', async (t) => {
+test('a resolve waits for a retry of the opening alert that is under way', async (t) => {
   const { change, attempt, claim, record, pagerduty } = await prepare(t);
   await change('down', START_MS);
   await attempt(pagerduty, START_MS, { retryAtMs: START_MS + 5000 });
@@ -46,7 +46,7 @@ test('the end of an incident waits for a retry of its beginning that is on its w
   t.is(await attempt(pagerduty, START_MS + 6000), 'monitor.up');
 });
 
-test('a resolve is retried whatever comes after it; where nothing stays open the newest state is enough', async (t) => {
+test('a resolve is always retried at a stateful receiver; a stateless one needs only the newest state', async (t) => {
   const { change, attempt, outcomesOf, pagerduty, discord } = await prepare(t);
   for (const [index, verdict] of (['down', 'up', 'down'] as const).entries()) {
     const atMs = START_MS + 1000 * index;
@@ -60,7 +60,7 @@ test('a resolve is retried whatever comes after it; where nothing stays open the
   t.deepEqual(await outcomesOf(discord), ['delivered', 'superseded', 'delivered']);
 });
 
-test('the end of an incident that was reopened meanwhile is not retried: the open alert has its key', async (t) => {
+test('a resolve is not retried after its incident was reopened: the open alert has its key', async (t) => {
   const { runtime, change, attempt, claim, record, outcomesOf, pagerduty } = await prepare(t);
   await runtime.database.pool.query('UPDATE monitors SET reopen_seconds = 300');
   const ids = new Set<string | null>();
@@ -78,7 +78,7 @@ test('the end of an incident that was reopened meanwhile is not retried: the ope
   t.is(await attempt(pagerduty, START_MS + 70_000), 'monitor.up');
 });
 
-test('however a monitor flaps beyond its rate, what was opened at a receiver is resolved there', async (t) => {
+test('an incident opened by a monitor flapping beyond its rate limit is resolved at the receiver', async (t) => {
   const { runtime, change, claim, record, pagerduty } = await prepare(t);
   const open = new Set<string>();
   const drain = async (nowMs: number) => {
@@ -109,7 +109,7 @@ for (const [what, end] of [
   ['paused', pauseMonitor],
   ['deleted', deleteMonitor],
 ] as const)
-  test(`a monitor that is ${what} while it is down leaves no alert open at a receiver`, async (t) => {
+  test(`a monitor that is ${what} while down leaves no alert open at a receiver`, async (t) => {
     const { runtime, monitor, change, attempt, claim, record, outcomesOf, pagerduty, discord } = await prepare(t);
     await change('down', START_MS);
     const down = await claim(pagerduty, START_MS);
@@ -132,7 +132,7 @@ for (const [what, end] of [
   ['paused', pauseMonitor],
   ['deleted', deleteMonitor],
 ] as const)
-  test(`a monitor that is ${what} while it is unknown leaves no alert open at a receiver`, async (t) => {
+  test(`a monitor that is ${what} while unknown leaves no alert open at a receiver`, async (t) => {
     const { runtime, monitor, claim, fallSilent, pagerduty } = await prepare(t);
     const { unknown, silentMs } = await fallSilent(pagerduty);
     const key = { tenantId: runtime.tenantId, id: monitor.id, author: null };
@@ -142,7 +142,7 @@ for (const [what, end] of [
     t.like(resolved, { event_action: 'resolve', dedup_key: opened['dedup_key'] });
   });
 
-test('an alert of an unknown monitor is resolved with the incident where its beginning never arrived', async (t) => {
+test('a recovery also resolves the alert of an unknown state if the down alert never arrived', async (t) => {
   const { change, attempt, claim, record, fallSilent, pagerduty } = await prepare(t);
   const { unknown, silentMs } = await fallSilent(pagerduty);
   const opened = await requestOf(unknown);

@@ -39,7 +39,7 @@ async function prepareInHand(t: ExecutionContext, type: 'telegram' | 'webhook' =
 }
 
 for (const becomes of ['joined', 'dropped', 'sent'] as const)
-  test(`a recovery waits for what becomes of an alert in a worker's hand: ${becomes}`, async (t) => {
+  test(`a recovery waits for the outcome of the alert that a worker has claimed: ${becomes}`, async (t) => {
     const { runtime, run, change, shop, channel, claimed, claim, decide, release, deliver, at } =
       await prepareInHand(t);
     await change('up', 91, [shop]);
@@ -55,14 +55,14 @@ for (const becomes of ['joined', 'dropped', 'sent'] as const)
     t.deepEqual(await deliver(channel, 1000), []);
   });
 
-test('where the worker is killed the next one drops both the alert and its recovery', async (t) => {
+test('if the worker is killed, the next one drops both the alert and its recovery', async (t) => {
   const { change, shop, channel, deliver, outcomes } = await prepareInHand(t);
   await change('up', 91, [shop]);
   t.deepEqual(await deliver(channel, 101), []);
   t.deepEqual((await outcomes(channel)).slice(1), ['Shop down superseded parent Router', 'Shop up superseded']);
 });
 
-test('where the worker that drops the recovery is killed the next one drops it', async (t) => {
+test('if the worker that is dropping a recovery is killed, the next one drops it', async (t) => {
   const { run, change, shop, channel, decide, deliver, at } = await prepareInHand(t);
   await change('up', 91, [shop]);
   t.is((await decide(92)).outcome, 'joined');
@@ -74,7 +74,7 @@ test('where the worker that drops the recovery is killed the next one drops it',
   t.deepEqual(await deliver(channel, 100), []);
 });
 
-test('a worker that has outlived its claim sends no alert whose recovery was dropped with it', async (t) => {
+test('a worker whose claim expired does not send an alert that was dropped with its recovery', async (t) => {
   const { change, shop, channel, release, deliver, posted } = await prepareInHand(t, 'webhook');
   await change('up', 91, [shop]);
   await deliver(channel, 101);
@@ -85,7 +85,7 @@ test('a worker that has outlived its claim sends no alert whose recovery was dro
   );
 });
 
-test('a worker that has outlived its claim sends no alert that another one joined', async (t) => {
+test('a worker whose claim expired does not send an alert that another worker joined to a parent', async (t) => {
   const { change, shop, channel, claimed, claim, decide, release, deliver } = await prepareInHand(t);
   const again = await claim(101);
   if (again?.deliveryId !== claimed.deliveryId) throw new Error('The alert was not claimed again');
@@ -95,7 +95,7 @@ test('a worker that has outlived its claim sends no alert that another one joine
   t.false((await release(104)).isSent);
 });
 
-test('an alert whose monitor recovers with its parent, while a worker waits for that, is not sent', async (t) => {
+test('an alert is dropped if its monitor and parent recover while a worker waits for their lock', async (t) => {
   const { runtime, run, router, shop, release, at } = await prepareInHand(t);
   const { decision } = await inTransaction(runtime.database, async (recovering) => {
     await recovering(`UPDATE monitors SET state = 'up' WHERE id = $1`, [router.id]);
@@ -111,7 +111,7 @@ test('an alert whose monitor recovers with its parent, while a worker waits for 
   t.deepEqual(await decision, { isSent: false, attempts: [] });
 });
 
-test('a recovery that waits for its trouble opens no group', async (t) => {
+test('a recovery that waits for its alert does not open a group', async (t) => {
   const { run, change, add, shop, channel, decide, deliver } = await prepareInHand(t);
   const blog = await add('Blog');
   await change('down', 90.1, [blog]);
@@ -164,7 +164,7 @@ for (const type of ['telegram', 'webhook'] as const)
       },
     );
 
-test('where a recovery was not begun when the next one is decided, one of them arrives', async (t) => {
+test('if a recovery was not attempted before the next one is decided, one of them arrives', async (t) => {
   const { add, addChannel, change, deliver, receiver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']], { reopenSeconds: 300 });
@@ -182,7 +182,7 @@ test('where a recovery was not begun when the next one is decided, one of them a
   t.is(heard.at(-1), 'Recovered: Shop');
 });
 
-test('after a recovery that was refused for good the next one is sent', async (t) => {
+test('after a recovery that failed permanently the next one is sent', async (t) => {
   const { add, addChannel, change, deliver, refused } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -199,7 +199,7 @@ test('after a recovery that was refused for good the next one is sent', async (t
   t.deepEqual(await deliver(channel, 801), ['Recovered: Shop']);
 });
 
-test('an alert whose worker was killed is due at once when its monitor fails by itself', async (t) => {
+test('an alert whose worker was killed is sent as soon as its monitor fails on its own', async (t) => {
   const { change, deliver, router, shop, channel } = await prepareInHand(t);
   await change('up', 91, [router]);
   await deliver(channel, 101);
@@ -222,7 +222,7 @@ test('a new outage does not wait behind the recovery of an alert whose worker wa
   );
 });
 
-test('an alert that was dropped after its worker was killed is no notice of trouble', async (t) => {
+test('no recovery is sent for an alert that was dropped after its worker was killed', async (t) => {
   const { change, deliver, shop, channel } = await prepareInHand(t);
   await change('degraded', 101, [shop]);
   await deliver(channel, 102);
@@ -230,7 +230,7 @@ test('an alert that was dropped after its worker was killed is no notice of trou
   t.deepEqual(await deliver(channel, 120), []);
 });
 
-test('a recovery that quiet hours hold is no notice of trouble that was dropped', async (t) => {
+test('no recovery deferred by quiet hours is sent if the alerts before it were dropped', async (t) => {
   const { run, at, change, deliver, shop, channel } = await prepareInHand(t);
   const hour = new Date(at(0)).getUTCHours();
   const quiet = { timezone: 'UTC', hours: `Mo-Su ${hour}:00-${(hour + 2) % 24}:00`, mode: 'hold' };
@@ -246,7 +246,7 @@ test('a recovery that quiet hours hold is no notice of trouble that was dropped'
   t.deepEqual(await deliver(channel, 3 * 3600), []);
 });
 
-test('of two workers with one alert the one whose claim lasts releases it', async (t) => {
+test('of two workers that claimed an alert only the one with the current claim releases it', async (t) => {
   const { run, at, claimed, claim } = await prepareInHand(t);
   const again = await claim(101);
   if (again === null) throw new Error('The alert was not claimed again');

@@ -124,7 +124,7 @@ async function prepare(t: ExecutionContext, count = 1) {
 
 const ESCALATION: ChannelRule[] = [{ after_seconds: 900, unless_acknowledged: true }];
 
-test('a second channel is told after fifteen minutes, and of the recovery then', async (t) => {
+test('a second channel is notified after 15 minutes, and then also of the recovery', async (t) => {
   const { change, addChannel, deliver } = await prepare(t);
   const [first, second] = [await addChannel('telegram', null), await addChannel('telegram', ESCALATION)];
   await change('down', 0);
@@ -136,7 +136,7 @@ test('a second channel is told after fifteen minutes, and of the recovery then',
   t.deepEqual(await deliver(first, 20), ['Recovered: Shop 0']);
 });
 
-test('what is acknowledged, or over, before it was told is not told, nor its recovery', async (t) => {
+test('an outage that is acknowledged or ends before the delay is never sent, nor is its recovery', async (t) => {
   const { runtime, change, addChannel, deliver, incidentId, outcomes, at } = await prepare(t);
   const [chat, webhook] = [await addChannel('telegram', ESCALATION), await addChannel('webhook', ESCALATION)];
   await change('down', 0);
@@ -152,7 +152,7 @@ test('what is acknowledged, or over, before it was told is not told, nor its rec
   t.deepEqual(await outcomes(webhook), ['monitor.down superseded delay', 'monitor.down superseded delay']);
 });
 
-test('events and tags choose what is told, and a channel without rules is told everything', async (t) => {
+test('rules select alerts by event and tag, and a channel without rules gets everything', async (t) => {
   const { change, addChannel, deliver } = await prepare(t);
   const plain = await addChannel('webhook', null);
   const downOnly = await addChannel('webhook', [{ events: ['monitor.down'] }]);
@@ -165,7 +165,7 @@ test('events and tags choose what is told, and a channel without rules is told e
   t.deepEqual(await deliver(tagged, 3), []);
 });
 
-test('reminders are rows with their moments: each once, numbered, and none after the recovery', async (t) => {
+test('each reminder is sent exactly once, numbered and on time, and none after the recovery', async (t) => {
   const { change, addChannel, deliver, deliverer, sent, posted, enqueued, at } = await prepare(t);
   const rules: ChannelRule[] = [{ repeat_seconds: 600, repeat_max: 3 }];
   const [chat, webhook] = [await addChannel('telegram', rules), await addChannel('webhook', rules)];
@@ -199,7 +199,7 @@ test('reminders are rows with their moments: each once, numbered, and none after
   t.deepEqual(await deliver(chat, 90), ['Recovered: Shop 0']);
 });
 
-test('trouble that gets worse begins its reminders anew, and a reminder keeps nothing from being sent', async (t) => {
+test('reminders restart when a monitor goes from degraded to down, and never block an alert', async (t) => {
   const { change, addChannel, deliver } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 3600 }]);
   await change('degraded', 0);
@@ -210,7 +210,7 @@ test('trouble that gets worse begins its reminders anew, and a reminder keeps no
   t.deepEqual(await deliver(chat, 90), ['Still down: Shop 0']);
 });
 
-test('acknowledging ends reminders where the rule says so, and a snooze moves them', async (t) => {
+test('an acknowledgement ends reminders if the rule says so, and a snooze postpones them', async (t) => {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600, unless_acknowledged: true }]);
   await change('down', 0);
@@ -227,7 +227,7 @@ test('acknowledging ends reminders where the rule says so, and a snooze moves th
   t.is(await snoozeIncident(runtime.database, key, { untilMs: at(90), nowMs: at(71) }), 'resolved');
 });
 
-test('a snooze that is ended early sends what waited', async (t) => {
+test('ending a snooze early sends the alert that it held', async (t) => {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
   const chat = await addChannel('telegram', ESCALATION);
   await change('down', 0);
@@ -240,7 +240,7 @@ test('a snooze that is ended early sends what waited', async (t) => {
 
 const QUIET = { timezone: 'UTC', hours: 'Mo-Su 13:00-14:00' };
 
-test('in quiet hours alerts wait, and what is true at their end is told', async (t) => {
+test('quiet hours defer alerts and recoveries, and at their end only those that still hold are sent', async (t) => {
   const { change, addChannel, deliver, monitors } = await prepare(t, 3);
   const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
   await change('down', 50, monitors.slice(0, 1));
@@ -254,7 +254,7 @@ test('in quiet hours alerts wait, and what is true at their end is told', async 
   t.deepEqual(await deliver(chat, 120), ['2 monitors: 1 down, 1 recovered']);
 });
 
-test('a recovery that waited is told, though the monitor was down again in between', async (t) => {
+test('a deferred recovery is sent even if the monitor was down again in between', async (t) => {
   const { change, addChannel, deliver } = await prepare(t);
   const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
   await change('down', 50);
@@ -268,7 +268,7 @@ test('a recovery that waited is told, though the monitor was down again in betwe
   t.deepEqual(await deliver(chat, 120), ['Recovered: Shop 0']);
 });
 
-test('a recovery that quiet hours held is told later, where the monitor was down once more at their end', async (t) => {
+test('if a monitor is down again when quiet hours end, its recovery is sent once it is up', async (t) => {
   const { change, addChannel, deliver } = await prepare(t);
   const dropping = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'drop' } }]);
   const delaying = await addChannel('telegram', [{ after_seconds: 900, quiet: { ...QUIET, mode: 'defer' } }]);
@@ -285,7 +285,7 @@ test('a recovery that quiet hours held is told later, where the monitor was down
 });
 
 for (const isResumed of [false, true])
-  test(`a recovery that quiet hours held is told, paused meanwhile, and resumed: ${isResumed}`, async (t) => {
+  test(`a recovery deferred by quiet hours is sent even if its monitor is paused, resumed: ${isResumed}`, async (t) => {
     const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
     const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
     await change('down', 50);
@@ -304,7 +304,7 @@ for (const [mode, first] of [
   ['defer', 120],
   ['drop', 125],
 ] as const)
-  test(`no reminder is sent in quiet hours, the next one at minute ${first}: ${mode}`, async (t) => {
+  test(`no reminder is sent in quiet hours, and the next one at minute ${first}: ${mode}`, async (t) => {
     const { runtime, change, addChannel, deliver, at } = await prepare(t);
     const rules: ChannelRule[] = [{ repeat_seconds: 1800, repeat_max: 3, quiet: { ...QUIET, mode } }];
     const chat = await addChannel('telegram', rules);
@@ -331,7 +331,7 @@ for (const [mode, first] of [
   });
 
 for (const isDownAfter of [false, true])
-  test(`a receiver that keeps incidents open gets the end of its own, down after that: ${isDownAfter}`, async (t) => {
+  test(`after quiet hours a stateful receiver gets its resolve, down again after that: ${isDownAfter}`, async (t) => {
     const { change, addChannel, deliverer, posted } = await prepare(t);
     const pager = await addChannel('webhook', [{ quiet: { ...QUIET, mode: 'defer' } }], 'pagerduty');
     const open = new Set<string | null>();
@@ -357,7 +357,7 @@ for (const isDownAfter of [false, true])
     t.is(await deliver(130), 0);
   });
 
-test('what our own overload made of a monitor takes nothing from what waits', async (t) => {
+test('an unknown state caused by our own overload does not restart the delay of an alert', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
   const chat = await addChannel('telegram', [{ after_seconds: 900 }]);
   await change('down', 0);
@@ -380,7 +380,7 @@ test('what our own overload made of a monitor takes nothing from what waits', as
   t.deepEqual(await deliver(chat, 15), ['Down: Shop 0']);
 });
 
-test('a mute that begins while an alert or a reminder waits holds it', async (t) => {
+test('a mute holds alerts and reminders that were already waiting', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
   const [delayed, repeated] = [
     await addChannel('telegram', [{ after_seconds: 900 }]),
@@ -398,7 +398,7 @@ test('a mute that begins while an alert or a reminder waits holds it', async (t)
   t.deepEqual(await deliver(repeated, 70), ['Still down: Shop 0']);
 });
 
-test('what a mute holds once more gives way to newer trouble, and is no alert of a paused monitor', async (t) => {
+test('an alert held by a mute is superseded by a worse state, and dropped if its monitor is paused', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
   const chat = await addChannel('telegram', [{ after_seconds: 900, repeat_seconds: 600 }]);
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
@@ -419,7 +419,7 @@ test('what a mute holds once more gives way to newer trouble, and is no alert of
   t.deepEqual(await deliver(chat, 120), []);
 });
 
-test('of an incident that was reopened a delay begins anew', async (t) => {
+test('the delay restarts when an incident is reopened', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
   await runtime.database.pool.query('UPDATE monitors SET reopen_seconds = 86400 WHERE id = $1', [monitors[0]?.id]);
   const rules: ChannelRule[] = [{ after_seconds: 900 }];
@@ -447,7 +447,7 @@ test('of an incident that was reopened a delay begins anew', async (t) => {
   );
 });
 
-test('what quiet hours drop is in the log with its reason, and is not told', async (t) => {
+test('an alert dropped by quiet hours is recorded with the reason; neither it nor its recovery is sent', async (t) => {
   const { change, addChannel, deliver, outcomes } = await prepare(t);
   const webhook = await addChannel('webhook', [{ quiet: { ...QUIET, mode: 'drop' } }]);
   await change('down', 70);
@@ -459,7 +459,7 @@ test('what quiet hours drop is in the log with its reason, and is not told', asy
   t.deepEqual(await deliver(webhook, 140), ['monitor.down']);
 });
 
-test('a mute holds the alerts of its monitor, ends by itself and says so', async (t) => {
+test('a mute holds the alerts of its monitor and expires by itself, and the held alert says so', async (t) => {
   const { runtime, change, addChannel, deliver, deliverer, monitors, sent, at } = await prepare(t, 2);
   const [chat, webhook] = [await addChannel('telegram', null), await addChannel('webhook', null)];
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
@@ -482,7 +482,7 @@ test('a mute holds the alerts of its monitor, ends by itself and says so', async
   t.deepEqual((await deliver(chat, 70)).length, 2);
 });
 
-test('a mute that is ended early, or outlived by the trouble’s end, sends what is true', async (t) => {
+test('ending a mute early sends alerts that still hold, and none of a monitor that has recovered', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t, 2);
   const chat = await addChannel('telegram', null);
   const keys = monitors.map(({ id }) => ({ tenantId: runtime.tenantId, id, author: null }));
@@ -509,7 +509,7 @@ const PREVIEWED: readonly ChannelRule[][] = [
 ];
 
 for (const [index, rules] of PREVIEWED.entries())
-  test(`a preview of rules says what live alerts were sent: ${index + 1}`, async (t) => {
+  test(`a preview of rules matches the alerts sent live: ${index + 1}`, async (t) => {
     const { runtime, change, addChannel, deliverer, sent, at } = await prepare(t);
     const chat = await addChannel('telegram', rules.length === 0 ? null : rules);
     const live: string[] = [];
@@ -563,7 +563,7 @@ async function prepareSlow(t: ExecutionContext) {
   return { ...prepared, chat, key, slowDown };
 }
 
-test('the recovery of trouble that took the place of a waiting recovery is told', async (t) => {
+test('after an outage replaces a rate-limited recovery, the next recovery is sent', async (t) => {
   const { change, deliver, chat, slowDown } = await prepareSlow(t);
   await change('down', 0);
   t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
@@ -576,7 +576,7 @@ test('the recovery of trouble that took the place of a waiting recovery is told'
   t.deepEqual(await deliver(chat, 60), ['Recovered: Shop 0']);
 });
 
-test('what a mute holds takes the place of nothing that is sent before the mute ends', async (t) => {
+test('an alert held by a mute does not replace an earlier one that is due before the mute ends', async (t) => {
   const { runtime, change, deliver, at, outcomes, chat, key, slowDown } = await prepareSlow(t);
   await slowDown();
   await change('degraded', 0);
@@ -589,7 +589,7 @@ test('what a mute holds takes the place of nothing that is sent before the mute 
   t.deepEqual(await deliver(chat, 61), ['Recovered: Shop 0']);
 });
 
-test('what a mute holds takes the place of no reminder', async (t) => {
+test('an alert held by a mute does not replace a reminder', async (t) => {
   const { runtime, change, addChannel, deliver, at, monitors, outcomes } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
@@ -607,7 +607,7 @@ test('what a mute holds takes the place of no reminder', async (t) => {
   t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
 });
 
-test('a reminder comes in no message before its alert, which waits for its rate', async (t) => {
+test('a reminder is not sent before its rate-limited alert', async (t) => {
   const { runtime, monitors, at, addChannel, change, deliver, deliverer, sent } = await prepare(t, 2);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
   const [slow, quick] = monitors;

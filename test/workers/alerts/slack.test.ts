@@ -41,7 +41,7 @@ test.after.always(async () => {
 });
 
 test.serial(
-  "an alert is sent to the channel's own webhook, and its record holds Slack's answer and not the address",
+  "an alert is sent to the channel's own webhook, and its record has Slack's response but not the URL",
   async (t) => {
     const { channelId, path } = await addChannel();
     const id = await addDelivery(channelId);
@@ -57,7 +57,7 @@ test.serial(
 );
 
 test.serial(
-  "the wait that Slack asks for counts where it is longer than the timetable's, and not where it is shorter",
+  'a Retry-After from Slack applies if it is longer than the scheduled wait, and not if it is shorter',
   async (t) => {
     for (const [retryAfter, leastMs, mostMs] of [
       ['40', 40_000, 300_000],
@@ -84,7 +84,7 @@ test.serial(
 );
 
 test.serial(
-  'a revoked webhook ends the retries, marks the channel with the reason and leaves it enabled; what waits is not sent',
+  'a revoked webhook disconnects its channel with the reason, leaves it enabled and ends all retries',
   async (t) => {
     const { channelId, path } = await addChannel();
     const first = await addDelivery(channelId);
@@ -115,7 +115,7 @@ test.serial("a revoked webhook is reported to the owner's other chat, through it
   t.deepEqual(await deliver(other.channelId), { delivered: 1 });
 });
 
-test.serial('the failure of a webhook that was replaced meanwhile says nothing of the new one', async (t) => {
+test.serial('the failure of a webhook that was replaced meanwhile does not affect the new one', async (t) => {
   const { channelId, path } = await addChannel();
   await addDelivery(channelId);
   nock(HOST).post(path).reply(404, 'no_service');
@@ -127,7 +127,7 @@ test.serial('the failure of a webhook that was replaced meanwhile says nothing o
   t.like(await channelOf(channelId), { status: 'connected', last_error: null });
 });
 
-test.serial('a webhook whose key is missing is retried, for the operator can bring the key back', async (t) => {
+test.serial('a webhook that cannot be decrypted is retried, because the operator can restore the key', async (t) => {
   const { channelId } = await addChannel();
   const id = await addDelivery(channelId);
   const keyless = { ...database, secrets: createSecretBox([{ id: 'other', key: randomBytes(32) }]) };
