@@ -29,7 +29,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a failed delivery shows at its channel, one that arrives clears it, and nothing is switched off', async (t) => {
+test('a failed delivery is shown on its channel, which stays enabled, and a successful one clears it', async (t) => {
   const { channelId, tenantId, channelHealth, fail } = await prepare();
   await channelHealth.recordFailure({ channelId, error: 'The endpoint responded with 404', atMs: START_MS });
   await fail(1, START_MS + 5000);
@@ -55,7 +55,7 @@ test('a failed delivery shows at its channel, one that arrives clears it, and no
   });
 });
 
-test('who disables and re-enables a failing webhook still reads what was wrong, until something arrives', async (t) => {
+test('disabling and re-enabling a failing webhook keeps its last error until a delivery succeeds', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(2, START_MS);
   for (const enabled of [false, true])
@@ -77,7 +77,7 @@ test('who disables and re-enables a failing webhook still reads what was wrong, 
   });
 });
 
-test('a webhook that took one while it was being disabled is well', async (t) => {
+test('a delivery that succeeds while its webhook is being disabled clears the error', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(1);
   await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: false });
@@ -90,8 +90,8 @@ for (const [what, lost] of [
   ['was ended from inside', { status: 'connected', enabled: false }],
 ] as const) {
   test(
-    `what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner ` +
-      'reads',
+    `the result of an attempt that was under way when a chat ${what} does not change the error that is shown ` +
+      'to its owner',
     async (t) => {
       const { tenantId, channelHealth, add } = await prepare();
       const channelId = await add('telegram');
@@ -113,14 +113,14 @@ for (const [what, lost] of [
   );
 }
 
-test('a retry that is to come and a failure change nothing of what a delivery heals', async (t) => {
+test('neither a pending retry nor a failed delivery clears the error of a channel', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(3, START_MS);
   for (const outcome of ['retry', 'failed'] as const) await arrive({ tenantId, channelId }, outcome);
   t.like(await healthOf(channelId), { failures: 3, last_error: ERROR });
 });
 
-test("the hundredth failure in a row is reported to the owner's other connected chats, and to no others", async (t) => {
+test("the hundredth consecutive failure is reported to the owner's other connected chats only", async (t) => {
   const { channelId, tenantId, fail, add, enqueued } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await add('webhook');
@@ -146,7 +146,7 @@ test("the hundredth failure in a row is reported to the owner's other connected 
   t.is((await listDeliveriesAbout(channelId)).length, 2);
 });
 
-test('three days without a success are reported by the next failure, not before', async (t) => {
+test('after three days without a success the next failure is reported, and none before', async (t) => {
   const { channelId, fail, add } = await prepare();
   await add('telegram');
   await fail(1, START_MS);
@@ -156,7 +156,7 @@ test('three days without a success are reported by the next failure, not before'
   t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test('it is reported again only after a delivery has arrived in between', async (t) => {
+test('a failing channel is reported again only after a successful delivery in between', async (t) => {
   const { channelId, tenantId, fail, add } = await prepare();
   await add('telegram');
   await fail(150);
@@ -168,7 +168,7 @@ test('it is reported again only after a delivery has arrived in between', async 
   t.is((await listDeliveriesAbout(channelId)).length, 2);
 });
 
-test('without a chat to notify it stays unreported, and a chat that is connected later is notified', async (t) => {
+test('without a chat to notify the failure stays unreported, and a chat connected later is notified', async (t) => {
   const { channelId, fail, add } = await prepare();
   await add('webhook');
   await fail(101);
@@ -178,7 +178,7 @@ test('without a chat to notify it stays unreported, and a chat that is connected
   t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test('failures that several processes record at once are all counted and reported once', async (t) => {
+test('concurrent failures are all counted and reported once', async (t) => {
   const { channelId, channelHealth, add } = await prepare();
   await add('telegram');
   await Promise.all(
@@ -188,7 +188,7 @@ test('failures that several processes record at once are all counted and reporte
   t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test("two chats that fail at once notify each other without standing in each other's way", async (t) => {
+test('two chats that fail simultaneously notify each other without a deadlock', async (t) => {
   const { tenantId, channelHealth, add } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [
@@ -203,7 +203,7 @@ test("two chats that fail at once notify each other without standing in each oth
     );
 });
 
-test('a channel that is gone by then is reported to nobody', async (t) => {
+test('a failure of a deleted channel is not reported', async (t) => {
   const { channelId, tenantId, channelHealth, add } = await prepare();
   await add('telegram');
   await deleteChannel(database, { tenantId, id: channelId, author: null });
@@ -211,7 +211,7 @@ test('a channel that is gone by then is reported to nobody', async (t) => {
   t.deepEqual(await listDeliveriesAbout(channelId), []);
 });
 
-test('a failing channel can be deleted while a delivery heals it', async (t) => {
+test('a failing channel can be deleted while a successful delivery clears its error', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const { channelId, tenantId, fail } = await prepare();
     await fail(1);
@@ -223,7 +223,7 @@ test('a failing channel can be deleted while a delivery heals it', async (t) => 
   }
 });
 
-test('a queue that is away costs the notification time, not its row', async (t) => {
+test('if the queue is unreachable the notification is late, but stored', async (t) => {
   const { channelId, add, fail, lines } = await prepare(() => Promise.reject(new Error('queue away')));
   await add('telegram');
   await fail(100);

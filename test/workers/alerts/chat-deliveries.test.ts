@@ -16,7 +16,7 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runti
 const START_MS = Date.now();
 const CLAIM_MS = 15_000;
 
-test('ten monitors that fail at once are ten messages, at once', async (t) => {
+test('ten simultaneous failures are sent as ten messages at once', async (t) => {
   const { chat, change, listDeliveriesTo } = await prepare(t, 10);
   await change('down', { atMs: START_MS });
   t.deepEqual(
@@ -25,7 +25,7 @@ test('ten monitors that fail at once are ten messages, at once', async (t) => {
   );
 });
 
-test('eleven failures at once are one summary to a chat, five seconds later, and eleven webhook events', async (t) => {
+test('eleven simultaneous failures are one chat summary five seconds later, and eleven webhook events', async (t) => {
   const { runtime, chat, webhook, change, listDeliveriesTo } = await prepare(t, 11);
   const email = await addChannel(runtime, 'email');
   const { deliveries } = await change('down', { atMs: START_MS });
@@ -46,33 +46,29 @@ test('eleven failures at once are one summary to a chat, five seconds later, and
   t.is(summary.url, 'http://localhost:3000/monitors');
 });
 
-test(
-  'of monitors that fail one after another ten are messages of their own and the rest come in a summary, which is ' +
-    'filled until it is sent',
-  async (t) => {
-    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 13);
-    for (const [index, monitor] of monitors.entries())
-      await change('down', { atMs: START_MS + 100 * index, of: [monitor] });
-    const delivered = await listDeliveriesTo(chat);
-    t.is(delivered.filter(({ event }) => event === 'monitor.down').length, 10);
-    t.deepEqual(
-      delivered.filter(({ event }) => event === 'summary'),
-      [{ event: 'summary', dueInMs: 5000 }],
-    );
-    t.deepEqual((await deliverSummary(runtime, chat, START_MS + 6000)).states, [
-      { state: 'down', monitors: 3, names: ['Shop 10', 'Shop 11', 'Shop 12'] },
-    ]);
-  },
-);
+test('of successive failures ten are sent separately, and the rest join a summary until it is sent', async (t) => {
+  const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 13);
+  for (const [index, monitor] of monitors.entries())
+    await change('down', { atMs: START_MS + 100 * index, of: [monitor] });
+  const delivered = await listDeliveriesTo(chat);
+  t.is(delivered.filter(({ event }) => event === 'monitor.down').length, 10);
+  t.deepEqual(
+    delivered.filter(({ event }) => event === 'summary'),
+    [{ event: 'summary', dueInMs: 5000 }],
+  );
+  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 6000)).states, [
+    { state: 'down', monitors: 3, names: ['Shop 10', 'Shop 11', 'Shop 12'] },
+  ]);
+});
 
-test('two evaluators at once know of each other: of twice six monitors not all are reported alone', async (t) => {
+test('concurrent evaluators share the storm count: of six failures each, only six are sent separately', async (t) => {
   const { monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   await Promise.all([monitors.slice(0, 6), monitors.slice(6)].map((of) => change('down', { atMs: START_MS, of })));
   const events = (await listDeliveriesTo(chat)).map(({ event }) => event);
   t.deepEqual(events.toSorted(), [...Array.from({ length: 6 }, () => 'monitor.down'), 'summary']);
 });
 
-test('changes of two tenants do not add up', async (t) => {
+test('changes of different tenants do not add up to a storm', async (t) => {
   const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   const other = runtime.newId('ten');
   await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS, author: null });
@@ -89,7 +85,7 @@ test('changes of two tenants do not add up', async (t) => {
     );
 });
 
-test('first ups are no storm: what fails beside them is reported at once', async (t) => {
+test('first results of new monitors are no storm: a failure beside them is reported at once', async (t) => {
   const { runtime, agent, chat, change, listDeliveriesTo } = await prepare(t, 1);
   const fresh = await addMonitors(runtime, agent, 20);
   await change('up', { atMs: START_MS, of: fresh });
@@ -97,7 +93,7 @@ test('first ups are no storm: what fails beside them is reported at once', async
   t.deepEqual(await listDeliveriesTo(chat), [{ event: 'monitor.down', dueInMs: 0 }]);
 });
 
-test('a storm is over when no more than ten have changed within thirty seconds', async (t) => {
+test('a storm has ended when at most ten monitors have changed within thirty seconds', async (t) => {
   const { runtime, agent, chat, change, listDeliveriesTo } = await prepare(t, 11);
   const [late] = await addMonitors(runtime, agent, 1);
   if (late === undefined) throw new Error('no monitor');
@@ -111,7 +107,7 @@ test('a storm is over when no more than ten have changed within thirty seconds',
   );
 });
 
-test('when many recover they come in their own summary, at least thirty seconds after the one before', async (t) => {
+test('many recoveries get their own summary, at least thirty seconds after the previous one', async (t) => {
   const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   await deliverSummary(runtime, chat, START_MS + 5000);
@@ -126,7 +122,7 @@ test('when many recover they come in their own summary, at least thirty seconds 
   );
 });
 
-test('of a monitor that changes twice before a summary is sent the last state is reported', async (t) => {
+test('a summary reports the last state of a monitor that changed twice before it was sent', async (t) => {
   const { runtime, monitors, chat, change } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
@@ -140,7 +136,7 @@ test('of a monitor that changes twice before a summary is sent the last state is
   );
 });
 
-test('while a summary is open whatever changes is reported in it, in order, even when the storm is over', async (t) => {
+test('an open summary collects every change, even after the storm has ended', async (t) => {
   const { runtime, agent, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   const late = await addMonitors(runtime, agent, 1);
   await change('up', { atMs: START_MS - 100_000, of: late });
@@ -162,7 +158,7 @@ test('while a summary is open whatever changes is reported in it, in order, even
   );
 });
 
-test('what is being added to a summary is in it: a claim passes by until the change is committed', async (t) => {
+test('a claim skips a summary until the changes being added to it are committed', async (t) => {
   const { runtime, agent, chat, change } = await prepare(t, 12);
   const [late] = await addMonitors(runtime, agent, 1);
   await change('down', { atMs: START_MS });
@@ -186,34 +182,26 @@ test('what is being added to a summary is in it: a claim passes by until the cha
   t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 13);
 });
 
-test(
-  'a summary whose worker died before it was read leaves out what has a newer change in the next attempt: that is in ' +
-    'the next one',
-  async (t) => {
-    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
-    await change('down', { atMs: START_MS });
-    await runtime.database.pool.query(
-      `UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`,
-      [START_MS + 20_000],
-    );
-    await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
-    t.is((await listDeliveriesTo(chat)).length, 2);
-    const again = await deliverSummary(runtime, chat, START_MS + 20_000);
-    t.deepEqual(
-      again.states.map(({ state, monitors: count }) => [state, count]),
-      [['down', 10]],
-    );
-    t.deepEqual(
-      (await deliverSummary(runtime, chat, START_MS + 60_000)).states.map(({ state, monitors: count }) => [
-        state,
-        count,
-      ]),
-      [['up', 2]],
-    );
-  },
-);
+test('after a worker dies with a summary, the next attempt leaves newer changes to the next summary', async (t) => {
+  const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  await runtime.database.pool.query(`UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`, [
+    START_MS + 20_000,
+  ]);
+  await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
+  t.is((await listDeliveriesTo(chat)).length, 2);
+  const again = await deliverSummary(runtime, chat, START_MS + 20_000);
+  t.deepEqual(
+    again.states.map(({ state, monitors: count }) => [state, count]),
+    [['down', 10]],
+  );
+  t.deepEqual(
+    (await deliverSummary(runtime, chat, START_MS + 60_000)).states.map(({ state, monitors: count }) => [state, count]),
+    [['up', 2]],
+  );
+});
 
-test('a summary that fails is retried and says the same', async (t) => {
+test('a failed summary is retried with the same content', async (t) => {
   const { runtime, chat, change } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   const first = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
@@ -231,7 +219,7 @@ test('a summary that fails is retried and says the same', async (t) => {
   t.deepEqual(await deliverSummary(runtime, chat, START_MS + 10_000), first?.message);
 });
 
-test('the retry of a summary tells only what still holds, and is dropped where nothing does', async (t) => {
+test('the retry of a summary reports only what still holds, and is dropped if nothing does', async (t) => {
   const { runtime, monitors, chat, change, outcomesOf } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   const first = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
@@ -274,7 +262,7 @@ test('the retry of a summary tells only what still holds, and is dropped where n
   t.deepEqual(rows, [{ attempt: 1 }, { attempt: 2 }]);
 });
 
-test('a chat is not notified of a monitor that was paused or deleted before its retry; a webhook is', async (t) => {
+test('a retry to a chat, but not to a webhook, is dropped if its monitor was paused or deleted', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
   const [paused, deleted] = monitors;
   await change('down', { atMs: START_MS });
@@ -342,9 +330,8 @@ const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
 ];
 for (const [how, before, then] of LATE_COMERS) {
   test(
-    `a chat that is ${how} while a monitor is down is not notified of the end of an outage that it was never ` +
-      'notified of, ' +
-      'but of the next one',
+    `a chat that is ${how} while a monitor is down is not notified of the end of that outage, ` +
+      'but of the next outage',
     async (t) => {
       const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
       const set = async (columns: string) =>
@@ -364,93 +351,75 @@ for (const [how, before, then] of LATE_COMERS) {
   );
 }
 
-test(
-  'a chat that is made while a monitor is down is notified of what happens from then on: not of "up" alone, and ' +
-    'of "up" ' +
-    'after "degraded"; a webhook is notified of all',
-  async (t) => {
-    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 2);
-    const [first, second] = monitors;
-    if (first === undefined || second === undefined) throw new Error('no monitors');
-    await change('down', { atMs: START_MS });
-    const [late, webhook] = [await addChannel(runtime, 'slack'), await addChannel(runtime, 'webhook')];
-    await change('degraded', { atMs: START_MS + 1000, of: [second] });
-    await change('up', { atMs: START_MS + 2000 });
-    t.deepEqual(
-      (await listDeliveriesTo(late)).map(({ event }) => event),
-      ['monitor.degraded', 'monitor.up'],
-    );
-    t.is((await listDeliveriesTo(chat)).length, 5);
-    t.deepEqual(
-      (await listDeliveriesTo(webhook)).map(({ event }) => event),
-      ['monitor.degraded', 'monitor.up', 'monitor.up'],
-    );
-  },
-);
+test('a chat created during an outage gets "up" only after a "degraded"; a webhook gets all events', async (t) => {
+  const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 2);
+  const [first, second] = monitors;
+  if (first === undefined || second === undefined) throw new Error('no monitors');
+  await change('down', { atMs: START_MS });
+  const [late, webhook] = [await addChannel(runtime, 'slack'), await addChannel(runtime, 'webhook')];
+  await change('degraded', { atMs: START_MS + 1000, of: [second] });
+  await change('up', { atMs: START_MS + 2000 });
+  t.deepEqual(
+    (await listDeliveriesTo(late)).map(({ event }) => event),
+    ['monitor.degraded', 'monitor.up'],
+  );
+  t.is((await listDeliveriesTo(chat)).length, 5);
+  t.deepEqual(
+    (await listDeliveriesTo(webhook)).map(({ event }) => event),
+    ['monitor.degraded', 'monitor.up', 'monitor.up'],
+  );
+});
 
-test(
-  'a chat that was notified of an outage is notified of its end, though it was switched off and on in between, ' +
-    'or told in a ' +
-    'summary',
-  async (t) => {
-    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
-    await change('down', { atMs: START_MS });
-    await deliverSummary(runtime, chat, START_MS + 5000);
-    const late = await addChannel(runtime, 'slack');
-    for (const enabled of [false, true])
-      await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat, author: null }, { enabled });
-    await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
-    await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
-    t.deepEqual(
-      (await listDeliveriesTo(chat)).slice(1).map(({ event }) => event),
-      Array.from({ length: 12 }, () => 'monitor.up'),
-    );
-    t.deepEqual(await listDeliveriesTo(late), []);
-  },
-);
+test('a chat notified by a summary gets the recoveries, even if it was disabled and enabled in between', async (t) => {
+  const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  await deliverSummary(runtime, chat, START_MS + 5000);
+  const late = await addChannel(runtime, 'slack');
+  for (const enabled of [false, true])
+    await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat, author: null }, { enabled });
+  await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
+  await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
+  t.deepEqual(
+    (await listDeliveriesTo(chat)).slice(1).map(({ event }) => event),
+    Array.from({ length: 12 }, () => 'monitor.up'),
+  );
+  t.deepEqual(await listDeliveriesTo(late), []);
+});
 
-test(
-  'a chat that was notified of an outage, and was switched off over its end and the beginning of another, does not ' +
-    'are notified of the end of that one',
-  async (t) => {
-    const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
-    const key = { tenantId: runtime.tenantId, id: chat };
-    await change('down', { atMs: START_MS });
-    await updateChannel(runtime.database, { ...key, author: null }, { enabled: false });
-    await change('up', { atMs: START_MS + 1000 });
-    await change('down', { atMs: START_MS + 2000 });
-    await updateChannel(runtime.database, { ...key, author: null }, { enabled: true });
-    await change('up', { atMs: START_MS + 3000 });
-    t.deepEqual(
-      (await listDeliveriesTo(chat)).map(({ event }) => event),
-      ['monitor.down'],
-    );
-  },
-);
+test('a chat that was disabled when an outage began is not notified of its end', async (t) => {
+  const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
+  const key = { tenantId: runtime.tenantId, id: chat };
+  await change('down', { atMs: START_MS });
+  await updateChannel(runtime.database, { ...key, author: null }, { enabled: false });
+  await change('up', { atMs: START_MS + 1000 });
+  await change('down', { atMs: START_MS + 2000 });
+  await updateChannel(runtime.database, { ...key, author: null }, { enabled: true });
+  await change('up', { atMs: START_MS + 3000 });
+  t.deepEqual(
+    (await listDeliveriesTo(chat)).map(({ event }) => event),
+    ['monitor.down'],
+  );
+});
 
-test(
-  'of an outage that is older than the record of deliveries a chat that was there gets the end, and one that came ' +
-    'later does not',
-  async (t) => {
-    const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
-    await change('down', { atMs: START_MS });
-    const late = await addChannel(runtime, 'slack');
-    const { pool } = runtime.database;
-    await pool.query('DELETE FROM deliveries');
-    await pool.query('UPDATE transitions SET at = at - $1, detected_at = detected_at - $1', [40 * 86_400_000]);
-    for (const [id, days] of [
-      [chat, 41],
-      [late, 39],
-    ] as const)
-      await pool.query('UPDATE channels SET created_at = created_at - $2 WHERE id = $1', [id, days * 86_400]);
-    await change('up', { atMs: START_MS + 1000 });
-    t.deepEqual(
-      (await listDeliveriesTo(chat)).map(({ event }) => event),
-      ['monitor.up'],
-    );
-    t.deepEqual(await listDeliveriesTo(late), []);
-  },
-);
+test('the end of an outage older than the delivery record goes only to chats that existed when it began', async (t) => {
+  const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
+  await change('down', { atMs: START_MS });
+  const late = await addChannel(runtime, 'slack');
+  const { pool } = runtime.database;
+  await pool.query('DELETE FROM deliveries');
+  await pool.query('UPDATE transitions SET at = at - $1, detected_at = detected_at - $1', [40 * 86_400_000]);
+  for (const [id, days] of [
+    [chat, 41],
+    [late, 39],
+  ] as const)
+    await pool.query('UPDATE channels SET created_at = created_at - $2 WHERE id = $1', [id, days * 86_400]);
+  await change('up', { atMs: START_MS + 1000 });
+  t.deepEqual(
+    (await listDeliveriesTo(chat)).map(({ event }) => event),
+    ['monitor.up'],
+  );
+  t.deepEqual(await listDeliveriesTo(late), []);
+});
 
 test('a batch that takes a monitor down and up again notifies a chat of both', async (t) => {
   const { runtime, agent, monitors, chat, listDeliveriesTo } = await prepare(t, 1);
@@ -471,7 +440,7 @@ test('a batch that takes a monitor down and up again notifies a chat of both', a
   );
 });
 
-test('a storm whose transaction fails leaves neither a summary nor a change of one', async (t) => {
+test('a storm whose transaction fails leaves neither a summary nor a change in one', async (t) => {
   const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 12);
   await runtime.database.pool.query('ALTER TABLE summary_changes ADD CONSTRAINT broken CHECK (at < 0) NOT VALID');
   await t.throwsAsync(change('down', { atMs: START_MS }));
@@ -481,7 +450,7 @@ test('a storm whose transaction fails leaves neither a summary nor a change of o
   t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 12);
 });
 
-test('a newer state drops the pending retry to a chat, alone or in a summary, but never to a webhook', async (t) => {
+test('a newer state drops the pending retry to a chat, but not to a webhook', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 12);
   const [monitor] = monitors;
   if (monitor === undefined) throw new Error('no monitor');
@@ -505,7 +474,7 @@ test('a newer state drops the pending retry to a chat, alone or in a summary, bu
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending']);
 });
 
-test('an attempt under way when a newer change comes is not retried at a chat, but at a webhook it is', async (t) => {
+test('an attempt under way during a newer change is not retried to a chat, but is to a webhook', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
   await change('down', { atMs: START_MS });
   const claimed = await claimDeliveries(runtime.database, [chat, chat, webhook], {
@@ -531,50 +500,46 @@ test('an attempt under way when a newer change comes is not retried at a chat, b
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending', 'pending']);
 });
 
-test(
-  'a claim says of a first attempt at a chat whether there is a newer change of its monitor, and never of one at a ' +
-    'webhook',
-  async (t) => {
-    const { runtime, monitors, chat, webhook, change } = await prepare(t, 2);
-    const when = { nowMs: START_MS + 3_600_000, claimMs: CLAIM_MS };
-    const [first] = monitors;
-    await change('down', { atMs: START_MS });
-    await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
-    const claimsOf = async (channelId: string) => {
-      const claims: unknown[] = [];
-      for (
-        let claimed = await claimNextDelivery(runtime.database, channelId, when);
-        claimed !== null;
-        claimed = await claimNextDelivery(runtime.database, channelId, when)
-      ) {
-        claims.push([claimed.event, claimed.monitorId === first?.id ? 'first' : 'second', claimed.isOvertaken]);
-        const { deliveryId, attempt } = claimed;
-        await recordAttempt(runtime.database, {
-          deliveryId,
-          attempt,
-          outcome: 'delivered',
-          statusCode: 200,
-          durationMs: 5,
-          error: null,
-          response: null,
-          finishedAtMs: START_MS + 5,
-          nextAttemptAtMs: null,
-        });
-      }
-      return claims.toSorted();
-    };
-    t.deepEqual(await claimsOf(chat), [
-      ['monitor.down', 'first', true],
-      ['monitor.down', 'second', false],
-      ['monitor.up', 'first', false],
-    ]);
-    t.deepEqual(await claimsOf(webhook), [
-      ['monitor.down', 'first', false],
-      ['monitor.down', 'second', false],
-      ['monitor.up', 'first', false],
-    ]);
-  },
-);
+test('a claim for a chat reports whether its monitor has a newer change; one for a webhook never does', async (t) => {
+  const { runtime, monitors, chat, webhook, change } = await prepare(t, 2);
+  const when = { nowMs: START_MS + 3_600_000, claimMs: CLAIM_MS };
+  const [first] = monitors;
+  await change('down', { atMs: START_MS });
+  await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
+  const claimsOf = async (channelId: string) => {
+    const claims: unknown[] = [];
+    for (
+      let claimed = await claimNextDelivery(runtime.database, channelId, when);
+      claimed !== null;
+      claimed = await claimNextDelivery(runtime.database, channelId, when)
+    ) {
+      claims.push([claimed.event, claimed.monitorId === first?.id ? 'first' : 'second', claimed.isOvertaken]);
+      const { deliveryId, attempt } = claimed;
+      await recordAttempt(runtime.database, {
+        deliveryId,
+        attempt,
+        outcome: 'delivered',
+        statusCode: 200,
+        durationMs: 5,
+        error: null,
+        response: null,
+        finishedAtMs: START_MS + 5,
+        nextAttemptAtMs: null,
+      });
+    }
+    return claims.toSorted();
+  };
+  t.deepEqual(await claimsOf(chat), [
+    ['monitor.down', 'first', true],
+    ['monitor.down', 'second', false],
+    ['monitor.up', 'first', false],
+  ]);
+  t.deepEqual(await claimsOf(webhook), [
+    ['monitor.down', 'first', false],
+    ['monitor.down', 'second', false],
+    ['monitor.up', 'first', false],
+  ]);
+});
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 

@@ -105,7 +105,7 @@ async function prepare(t: ExecutionContext, settings: Partial<WindowSettings> = 
   return { runtime, monitor, agent, chat, webhook, plan, change, deliveriesTo, deliver };
 }
 
-test('in maintenance states and incidents go on, webhooks get them at once, and chats wait', async (t) => {
+test('during maintenance states and incidents continue, webhooks are notified at once, and chats wait', async (t) => {
   const { runtime, chat, webhook, plan, change, deliveriesTo, deliver } = await prepare(t, { settleSeconds: 300 });
   const { window } = await plan();
   await change('down', 10);
@@ -130,7 +130,7 @@ test('in maintenance states and incidents go on, webhooks get them at once, and 
   );
 });
 
-test('what fails and recovers in maintenance is no message to a chat', async (t) => {
+test('a failure that recovers during maintenance sends no message to a chat', async (t) => {
   const { chat, webhook, plan, change, deliveriesTo, deliver } = await prepare(t);
   await plan();
   for (const [verdict, minute] of [
@@ -151,7 +151,7 @@ test('what fails and recovers in maintenance is no message to a chat', async (t)
   t.is(await deliver(chat, 120), null);
 });
 
-test('what recovers after the end, but before its alert is due, is no message either', async (t) => {
+test('a failure that recovers after maintenance, but before its alert is due, sends no message either', async (t) => {
   const { chat, plan, change, deliver } = await prepare(t, { settleSeconds: 600 });
   await plan();
   await change('down', 59);
@@ -159,7 +159,7 @@ test('what recovers after the end, but before its alert is due, is no message ei
   t.is(await deliver(chat, 200), null);
 });
 
-test('what a chat was notified of before maintenance gets its recovery during it', async (t) => {
+test('an outage that a chat was notified of before maintenance gets its recovery during it', async (t) => {
   const { chat, plan, change, deliveriesTo, deliver } = await prepare(t);
   await change('down', -10);
   t.like(await deliver(chat, -10), { event: 'monitor.down' });
@@ -182,7 +182,7 @@ test('a window that drops alerts never sends them, and one that sends does so at
   t.like((await sending.deliveriesTo(sending.chat))[0], { event: 'monitor.down', due: 10 });
 });
 
-test('alerts that wait go out when the window ends early or is deleted, and wait on when it is extended', async (t) => {
+test('held alerts are sent when the window ends early or is deleted, and stay held when it is extended', async (t) => {
   const { runtime, chat, plan, change, deliveriesTo } = await prepare(t);
   const { window } = await plan();
   await change('down', 10);
@@ -203,7 +203,7 @@ test('alerts that wait go out when the window ends early or is deleted, and wait
   t.is((await again.deliveriesTo(again.chat))[0]?.due, 20);
 });
 
-test('of two windows at once the one that holds decides, until the last of those that do', async (t) => {
+test('of overlapping windows a holding one overrides a dropping one, until the last holding one ends', async (t) => {
   const { chat, plan, change, deliveriesTo, runtime } = await prepare(t, { alerts: 'drop' });
   await plan();
   for (const seconds of [1800, 2700])
@@ -240,7 +240,7 @@ const endAt = async ({ runtime }: Awaited<ReturnType<typeof prepare>>, id: strin
   await moveEnd(runtime.database, { tenantId: runtime.tenantId, id, author: null }, { endOf: () => nowMs, nowMs });
 };
 
-test('of two windows that hold the longer one ends early: alerts wait for the other', async (t) => {
+test('if the longer of two holding windows ends early, alerts wait for the other one', async (t) => {
   const prepared = await prepare(t);
   const { runtime, chat, plan, change, deliveriesTo } = prepared;
   await plan();
@@ -255,7 +255,7 @@ test('of two windows that hold the longer one ends early: alerts wait for the ot
   t.is((await claimAt(60)).claimed?.event, 'monitor.down');
 });
 
-test('what waited for maintenance waits for the mute of its monitor too', async (t) => {
+test('an alert held by maintenance is then held by the mute of its monitor', async (t) => {
   const prepared = await prepare(t);
   const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
   const { window } = await plan();
@@ -271,7 +271,7 @@ test('what waited for maintenance waits for the mute of its monitor too', async 
   t.is((await deliveriesTo(chat))[0]?.due, 30);
 });
 
-test('of alerts that are due together, those that another window holds come in no summary', async (t) => {
+test('alerts still held by another window are left out of the summary of those that are due', async (t) => {
   const prepared = await prepare(t);
   const { runtime, agent, monitor, chat, plan, change, deliveriesTo } = prepared;
   const { window } = await plan();
@@ -302,7 +302,7 @@ test('of alerts that are due together, those that another window holds come in n
 const coverAt = (runtime: TestRuntime, minute: number) =>
   inTransaction(runtime.database, (run) => coverInProgress(run, { afterNo: 0, nowMs: START_MS + minute * MINUTE }));
 
-test('an alert that was written while its window was being ended does not wait for the planned end', async (t) => {
+test('an alert written while its window is being ended does not wait for the planned end', async (t) => {
   const prepared = await prepare(t);
   const { runtime, chat, plan, change, deliveriesTo } = prepared;
   const { window } = await plan();
@@ -322,7 +322,7 @@ test('an alert that was written while its window was being ended does not wait f
   t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 22 * MINUTE), []);
 });
 
-test('an alert of a monitor that leaves its window is sent then', async (t) => {
+test('an alert is sent when its monitor leaves the maintenance window', async (t) => {
   const prepared = await prepare(t, { allMonitors: false, tags: ['db'] });
   const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
   const tag = (tags: string[]) =>
@@ -358,7 +358,7 @@ test('a webhook that follows maintenance waits as chats do', async (t) => {
   );
 });
 
-test('of a backlog that fails and recovers within maintenance a chat is notified of nothing', async (t) => {
+test('a backlog with a failure and its recovery during maintenance sends nothing to a chat', async (t) => {
   const { runtime, monitor, agent, chat, plan, deliveriesTo } = await prepare(t);
   await plan();
   const nowMs = START_MS + 30 * MINUTE;
@@ -371,7 +371,7 @@ test('of a backlog that fails and recovers within maintenance a chat is notified
   t.deepEqual(await deliveriesTo(chat), []);
 });
 
-test('maintenance that was over by a clock that was ahead holds alerts once it has been set back', async (t) => {
+test('maintenance that had ended by a clock that was ahead holds alerts once the clock is set back', async (t) => {
   const { runtime, chat, plan, change, deliveriesTo } = await prepare(t);
   const { pool } = runtime.database;
   await plan();

@@ -15,7 +15,7 @@ import { changeMonitor, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 import { SECOND, prepareParents } from './prepare-parents.ts';
 
-test('the first failure has the parents checked at once, and the alert waits for them', async (t) => {
+test('a first failure rechecks the parents at once, and the alert waits for them', async (t) => {
   const { change, add, addChannel, deliver, at, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']], { downAfterFailures: 2 });
@@ -32,7 +32,7 @@ test('the first failure has the parents checked at once, and the alert waits for
   t.deepEqual(await deliver(chat, 20), []);
 });
 
-test('where the parent is down the alert joins its message, by name, and the recoveries are one', async (t) => {
+test('if the parent is down, its message names the monitors behind it, and only its recovery is sent', async (t) => {
   const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const behind = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
@@ -53,7 +53,7 @@ test('where the parent is down the alert joins its message, by name, and the rec
   t.deepEqual(await deliver(chat, 1000), []);
 });
 
-test('where the parent is up, or does not answer, the alert goes out', async (t) => {
+test('an alert is sent if the parent is up, or is not checked in time', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -70,7 +70,7 @@ test('where the parent is up, or does not answer, the alert goes out', async (t)
   t.deepEqual(await deliver(chat, 67), ['Down: Blog']);
 });
 
-test('of a parent that has failed once the alert waits for the next check', async (t) => {
+test('an alert waits for the next check of a parent that has failed once', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router', [], { downAfterFailures: 2 });
   const shop = await add('Shop', [[router, 'hold']]);
@@ -82,7 +82,7 @@ test('of a parent that has failed once the alert waits for the next check', asyn
   t.deepEqual(await deliver(chat, 11), ['Down: Router. And 1 behind it: Shop']);
 });
 
-test('what fails behind a parent that is down comes in one more message, and in no other', async (t) => {
+test('failures behind a parent that is down are sent in one more message only', async (t) => {
   const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const behind: Monitor[] = [];
@@ -101,7 +101,7 @@ test('what fails behind a parent that is down comes in one more message, and in 
   t.is((await outcomes(chat)).filter((text) => text.endsWith('superseded parent Router')).length, 30);
 });
 
-test('what says that more are behind a parent comes in no summary with alerts that are due with it', async (t) => {
+test('an update about monitors behind a parent is not merged into a summary with other due alerts', async (t) => {
   const { run, change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -117,7 +117,7 @@ test('what says that more are behind a parent comes in no summary with alerts th
   t.deepEqual(await deliver(chat, 41), ['Still down: Router. And 1 behind it: Shop', 'Down: Mail']);
 });
 
-test('after the recovery of the parent only a failure of its own brings an alert', async (t) => {
+test('after its parent recovers a monitor is alerted only if it fails on its own', async (t) => {
   const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'hold']])];
@@ -165,7 +165,7 @@ for (const isChain of [true, false])
     t.deepEqual(await deliver(chat, 41), ['Down: Shop']);
   });
 
-test('a parent that goes down again takes what waited for results of its own', async (t) => {
+test('a parent that goes down again takes over alerts that waited for results of their own', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -180,7 +180,7 @@ test('a parent that goes down again takes what waited for results of its own', a
   t.deepEqual(await deliver(chat, 100), []);
 });
 
-test('a chain joins the message at its root', async (t) => {
+test('alerts of a chain of parents join the message of the root', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const line = await add('Line');
   const router = await add('Router', [[line, 'hold']]);
@@ -194,7 +194,7 @@ test('a chain joins the message at its root', async (t) => {
 });
 
 for (const isJoinedLast of [true, false])
-  test(`who is down in a chain of which only the next is up again is alerted of, ${
+  test(`a monitor still down after its next parent recovers is alerted though the root is down, ${
     isJoinedLast ? 'joined after that' : 'joined with that'
   }`, async (t) => {
     const { change, add, addChannel, deliver } = await prepareParents(t);
@@ -223,7 +223,7 @@ for (const isJoinedLast of [true, false])
     t.deepEqual(await deliver(chat, 31), ['Recovered: Line']);
   });
 
-test('a channel that is not sent the parent is sent what is behind it, and told why', async (t) => {
+test('a channel that does not get the parent gets the alerts behind it, with the possible cause', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -235,7 +235,7 @@ test('a channel that is not sent the parent is sent what is behind it, and told 
   t.regex(row?.reason ?? '', /Possible cause: Router is down$/);
 });
 
-test('where the message of the parent is refused for good, what was to come in it goes out', async (t) => {
+test('if the message of the parent fails permanently, the alerts that were to join it are sent', async (t) => {
   const { change, add, addChannel, deliver, refused } = await prepareParents(t);
   const router = await add('Router');
   const [blog, shop] = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
@@ -248,7 +248,7 @@ test('where the message of the parent is refused for good, what was to come in i
   t.deepEqual(await deliver(chat, 6), ['Down: Shop']);
 });
 
-test('what is behind a parent that quiet hours drop is sent as its own rule says', async (t) => {
+test('if quiet hours drop the alert of a parent, the alerts behind it follow their own rule', async (t) => {
   const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
   const router = await add('Router', [], { tags: ['network'] });
   const shop = await add('Shop', [[router, 'hold']]);
@@ -264,7 +264,7 @@ test('what is behind a parent that quiet hours drop is sent as its own rule says
   t.deepEqual(await deliver(chat, 2), ['Down: Shop']);
 });
 
-test('what came behind a parent that comes in a summary after a delay is sent by itself', async (t) => {
+test('an alert behind a parent that is sent in a delayed summary is sent separately', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router', [], { tags: ['network'] });
   const other = await add('Other', [], { tags: ['network'] });
@@ -280,7 +280,7 @@ test('what came behind a parent that comes in a summary after a delay is sent by
 });
 
 for (const isItsOwn of [true, false])
-  test(`an acknowledged parent keeps ${isItsOwn ? 'an escalation' : 'no other alert'} behind it quiet`, async (t) => {
+  test(`an acknowledged parent suppresses ${isItsOwn ? 'an escalation' : 'no other alert'} behind it`, async (t) => {
     const { change, add, addChannel, deliver, run } = await prepareParents(t);
     const router = await add('Router', [], { tags: ['network'] });
     const shop = await add('Shop', [[router, 'hold']]);
@@ -295,7 +295,7 @@ for (const isItsOwn of [true, false])
     t.deepEqual([...(await deliver(chat, 60)), ...(await deliver(chat, 62))], isItsOwn ? [] : ['Down: Shop']);
   });
 
-test('webhooks are sent everything at once, and a parent to annotate is named and waited for by none', async (t) => {
+test('webhooks get every alert at once, and an annotating parent is named but delays no alert', async (t) => {
   const { change, add, addChannel, deliver, posted } = await prepareParents(t);
   const router = await add('Router');
   const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'annotate']])];
@@ -329,7 +329,7 @@ for (const [what, end] of [
   ['deleted', deleteMonitor],
   ['paused', pauseMonitor],
 ] as const)
-  test(`what came in the message of a parent that is ${what} waits for results of its own`, async (t) => {
+  test(`an alert that joined a parent that is ${what} waits for results of its own monitor`, async (t) => {
     const { runtime, change, add, addChannel, deliver, at } = await prepareParents(t);
     const router = await add('Router');
     const shop = await add('Shop', [[router, 'hold']]);
@@ -343,7 +343,7 @@ for (const [what, end] of [
     t.deepEqual(await deliver(chat, 61), ['Down: Shop']);
   });
 
-test('a worker that is killed with claims in its hand loses neither the parent nor what is behind it', async (t) => {
+test('a worker that is killed with claims loses neither the alert of the parent nor those behind it', async (t) => {
   const { runtime, change, add, addChannel, deliver, at, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const behind = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
@@ -361,7 +361,7 @@ test('a worker that is killed with claims in its hand loses neither the parent n
   t.true((await outcomes(chat)).includes('Router down delivered'));
 });
 
-test('an alert that waits is over where its monitor recovers before', async (t) => {
+test('a waiting alert is dropped if its monitor recovers', async (t) => {
   const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -372,7 +372,7 @@ test('an alert that waits is over where its monitor recovers before', async (t) 
   t.deepEqual(await outcomes(chat), ['Shop down superseded parent Router']);
 });
 
-test('many that fail before their parent are no storm: the parent has a message of its own', async (t) => {
+test('many failures before their parent fails are no storm: the parent has a message of its own', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const behind: Monitor[] = [];
@@ -385,7 +385,7 @@ test('many that fail before their parent are no storm: the parent has a message 
   ]);
 });
 
-test('the alert of a parent that was dropped before is no message that others could come in', async (t) => {
+test('an alert does not join the alert of a parent that was dropped before', async (t) => {
   const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -396,7 +396,7 @@ test('the alert of a parent that was dropped before is no message that others co
   t.deepEqual(await deliver(chat, 3), ['Down: Shop']);
 });
 
-test('rules of a webhook that does not follow maintenance have nothing wait for parents', async (t) => {
+test('a webhook that does not follow maintenance does not wait for parents, even with rules', async (t) => {
   const { change, add, addChannel, deliver, posted, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -412,7 +412,7 @@ test('rules of a webhook that does not follow maintenance have nothing wait for 
   );
 });
 
-test('what waits while its parent recovers needs a failure of its own, though it came in no message', async (t) => {
+test('an alert waiting when its parent recovers needs its own failure, even if it joined no message', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -427,7 +427,7 @@ test('what waits while its parent recovers needs a failure of its own, though it
   t.deepEqual(await deliver(chat, 31), ['Down: Shop']);
 });
 
-test('an alert that was written while its parent recovered, unseen by that, needs a failure of its own', async (t) => {
+test('an alert written concurrently with the recovery of its parent needs a failure of its own', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -447,7 +447,7 @@ test('an alert that was written while its parent recovered, unseen by that, need
   t.deepEqual(await deliver(chat, 21), ['Down: Shop']);
 });
 
-test('what fell silent while its parent recovered, unseen by that, says nothing where it works again', async (t) => {
+test('a monitor that goes silent concurrently with the recovery of its parent sends nothing once up', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -465,7 +465,7 @@ test('what fell silent while its parent recovered, unseen by that, says nothing 
 });
 
 for (const isBefore of [true, false])
-  test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits`, async (t) => {
+  test(`an alert waits if its parent recovers ${isBefore ? 'before' : 'while'} a worker decides`, async (t) => {
     const { runtime, change, add, addChannel, deliver, at, run } = await prepareParents(t);
     const { database, newId } = runtime;
     const router = await add('Router');
@@ -498,7 +498,7 @@ for (const isBefore of [true, false])
     t.deepEqual(await deliver(chat, 21), ['Down: Shop']);
   });
 
-test('where the check of the parent fails for the first time the alert waits for the next one', async (t) => {
+test('if the recheck of the parent fails for the first time, the alert waits for the next check', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router', [], { downAfterFailures: 2 });
   const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'hold']])];
@@ -518,7 +518,7 @@ test('where the check of the parent fails for the first time the alert waits for
   t.deepEqual(await deliver(chat, 148), ['Down: Blog']);
 });
 
-test('who stays unknown after the recovery of the parent is alerted of as soon as it could be anew', async (t) => {
+test('a monitor still unknown three intervals after the recovery of its parent is alerted', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']], { intervalSeconds: 60 });
@@ -534,7 +534,7 @@ test('who stays unknown after the recovery of the parent is alerted of as soon a
   t.deepEqual(await deliver(chat, 1000), []);
 });
 
-test('what a refused message would have said of those behind comes in the next one', async (t) => {
+test('monitors that a failed message would have named are named in the next one', async (t) => {
   const { change, add, addChannel, deliver, refused, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -556,7 +556,7 @@ test('what a refused message would have said of those behind comes in the next o
   ]);
 });
 
-test('a message that says nothing new of those behind is not sent', async (t) => {
+test('an update that names no new monitors behind the parent is not sent', async (t) => {
   const { change, add, addChannel, deliver, receiver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -576,7 +576,7 @@ test('a message that says nothing new of those behind is not sent', async (t) =>
 });
 
 for (const name of ['delay', 'quiet hours'] as const)
-  test(`an alert that is urgent does not wait for the ${name} of its parent`, async (t) => {
+  test(`an urgent alert does not wait for the ${name} of its parent`, async (t) => {
     const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
     const hour = (later: number) => new Date(at(later * 3600)).toISOString().slice(11, 13);
     const quiet = { timezone: 'UTC', hours: `Mo-Su ${hour(0)}:00-${hour(3)}:00`, mode: 'defer' };
@@ -599,7 +599,7 @@ for (const name of ['delay', 'quiet hours'] as const)
     t.deepEqual(await deliver(chat, 3632), ['Still down: Router. And 1 behind it: Blog']);
   });
 
-test('what came in the message of a parent goes out after a month, too, where it failed by itself', async (t) => {
+test('an alert that joined its parent is sent even a month later, if its monitor fails on its own', async (t) => {
   const { change, add, addChannel, deliver, runtime, at } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -619,7 +619,7 @@ test('what came in the message of a parent goes out after a month, too, where it
   t.deepEqual(await deliver(chat, monthLater + 11), ['Down: Shop']);
 });
 
-test('once a parent is paused, deleted or no longer depended on, what is behind it is checked soon', async (t) => {
+test('monitors behind a parent are rechecked soon after it is paused, deleted or no longer a parent', async (t) => {
   const { change, add, addChannel, deliver, runtime, at, run } = await prepareParents(t);
   const { database, tenantId } = runtime;
   const parents = [await add('Paused'), await add('Deleted'), await add('Left')] as const;
@@ -649,7 +649,7 @@ test('once a parent is paused, deleted or no longer depended on, what is behind 
 });
 
 for (const isParentFirst of [true, false])
-  test(`what is behind a monitor without its parent is alerted of (parent first: ${isParentFirst})`, async (t) => {
+  test(`a monitor without its parent is alerted with those behind it (parent first: ${isParentFirst})`, async (t) => {
     const { change, add, addChannel, deliver, runtime, at } = await prepareParents(t);
     const line = await add('Line');
     const router = await add('Router', [[line, 'hold']]);
@@ -674,7 +674,7 @@ for (const isParentFirst of [true, false])
     t.regex(later.at(-1) ?? '', /own: Router. And 1 behind it: Shop$/);
   });
 
-test('alerts with the rules of their parent come in its message, though that was decided later', async (t) => {
+test('alerts with the same rule as their parent join its message, even if it goes down later', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shops = [];
@@ -687,7 +687,7 @@ test('alerts with the rules of their parent come in its message, though that was
   t.deepEqual(await deliver(chat, 690), ['Down: Router. And 3 behind it: Blog, Docs, Shop']);
 });
 
-test('many that do not wait for the delay of their parent come in one summary', async (t) => {
+test('many alerts that do not wait for the delay of their parent are sent in one summary', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shops = [];
@@ -701,7 +701,7 @@ test('many that do not wait for the delay of their parent come in one summary', 
   t.deepEqual(await deliver(chat, 2), ['12 monitors: 12 down']);
 });
 
-test('a snoozed parent holds what is behind it', async (t) => {
+test('a snoozed parent holds the alerts behind it', async (t) => {
   const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -719,7 +719,7 @@ test('a snoozed parent holds what is behind it', async (t) => {
   t.deepEqual(await deliver(chat, 14_400), ['Down: Router. And 1 behind it: Shop']);
 });
 
-test('what our own overload makes unknown after the recovery of the parent has not failed by itself', async (t) => {
+test('a monitor made unknown by our own overload after its parent recovers has not failed on its own', async (t) => {
   const { change, add, addChannel, deliver, run, at, runtime } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']], { intervalSeconds: 60 });
@@ -743,7 +743,7 @@ test('what our own overload makes unknown after the recovery of the parent has n
   t.deepEqual(await watchParents(runtime, at(901)), { due: [], mayHaveMore: false });
 });
 
-test('a heartbeat that reports a failure soon after its parent recovered is alerted of at once', async (t) => {
+test('a heartbeat that reports a failure soon after its parent recovered is alerted at once', async (t) => {
   const { runtime, change, add, addChannel, deliver, run, at } = await prepareParents(t);
   const { database, tenantId, newId, publicUrl } = runtime;
   const router = await add('Router');
@@ -770,7 +770,7 @@ test('a heartbeat that reports a failure soon after its parent recovered is aler
   t.deepEqual(await deliver(chat, 52), ['Down: Backup']);
 });
 
-test('after an absence a reminder and what says who is behind do not wait for each other', async (t) => {
+test('after a downtime a reminder and an update about monitors behind do not block each other', async (t) => {
   const { run, change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
@@ -789,7 +789,7 @@ test('after an absence a reminder and what says who is behind do not wait for ea
   t.deepEqual(await deliver(chat, 80), ['Still down: Router. And 1 behind it: Shop', '2 monitors: 2 down']);
 });
 
-test('what fails behind a monitor comes in one more message, though its own parent went down since', async (t) => {
+test('a failure behind a monitor is sent in one more message, even if its root went down meanwhile', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const line = await add('Line');
   const router = await add('Router', [[line, 'hold']]);
@@ -805,7 +805,7 @@ test('what fails behind a monitor comes in one more message, though its own pare
   t.deepEqual(await deliver(chat, 102), ['Still down: Router. And 1 behind it: Shop']);
 });
 
-test('what a mute holds takes the place of no alert that waits for a parent', async (t) => {
+test('an alert held by a mute does not replace one that waits for a parent', async (t) => {
   const { runtime, at, change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const gateway = await add('Gateway');
   const shop = await add('Shop', [[gateway, 'hold']]);
