@@ -51,7 +51,7 @@ async function addWebhook(runtime: TestRuntime): Promise<string> {
   return channel.id;
 }
 
-test('a batch stores its results and writes the transitions, incident and deliveries that follow', async (t) => {
+test('a batch stores its results and writes the resulting transitions, incident and deliveries', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -136,11 +136,11 @@ test('a batch whose monitors have too many sources for one transaction is decide
   t.deepEqual(
     broken?.outcome.transitions.map(({ monitorId, change }) => [monitorId, change.to]),
     monitors.slice(0, 2).map(({ id }) => [id, 'up']),
-    'what was committed is handed on all the same',
+    'committed parts are reported despite the failure',
   );
 });
 
-test('old failures in a long backlog do not count as recent because its newest result is', async (t) => {
+test('old failures in a long backlog do not count as recent, even if its newest result is', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('honest'), await runtime.addAgent('late'), await runtime.addAgent('later')];
   const [honest, ...late] = agents;
@@ -162,7 +162,7 @@ test('old failures in a long backlog do not count as recent because its newest r
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('a source that turned while its results were too old is counted as soon as newer ones come', async (t) => {
+test('a source that failed while its results were too old counts once newer results arrive', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
@@ -179,7 +179,7 @@ test('a source that turned while its results were too old is counted as soon as 
   t.is(await stateOf(runtime, monitor.id), 'down');
 });
 
-test('a batch that is evaluated twice, or is there twice, is stored once and decides once', async (t) => {
+test('a batch that is evaluated twice, or has duplicates, is stored once and decides once', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 3 });
@@ -199,7 +199,7 @@ test('a batch that is evaluated twice, or is there twice, is stored once and dec
   );
 });
 
-test('a late bad result, after a newer good one that changed nothing, is stored and not applied', async (t) => {
+test('a failure older than a good result that changed nothing is stored but not applied', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
@@ -217,7 +217,7 @@ test('a late bad result, after a newer good one that changed nothing, is stored 
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('on the steady path nothing but results is written', async (t) => {
+test('without a change only results are written', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -237,7 +237,7 @@ test('on the steady path nothing but results is written', async (t) => {
   t.is((await rowsOf(runtime, 'SELECT 1 FROM check_results')).length, 2);
 });
 
-test('a good result that was stored while another began a streak of bad ones breaks that streak', async (t) => {
+test('a good result stored concurrently with the start of a failure streak breaks that streak', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -257,7 +257,7 @@ test('a good result that was stored while another began a streak of bad ones bre
   t.is(await stateOf(runtime, monitor.id), 'down');
 });
 
-test('a result of checks as they were before an edit is not applied later on', async (t) => {
+test('failures from before an edit of the checks do not count after it', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -272,10 +272,10 @@ test('a result of checks as they were before an edit is not applied later on', a
 
   await evaluate([at(0, 'down', 2)]);
 
-  t.is(await stateOf(runtime, monitor.id), 'up', 'the present checks have failed once');
+  t.is(await stateOf(runtime, monitor.id), 'up', 'the current checks have failed only once');
 });
 
-test('a source whose interval was made longer counts while its newest result is packed', async (t) => {
+test('a source whose interval was lengthened counts even if its newest result is packed', async (t) => {
   const runtime = await openTestRuntime(t);
   const [silent, other] = [await runtime.addAgent('a'), await runtime.addAgent('b')];
   const monitor = await runtime.addMonitor([silent, other]);
@@ -301,7 +301,7 @@ test('a source whose interval was made longer counts while its newest result is 
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('steady results are stored for packing, but those of pings and of long intervals', async (t) => {
+test('steady results are stored for packing, except late ones and those of long intervals', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const [often, seldom] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
@@ -327,7 +327,7 @@ test('steady results are stored for packing, but those of pings and of long inte
   t.deepEqual(await numbers('check_results'), [often.no, often.no, seldom.no, seldom.no, seldom.no]);
 });
 
-test('steady results of hours before packing began are not for packing: they would not outlive a crash', async (t) => {
+test('steady results from before packing began are not for packing: they would not survive a crash', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -344,7 +344,7 @@ test('steady results of hours before packing began are not for packing: they wou
   t.deepEqual(await rowsOf(runtime, 'SELECT due_at AS at FROM check_results'), [{ at: hourMs - 1 }]);
 });
 
-test('a monitor was not checked later than now, though an agent whose clock is ahead says so', async (t) => {
+test('the last check of a monitor is not in the future, even if the clock of an agent is ahead', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -356,7 +356,7 @@ test('a monitor was not checked later than now, though an agent whose clock is a
   t.deepEqual([...checks], [[monitor.no, nowMs]]);
 });
 
-test('after a crash that emptied the newest results, a batch brings them back before it is decided', async (t) => {
+test('after a crash that emptied the newest results, a batch restores them before it is decided', async (t) => {
   const runtime = await openTestRuntime(t);
   const other = await runtime.addAgent('b');
   const agents = [await runtime.addAgent('a'), other];
@@ -393,7 +393,7 @@ test('results of unknown, deleted and paused monitors are dropped', async (t) =>
   t.deepEqual(outcome, { stored: 0, rechecks: [], transitions: [], deliveries: [] });
 });
 
-test('a resumed monitor is decided by its first result, whatever its sources said before the pause', async (t) => {
+test('a resumed monitor is decided by its first result, whatever its sources reported before the pause', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { upAfterSuccesses: 5 });
@@ -413,7 +413,7 @@ test('a resumed monitor is decided by its first result, whatever its sources sai
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('a result that was under way when its monitor was edited or resumed is stored and not applied', async (t) => {
+test('a result under way when its monitor is edited or resumed is stored but not applied', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const [edited, resumed] = [
@@ -439,7 +439,7 @@ test('a result that was under way when its monitor was edited or resumed is stor
   t.deepEqual(outcome.transitions, []);
 });
 
-test('text that PostgreSQL or a terminal would choke on is cleaned and does not cost the batch', async (t) => {
+test('text that PostgreSQL or a terminal cannot handle is cleaned and does not fail the batch', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
@@ -454,7 +454,7 @@ test('text that PostgreSQL or a terminal would choke on is cleaned and does not 
   t.is(incident?.reason, 'Bad [31m \ufffdheader');
 });
 
-test('results of a day without a partition make the partition and are stored', async (t) => {
+test('results of a day without a partition create the partition and are stored', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -468,7 +468,7 @@ test('results of a day without a partition make the partition and are stored', a
   t.is(outcome.stored, 1);
 });
 
-test('evaluators at once on the same monitors from several sources lose nothing and decide as one', async (t) => {
+test('concurrent evaluators of the same monitors lose nothing and decide as one', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b'), await runtime.addAgent('c')];
   const monitors = await Promise.all(Array.from({ length: 20 }, () => runtime.addMonitor(agents)));
@@ -496,7 +496,7 @@ test('evaluators at once on the same monitors from several sources lose nothing 
   t.is((await rowsOf(runtime, 'SELECT 1 FROM incidents WHERE resolved_at IS NULL')).length, 20);
 });
 
-test('a check knows the verdict that changes nothing: its monitor and its source have it both', async (t) => {
+test('a check carries the verdict that would change nothing, or null if any may', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('local'), await runtime.addAgent('remote'), await runtime.addAgent('far')];
   const [local, remote, far] = agents;
@@ -548,7 +548,7 @@ test('a check knows the verdict that changes nothing: its monitor and its source
   );
 });
 
-test('an outage whose source falls silent ends by the good results of another one, however steady', async (t) => {
+test('if the failing source goes silent, good results of another one end the outage, however steady', async (t) => {
   const runtime = await openTestRuntime(t);
   const [blind, other] = [await runtime.addAgent('blind'), await runtime.addAgent('other')];
   const monitor = await runtime.addMonitor([blind, other], { downMinSources: 1, intervalSeconds: 10 });

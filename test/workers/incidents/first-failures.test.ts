@@ -58,7 +58,7 @@ async function readStoredEvidence(runtime: TestRuntime): Promise<unknown[]> {
   ).rows.map(({ seen }) => seen);
 }
 
-test('an incident keeps what its source saw at the first failure, even from a batch before the decision', async (t) => {
+test('an incident keeps the evidence of the first failure, even from a batch before the decision', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-180, 'up')]);
   await evaluate([at(-120, 'down')]);
@@ -80,7 +80,7 @@ test('an incident keeps what its source saw at the first failure, even from a ba
   t.deepEqual(evidence?.evidence, { phases: TIMINGS, answer: answerOf('at -120') });
 });
 
-test('evidence stands neither in source state, nor transition, nor delivery, nor with the result', async (t) => {
+test('evidence is not stored in source states, transitions, deliveries or results', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')]);
   const { rows } = await runtime.database.pool.query<{ text: string }>(
@@ -94,7 +94,7 @@ test('evidence stands neither in source state, nor transition, nor delivery, nor
   );
 });
 
-test('an incident that begins and ends in one batch still has its evidence, and the source forgets', async (t) => {
+test('an incident that starts and ends in one batch keeps its evidence, and the source drops its copy', async (t) => {
   const { runtime, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-240, 'up'), at(-180, 'down'), at(-120, 'down'), at(-60, 'up')]);
   const [[evidence] = []] = await evidenceOf(runtime);
@@ -103,7 +103,7 @@ test('an incident that begins and ends in one batch still has its evidence, and 
   t.deepEqual(await readStoredEvidence(runtime), [null]);
 });
 
-test('a failure that came to nothing is forgotten, and the next streak has a first failure of its own', async (t) => {
+test('evidence of a failure without an incident is dropped, and the next streak has its own', async (t) => {
   const { runtime, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-300, 'up')]);
   await evaluate([at(-240, 'down')]);
@@ -117,7 +117,7 @@ test('a failure that came to nothing is forgotten, and the next streak has a fir
   t.deepEqual(evidence?.evidence?.answer, answerOf('at -120'));
 });
 
-test('every source failing or on its way to it when the incident opens has a row, a working one none', async (t) => {
+test('each source with a failure when the incident opens has an evidence row, and a working one none', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 4, quorum: 2 });
   await evaluate([0, 1, 2, 3].map((index) => at(-170, 'up', index)));
   await evaluate([at(-110, 'down', 0), at(-109, 'down', 1), at(-108, 'up', 2), at(-107, 'up', 3)]);
@@ -134,7 +134,7 @@ test('every source failing or on its way to it when the incident opens has a row
   );
 });
 
-test('a source that turns bad during the incident gets its row then, and keeps it when it fails anew', async (t) => {
+test('a source that fails during the incident gets a row then, and keeps it when it fails again', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'down', 0), at(-480, 'down', 0)]);
@@ -160,7 +160,7 @@ test('a source that turns bad during the incident gets its row then, and keeps i
   );
 });
 
-test('degraded that becomes down is one incident with the first failure of each', async (t) => {
+test('a degraded monitor that goes down has one incident with the first failure of each state', async (t) => {
   const { runtime, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-300, 'up')]);
   await evaluate([at(-240, 'degraded'), at(-180, 'degraded')]);
@@ -177,7 +177,7 @@ test('degraded that becomes down is one incident with the first failure of each'
   );
 });
 
-test('a place long degraded shows what it saw when it went down, where only that opened the incident', async (t) => {
+test('a source that was degraded before the incident has the evidence of when it went down', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 2, quorum: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'degraded', 0), at(-480, 'degraded', 0), at(-480, 'up', 1)]);
@@ -194,7 +194,7 @@ test('a place long degraded shows what it saw when it went down, where only that
   );
 });
 
-test('an incident that a sweep opens has the evidence that the sources kept', async (t) => {
+test('an incident opened by a sweep has the evidence stored by its sources', async (t) => {
   const { runtime, agents, monitor, evaluate, at } = await watched(t, { sources: 3, quorum: 2 });
   await evaluate([0, 1, 2].map((index) => at(-200, 'up', index)));
   await evaluate([at(-150, 'down', 0), at(-90, 'down', 0), at(-60, 'up', 1), at(-60, 'up', 2)]);
@@ -211,7 +211,7 @@ test('an incident that a sweep opens has the evidence that the sources kept', as
   );
 });
 
-test('what a source saw is forgotten when its monitor is resumed after a pause', async (t) => {
+test('resuming a paused monitor clears the stored evidence of its source', async (t) => {
   const { runtime, monitor, nowMs, evaluate, at } = await watched(t);
   await evaluate([at(-180, 'up'), at(-120, 'down')]);
   await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs, author: null });
@@ -219,7 +219,7 @@ test('what a source saw is forgotten when its monitor is resumed after a pause',
   t.deepEqual(await readStoredEvidence(runtime), [null]);
 });
 
-test('a failure without timings or answer, as of a heartbeat, has its row too', async (t) => {
+test('a failure without timings or response, as of a heartbeat, has an evidence row too', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   const bare = (second: number) => ({
     ...at(second, 'down'),
@@ -234,7 +234,7 @@ test('a failure without timings or answer, as of a heartbeat, has its row too', 
   t.like(evidence, { cause: 'heartbeat_missed', reason: 'No ping came in time', evidence: null });
 });
 
-test('results queued by an older version, without a word of what was seen, are decided like any other', async (t) => {
+test('results queued by an older version, without evidence, are evaluated like any other', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   const old = ({ phases: _phases, answer: _answer, ...result }: MeasuredResult) => result as MeasuredResult;
   t.is((await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')].map(old))).transitions.length, 2);

@@ -3,7 +3,7 @@ import { QUEUES } from '../../../queues/payloads.ts';
 import { announce } from '../../../workers/incidents/record-changes.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
-test('what is due later does not hold up what is due at once: each has a job of its own', async (t) => {
+test('deliveries due later have a separate job and do not delay those due at once', async (t) => {
   const runtime = await openTestRuntime(t);
   const nowMs = runtime.now();
   const attempt = (deliveryId: string, dueAtMs: number) => ({

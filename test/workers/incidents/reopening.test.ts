@@ -5,7 +5,7 @@ import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 
-test('a failure soon after a recovery reopens its incident, a later one opens another', async (t) => {
+test('a failure soon after a recovery reopens its incident, and a later one opens another', async (t) => {
   const { database, newId, publicUrl, tenantId, ...runtime } = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1, reopenSeconds: 300 });

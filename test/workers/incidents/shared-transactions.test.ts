@@ -18,7 +18,7 @@ function prepare() {
   return { transactions, groups, ends };
 }
 
-test('a job goes out at once, and those that come while two transactions are under way share the next', async (t) => {
+test('a job runs at once, and jobs added while two transactions are under way share the next one', async (t) => {
   const { transactions, groups, ends } = prepare();
   const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => transactions.add(jobOf(name)));
   t.deepEqual(groups, ['a', 'b']);
@@ -32,7 +32,7 @@ test('a job goes out at once, and those that come while two transactions are und
   t.is(await jobs[0], 'first');
 });
 
-test('a transaction takes a thousand results, or the one job that has more', async (t) => {
+test('a transaction holds at most a thousand results, or one larger job', async (t) => {
   const { transactions, groups, ends } = prepare();
   const sizes = { a: 1, b: 1, c: 400, d: 600, e: 1, f: 1500, g: 1 };
   const jobs = Object.entries(sizes).map(([name, results]) => transactions.add(jobOf(name, results)));
@@ -44,7 +44,7 @@ test('a transaction takes a thousand results, or the one job that has more', asy
   t.deepEqual(groups, ['a', 'b', 'cd', 'e', 'f', 'g']);
 });
 
-test('of jobs that fail together only the wrong one fails', async (t) => {
+test('if a shared transaction fails, only the job that caused it fails', async (t) => {
   const transactions = new SharedTransactions<Job, number>((jobs) =>
     jobs.some(({ name }) => name === 'wrong') ? Promise.reject(new Error('refused')) : Promise.resolve(jobs.length),
   );
@@ -53,7 +53,7 @@ test('of jobs that fail together only the wrong one fails', async (t) => {
   t.deepEqual(await Promise.all(jobs.filter((_, index) => index !== 3)), [1, 1, 1, 1]);
 });
 
-test('once the database goes away, the other jobs of a group that failed are not tried', async (t) => {
+test('once the database is unreachable, the remaining jobs of a failed group are not tried', async (t) => {
   let isAway = false;
   const tried: number[] = [];
   const transactions = new SharedTransactions<Job, number>((jobs) => {
@@ -71,7 +71,7 @@ test('once the database goes away, the other jobs of a group that failed are not
   t.deepEqual(tried, [1, 1, 3, 1]);
 });
 
-test('where the database is away no job is tried by itself', async (t) => {
+test('while the database is unreachable no job of a group is tried separately', async (t) => {
   let transactionCount = 0;
   const transactions = new SharedTransactions<Job, number>(() => {
     transactionCount += 1;
