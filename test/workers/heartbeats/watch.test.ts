@@ -106,30 +106,26 @@ function patch(
 }
 
 // Serial, because each test opens several connections, and together they would exceed the server's limit.
-test.serial(
-  'a heartbeat is up with its first ping, down from the deadline that it misses, and up with the next ping, ' +
-    'whatever its thresholds',
-  async (t) => {
-    const { runtime, add, take, live, changes } = await stage(t);
-    const heartbeat = await add({ downAfterFailures: 5, upAfterSuccesses: 5 });
-    await take(0.5, heartbeat);
-    await live(1, 95);
-    t.is(await stateOf(runtime, heartbeat), 'down');
-    await take(100, heartbeat);
-    await live(100, 101);
-    t.deepEqual(changes(), [
-      { to: 'up', cause: null, at: 0.5 },
-      { to: 'down', cause: 'heartbeat_missed', at: 90.5 },
-      { to: 'up', cause: null, at: 100 },
-    ]);
-    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
-    t.like(incident, {
-      reason: 'No ping came in time: expected every 1 min, grace period 30 s',
-      resolution: 'recovered',
-      sourcesDown: ['service'],
-    });
-  },
-);
+test.serial('a heartbeat is up on a ping and down from a missed deadline on, whatever its thresholds', async (t) => {
+  const { runtime, add, take, live, changes } = await stage(t);
+  const heartbeat = await add({ downAfterFailures: 5, upAfterSuccesses: 5 });
+  await take(0.5, heartbeat);
+  await live(1, 95);
+  t.is(await stateOf(runtime, heartbeat), 'down');
+  await take(100, heartbeat);
+  await live(100, 101);
+  t.deepEqual(changes(), [
+    { to: 'up', cause: null, at: 0.5 },
+    { to: 'down', cause: 'heartbeat_missed', at: 90.5 },
+    { to: 'up', cause: null, at: 100 },
+  ]);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+  t.like(incident, {
+    reason: 'No ping came in time: expected every 1 min, grace period 30 s',
+    resolution: 'recovered',
+    sourcesDown: ['service'],
+  });
+});
 
 test.serial('a heartbeat that never gets a ping is down from its first deadline, and is reported once', async (t) => {
   const { runtime, add, live, changes } = await stage(t);
@@ -141,7 +137,7 @@ test.serial('a heartbeat that never gets a ping is down from its first deadline,
   t.is(await countOf(runtime, 'heartbeat_observations'), 0);
 });
 
-test.serial('pings that come in time write no result and no transition after the first', async (t) => {
+test.serial('pings on time write no result and no transition after the first', async (t) => {
   const { runtime, add, take, live, changes } = await stage(t);
   const heartbeat = await add();
   for (let second = 1; second < 600; second += 60) {
@@ -154,7 +150,7 @@ test.serial('pings that come in time write no result and no transition after the
 });
 
 test.serial(
-  'a failure takes down at once with the first line of what the job wrote, and the next success brings up',
+  'a failure takes a heartbeat down with the first line of its output, and a success brings it up',
   async (t) => {
     const { runtime, add, take, watch, changes } = await stage(t);
     const heartbeat = await add();
@@ -175,7 +171,7 @@ test.serial(
   },
 );
 
-test.serial('a failure is reported even where it and its recovery lie between two polls', async (t) => {
+test.serial('a failure is reported even if it and its recovery fall between two polls', async (t) => {
   const { add, take, watch, changes } = await stage(t);
   const heartbeat = await add();
   await take(1, heartbeat);
@@ -189,7 +185,7 @@ test.serial('a failure is reported even where it and its recovery lie between tw
   );
 });
 
-test.serial('a run that does not end in time is down, and its end brings up and measures it', async (t) => {
+test.serial('a run that exceeds its maximum duration is down, and its end brings it up and is measured', async (t) => {
   const { runtime, add, take, live, changes, outcomes } = await stage(t);
   const heartbeat = await add({ heartbeat: { maxDurationSeconds: 10 } });
   await take(1, heartbeat);
@@ -207,7 +203,7 @@ test.serial('a run that does not end in time is down, and its end brings up and 
   t.is(rows[0]?.duration_ms, 20_000);
 });
 
-test.serial('a run that took longer than a result can hold is stored as the longest one that it can', async (t) => {
+test.serial('the duration of a run is capped at the maximum that a result can hold', async (t) => {
   const { runtime, add, take, watch } = await stage(t);
   const heartbeat = await add({ intervalSeconds: 86_400, heartbeatGraceSeconds: 2_592_000 });
   await take(0.5, heartbeat, START);
@@ -218,7 +214,7 @@ test.serial('a run that took longer than a result can hold is stored as the long
   t.is(rows[0]?.latency_ms, 2_147_483_647);
 });
 
-test.serial('a start is a sign of life and no verdict: it moves the deadline and leaves the state', async (t) => {
+test.serial('a start moves the deadline and leaves the state unchanged', async (t) => {
   const { runtime, add, take, live } = await stage(t);
   const heartbeat = await add();
   await take(80, heartbeat, START);
@@ -229,7 +225,7 @@ test.serial('a start is a sign of life and no verdict: it moves the deadline and
 });
 
 test.serial(
-  'pausing ends the waiting and the incident, pings meanwhile change nothing, and resuming waits anew',
+  'pausing ends the wait and the incident, pings then change nothing, and resuming restarts the wait',
   async (t) => {
     const { runtime, at, add, take, live, changes } = await stage(t);
     const heartbeat = await add();
@@ -254,7 +250,7 @@ test.serial(
   },
 );
 
-test.serial('what was observed before a pause decides nothing after the resume', async (t) => {
+test.serial('pings from before a pause decide nothing after the resume', async (t) => {
   const { runtime, at, add, take, watch } = await stage(t);
   const heartbeat = await add();
   const key = { tenantId: runtime.tenantId, id: heartbeat.monitor.id };
@@ -268,50 +264,42 @@ test.serial('what was observed before a pause decides nothing after the resume',
   t.is(await stateOf(runtime, heartbeat), 'up');
 });
 
-test.serial(
-  'an edit moves the deadline at once, loses no ping that is not decided yet, and shows in the sentence of the ' +
-    'next miss',
-  async (t) => {
-    const { runtime, at, add, take, live, changes } = await stage(t);
-    const heartbeat = await add();
-    await take(1, heartbeat);
-    await patch(runtime, heartbeat, {
-      nowMs: at(2),
-      intervalSeconds: 5,
-      heartbeatGraceSeconds: 1,
-      checkSpec: { heartbeat: { token: heartbeat.token, failEnabled: false } },
-    });
-    await live(2, 9);
-    t.deepEqual(changes(), [
-      { to: 'up', cause: null, at: 1 },
-      { to: 'down', cause: 'heartbeat_missed', at: 8 },
-    ]);
-    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
-    t.is(incident?.reason, 'No ping came in time: expected every 5 s, grace period 1 s');
-    t.is(await take(10, heartbeat, FAIL), 'refused');
-  },
-);
+test.serial('an edit moves the deadline at once, loses no undecided ping, and shows in the next reason', async (t) => {
+  const { runtime, at, add, take, live, changes } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await patch(runtime, heartbeat, {
+    nowMs: at(2),
+    intervalSeconds: 5,
+    heartbeatGraceSeconds: 1,
+    checkSpec: { heartbeat: { token: heartbeat.token, failEnabled: false } },
+  });
+  await live(2, 9);
+  t.deepEqual(changes(), [
+    { to: 'up', cause: null, at: 1 },
+    { to: 'down', cause: 'heartbeat_missed', at: 8 },
+  ]);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+  t.is(incident?.reason, 'No ping came in time: expected every 5 s, grace period 1 s');
+  t.is(await take(10, heartbeat, FAIL), 'refused');
+});
+
+test.serial('a ping to a deleted heartbeat is unknown, and its undecided pings are dropped', async (t) => {
+  const { runtime, at, add, take, watch } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await deleteMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: heartbeat.monitor.id,
+    nowMs: at(2),
+    author: null,
+  });
+  t.is(await take(3, heartbeat), 'unknown');
+  t.deepEqual(await watch(4), { missed: 0, decided: 0, isAwake: false });
+});
 
 test.serial(
-  'a deleted heartbeat knows no ping any more and takes nothing undecided with it into the future',
-  async (t) => {
-    const { runtime, at, add, take, watch } = await stage(t);
-    const heartbeat = await add();
-    await take(1, heartbeat);
-    await deleteMonitor(runtime.database, {
-      tenantId: runtime.tenantId,
-      id: heartbeat.monitor.id,
-      nowMs: at(2),
-      author: null,
-    });
-    t.is(await take(3, heartbeat), 'unknown');
-    t.deepEqual(await watch(4), { missed: 0, decided: 0, isAwake: false });
-  },
-);
-
-test.serial(
-  'while no web process listens no ping is called missed, and afterwards who may have pinged in vain has as long ' +
-    'as after a ping',
+  'without a web process no ping counts as missed, and afterwards affected heartbeats get a full wait',
   async (t) => {
     const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
     const heartbeat = await add();
@@ -328,9 +316,8 @@ test.serial(
 
 for (const comesFirst of ['the watch', 'the record'] as const) {
   test.serial(
-    `after a stop of the whole service, or of PostgreSQL, no ping is called missed for it, where ${comesFirst} ` +
-      'is first ' +
-      'to be back',
+    `after an outage of the whole service, or of PostgreSQL, no ping counts as missed, if ${comesFirst} ` +
+      'is back first',
     async (t) => {
       const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
       const [stopS, backS] = [40, 1840];
@@ -366,7 +353,7 @@ for (const comesFirst of ['the watch', 'the record'] as const) {
       t.deepEqual(
         missed.toSorted((a, b) => a - b),
         [6, 6, 30, 30, 90, 90],
-        'who goes on being silent has a whole interval and grace from the return',
+        'silent heartbeats have a full interval and grace period from the return',
       );
       for (const { heartbeat, interval } of heartbeats)
         if (interval >= 300) t.is(await stateOf(runtime, heartbeat), 'up');
@@ -375,8 +362,7 @@ for (const comesFirst of ['the watch', 'the record'] as const) {
 }
 
 test.serial(
-  'a restart of everything but web forgives nothing: pings that were taken count, and who was silent is reported, ' +
-    'from when it was due',
+  'a restart of everything but web forgives nothing: pings count, and misses start at their deadline',
   async (t) => {
     const { runtime, add, take, live, watch, reopen, changes } = await stage(t);
     const [goesOn, stopped] = [await add(), await add()];
@@ -390,31 +376,28 @@ test.serial(
   },
 );
 
-test.serial(
-  'a stretch without a web process forgives only heartbeats whose ping may have fallen into it',
-  async (t) => {
-    const { runtime, add, take, live, reopen } = await stage(t);
-    const [soon, far, missedBefore] = [
-      await add(),
-      await add({ intervalSeconds: 600 }),
-      await add({ intervalSeconds: 5, heartbeatGraceSeconds: 1 }),
-    ];
-    await take(1, soon);
-    await take(1, far);
-    await live(1, 7);
-    t.is(await stateOf(runtime, missedBefore), 'down');
-    t.is(await reopen(57), 1);
-    await live(57.5, 146);
-    t.is(await stateOf(runtime, soon), 'up');
-    await live(146.5, 148);
-    t.is(await stateOf(runtime, soon), 'down');
-    t.is(await stateOf(runtime, far), 'up');
-    await live(148.5, 632);
-    t.is(await stateOf(runtime, far), 'down');
-  },
-);
+test.serial('a period without a web process forgives only heartbeats whose ping may have been due in it', async (t) => {
+  const { runtime, add, take, live, reopen } = await stage(t);
+  const [soon, far, missedBefore] = [
+    await add(),
+    await add({ intervalSeconds: 600 }),
+    await add({ intervalSeconds: 5, heartbeatGraceSeconds: 1 }),
+  ];
+  await take(1, soon);
+  await take(1, far);
+  await live(1, 7);
+  t.is(await stateOf(runtime, missedBefore), 'down');
+  t.is(await reopen(57), 1);
+  await live(57.5, 146);
+  t.is(await stateOf(runtime, soon), 'up');
+  await live(146.5, 148);
+  t.is(await stateOf(runtime, soon), 'down');
+  t.is(await stateOf(runtime, far), 'up');
+  await live(148.5, 632);
+  t.is(await stateOf(runtime, far), 'down');
+});
 
-test.serial('a run under way gets the stretch without a web process on top of its time', async (t) => {
+test.serial('a run under way gets the time without a web process added to its maximum duration', async (t) => {
   const { runtime, add, take, live, reopen, changes } = await stage(t);
   const heartbeat = await add({ intervalSeconds: 600, heartbeat: { maxDurationSeconds: 20 } });
   await take(1, heartbeat, START);
@@ -426,7 +409,7 @@ test.serial('a run under way gets the stretch without a web process on top of it
   t.like(changes()[0], { to: 'down', cause: 'heartbeat_overrun' });
 });
 
-test.serial('many web processes that come back at once forgive once', async (t) => {
+test.serial('web processes that return concurrently forgive a heartbeat once', async (t) => {
   const { runtime, at, add } = await stage(t);
   await add();
   const held = await Promise.all(
@@ -438,8 +421,7 @@ test.serial('many web processes that come back at once forgive once', async (t) 
 });
 
 test.serial(
-  'pings that one process could not store end availability for all processes until none was lost for two ' +
-    'seconds; then they are forgiven',
+  'lost pings of one process suspend all deadlines until 2 s without a loss, and are then forgiven',
   async (t) => {
     const { runtime, at, add, take, watch, reopen, live } = await stage(t);
     const [lost, long] = [
@@ -457,7 +439,7 @@ test.serial(
       t.is((await watch(second)).missed, 0);
     }
     t.is(await reopen(18.5), 0);
-    t.is(await reopen(19.5), 1, 'the other one expects no ping for long');
+    t.is(await reopen(19.5), 1, 'the other heartbeat expects no ping soon');
     await live(20, 34);
     t.is(await stateOf(runtime, lost), 'up');
     await live(34.5, 36);
@@ -466,52 +448,45 @@ test.serial(
   },
 );
 
-test.serial(
-  'a deadline before the first ping that was lost counts, although no process records availability',
-  async (t) => {
-    const { runtime, at, add, take, live, watch } = await stage(t);
-    const [early, late] = [
-      await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
-      await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 }),
-    ];
-    await take(1, early);
-    await take(1, late);
-    await live(1, 8.5);
-    await recordPingAvailability(runtime.database, () => at(11.5));
-    await recordLostPings(runtime.database, { fromMs: at(10), toMs: at(11.5) });
-    await watch(12);
-    t.is(await stateOf(runtime, early), 'down');
-    t.is(await stateOf(runtime, late), 'up');
-  },
-);
+test.serial('a deadline before the first lost ping counts, even if no process records availability', async (t) => {
+  const { runtime, at, add, take, live, watch } = await stage(t);
+  const [early, late] = [
+    await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
+    await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 }),
+  ];
+  await take(1, early);
+  await take(1, late);
+  await live(1, 8.5);
+  await recordPingAvailability(runtime.database, () => at(11.5));
+  await recordLostPings(runtime.database, { fromMs: at(10), toMs: at(11.5) });
+  await watch(12);
+  t.is(await stateOf(runtime, early), 'down');
+  t.is(await stateOf(runtime, late), 'up');
+});
+
+test.serial('a ping waiting in one process holds all later deadlines, which count once it is stored', async (t) => {
+  const { runtime, at, add, take, live, changes } = await stage(t);
+  const [early, late] = [
+    await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
+    await add({ intervalSeconds: 12, heartbeatGraceSeconds: 0 }),
+  ];
+  await take(1, early);
+  await take(1, late);
+  await live(1, 9);
+  for (let second = 10.5; second < 20; second += 0.5) {
+    await holdDeadlines(runtime.database, { holder: 'a', fromMs: at(10), nowMs: at(second) });
+    await holdDeadlines(runtime.database, { holder: 'b', fromMs: at(second - 1), nowMs: at(second) });
+    await live(second, second);
+  }
+  t.is(await stateOf(runtime, early), 'down');
+  t.is(await stateOf(runtime, late), 'up');
+  await releaseDeadlines(runtime.database, 'a');
+  await live(20, 20);
+  t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 13 });
+});
 
 test.serial(
-  'a ping that waits in one process holds later deadlines of all, and those that were missed are taken when it is ' +
-    'stored, as they were',
-  async (t) => {
-    const { runtime, at, add, take, live, changes } = await stage(t);
-    const [early, late] = [
-      await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
-      await add({ intervalSeconds: 12, heartbeatGraceSeconds: 0 }),
-    ];
-    await take(1, early);
-    await take(1, late);
-    await live(1, 9);
-    for (let second = 10.5; second < 20; second += 0.5) {
-      await holdDeadlines(runtime.database, { holder: 'a', fromMs: at(10), nowMs: at(second) });
-      await holdDeadlines(runtime.database, { holder: 'b', fromMs: at(second - 1), nowMs: at(second) });
-      await live(second, second);
-    }
-    t.is(await stateOf(runtime, early), 'down');
-    t.is(await stateOf(runtime, late), 'up');
-    await releaseDeadlines(runtime.database, 'a');
-    await live(20, 20);
-    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 13 });
-  },
-);
-
-test.serial(
-  'what a process held that was killed was lost: the heartbeats that may have sent it are forgiven',
+  'pings held by a killed process count as lost, and heartbeats that may have sent them are forgiven',
   async (t) => {
     const { runtime, at, add, take, live, reopen, watch } = await stage(t);
     const [lost, long] = [
@@ -526,7 +501,7 @@ test.serial(
       t.is(await reopen(second), 0);
       t.is((await watch(second)).missed, 0);
     }
-    t.is(await reopen(23), 1, 'the other one expects no ping for long');
+    t.is(await reopen(23), 1, 'the other heartbeat expects no ping soon');
     await live(23.5, 37.5);
     t.is(await stateOf(runtime, lost), 'up');
     await live(38, 39);
@@ -549,35 +524,32 @@ async function queueObservations(
   );
 }
 
-test.serial(
-  'what one account has queued delays no other: its missed deadline and its ping are decided in the next round',
-  async (t) => {
-    const { runtime, at, add, take, watch, reopen } = await stage(t);
-    const flooding = await Promise.all(Array.from({ length: 40 }, () => add()));
-    const other = await otherAccount(runtime);
-    const [missed, failed] = [
-      await addHeartbeat(other, at(0), { intervalSeconds: 5, heartbeatGraceSeconds: 0 }),
-      await addHeartbeat(other, at(0), { intervalSeconds: 600 }),
-    ];
-    await queueObservations(runtime, flooding, { each: 60, atMs: at(1) });
-    for (let second = 2; second <= 8; second += HELD_EVERY) await reopen(second);
-    await take(8, failed, FAIL);
-    t.like(await watch(8), { missed: 1, decided: 252 });
-    t.is(await stateOf(other, missed), 'down');
-    t.is(await stateOf(other, failed), 'down');
-    for (let round = 1; round <= 9; round += 1) await watch(8 + round / 10);
-    t.is(await countOf(runtime, 'heartbeat_observations'), 0);
-    const { rows } = await runtime.database.pool.query(
-      `SELECT count(*)::int AS count,
+test.serial('a backlog of one account does not delay a missed deadline or a ping of another account', async (t) => {
+  const { runtime, at, add, take, watch, reopen } = await stage(t);
+  const flooding = await Promise.all(Array.from({ length: 40 }, () => add()));
+  const other = await otherAccount(runtime);
+  const [missed, failed] = [
+    await addHeartbeat(other, at(0), { intervalSeconds: 5, heartbeatGraceSeconds: 0 }),
+    await addHeartbeat(other, at(0), { intervalSeconds: 600 }),
+  ];
+  await queueObservations(runtime, flooding, { each: 60, atMs: at(1) });
+  for (let second = 2; second <= 8; second += HELD_EVERY) await reopen(second);
+  await take(8, failed, FAIL);
+  t.like(await watch(8), { missed: 1, decided: 252 });
+  t.is(await stateOf(other, missed), 'down');
+  t.is(await stateOf(other, failed), 'down');
+  for (let round = 1; round <= 9; round += 1) await watch(8 + round / 10);
+  t.is(await countOf(runtime, 'heartbeat_observations'), 0);
+  const { rows } = await runtime.database.pool.query(
+    `SELECT count(*)::int AS count,
          bool_and(t.to_state = CASE t.sequence % 2 WHEN 1 THEN 'down' ELSE 'up' END) AS alternate
        FROM transitions t JOIN monitors m ON m.id = t.monitor_id WHERE m.tenant_id = $1`,
-      [runtime.tenantId],
-    );
-    t.deepEqual(rows, [{ count: 40 * 60, alternate: true }], 'each is decided, in the order of its heartbeat');
-  },
-);
+    [runtime.tenantId],
+  );
+  t.deepEqual(rows, [{ count: 40 * 60, alternate: true }], 'each is decided, in order per heartbeat');
+});
 
-test.serial('many heartbeats of one account that miss at once delay the missed deadline of no other', async (t) => {
+test.serial('many simultaneous misses of one account do not delay a missed deadline of another', async (t) => {
   const { runtime, at, watch, reopen, add } = await stage(t);
   await Promise.all(Array.from({ length: 501 }, () => add({ intervalSeconds: 5, heartbeatGraceSeconds: 0 })));
   const missed = await addHeartbeat(await otherAccount(runtime), at(1), {
@@ -590,8 +562,7 @@ test.serial('many heartbeats of one account that miss at once delay the missed d
 });
 
 test.serial(
-  'of an account 3,000 observations wait: beyond them pings that would change something only move the deadline, but ' +
-    'for the first of a heartbeat',
+  'beyond 3,000 pending observations of an account only the first of each heartbeat can change its state',
   async (t) => {
     const { runtime, at, add, take, watch } = await stage(t);
     const [flooding, quiet, more] = [
@@ -607,7 +578,7 @@ test.serial(
     t.is(await take(3, quiet), 'crowded');
     t.is(await take(2, first, START), 'taken');
     await runtime.database.pool.query(`UPDATE heartbeat_observations SET sight = 'missed' WHERE sight = 'fail'`);
-    t.is(await take(2, first), 'taken', 'missed deadlines take no room');
+    t.is(await take(2, first), 'taken', 'missed deadlines do not count toward the limit');
     await runtime.database.pool.query(`UPDATE heartbeat_observations SET sight = 'fail' WHERE sight = 'missed'`);
     t.deepEqual(
       await takePings(
@@ -620,13 +591,13 @@ test.serial(
     const other = await otherAccount(runtime);
     t.is(await take(2, await addHeartbeat(other, at(0)), FAIL), 'taken');
     while ((await watch(5)).decided > 0);
-    t.is(await take(6, quiet), 'taken', 'what was not said is said by the next ping');
+    t.is(await take(6, quiet), 'taken', 'the next ping decides instead of the dropped one');
     await watch(7);
     t.is(await stateOf(runtime, quiet), 'up');
   },
 );
 
-test.serial('a loss that was recorded by a clock far ahead does not keep pings unavailable', async (t) => {
+test.serial('a loss recorded by a clock far ahead does not keep pings unavailable', async (t) => {
   const { runtime, at, add, reopen } = await stage(t);
   await add();
   await recordLostPings(runtime.database, { fromMs: at(3600), toMs: at(3601) });
@@ -637,14 +608,14 @@ test.serial('a loss that was recorded by a clock far ahead does not keep pings u
   t.deepEqual(rows, [{ lost_from: null, lost_to: null }]);
 });
 
-test.serial('short pauses of availability forgive no heartbeat', async (t) => {
+test.serial('short gaps in availability forgive no heartbeat', async (t) => {
   const { runtime, at, add } = await stage(t);
   await add();
   for (let second = 2; second <= 90; second += 2)
     t.deepEqual(await recordPingAvailability(runtime.database, () => at(second)), { forgiven: 0, isAwaited: true });
 });
 
-test.serial('watchers at once report each heartbeat once and lose none', async (t) => {
+test.serial('concurrent watchers report each heartbeat once and miss none', async (t) => {
   const { runtime, at, add, take, watch, outcomes } = await stage(t);
   const heartbeats = await Promise.all(Array.from({ length: 60 }, () => add()));
   for (const heartbeat of heartbeats.slice(0, 20)) await take(1, heartbeat);
@@ -661,7 +632,7 @@ test.serial('watchers at once report each heartbeat once and lose none', async (
   t.is(await countOf(runtime, 'heartbeat_observations'), 0);
 });
 
-test.serial('a watcher that dies between deciding and tidying up makes the next one repeat nothing', async (t) => {
+test.serial('if a watcher dies between deciding and cleaning up, the next one repeats nothing', async (t) => {
   const { runtime, add, take, at, watch, changes } = await stage(t);
   const heartbeat = await add();
   await take(1, heartbeat, FAIL);
@@ -684,7 +655,7 @@ test.serial('a watcher that dies between deciding and tidying up makes the next 
   t.is(await countOf(runtime, 'transitions'), 1);
 });
 
-test.serial('what was observed long ago, because no process watched, still decides', async (t) => {
+test.serial('a ping decides even if no process watched for a long time', async (t) => {
   const { runtime, add, take, watch } = await stage(t);
   const heartbeat = await add({ intervalSeconds: 1, heartbeatGraceSeconds: 86_400 });
   await take(1, heartbeat);
@@ -692,7 +663,7 @@ test.serial('what was observed long ago, because no process watched, still decid
   t.is(await stateOf(runtime, heartbeat), 'up');
 });
 
-test.serial('the sweep leaves heartbeats alone, however long they are silent', async (t) => {
+test.serial('the sweep ignores heartbeats, however long they are silent', async (t) => {
   const { runtime, at, add, take, watch } = await stage(t);
   const [silent, pinged] = [await add({ intervalSeconds: 10 }), await add({ intervalSeconds: 10 })];
   await take(1, pinged);
@@ -703,17 +674,14 @@ test.serial('the sweep leaves heartbeats alone, however long they are silent', a
   t.is(await stateOf(runtime, pinged), 'up');
 });
 
-test.serial(
-  `a deadline counts ${COUNTED_AFTER} s after it, when pings that came in time are in the database`,
-  async (t) => {
-    const { add, watch, reopen } = await stage(t);
-    await add({ intervalSeconds: 2, heartbeatGraceSeconds: 0 });
-    await reopen(2.1);
-    t.is((await watch(2.1)).missed, 0);
-    await reopen(2 + COUNTED_AFTER);
-    t.is((await watch(2 + COUNTED_AFTER)).missed, 1);
-  },
-);
+test.serial(`a deadline counts ${COUNTED_AFTER} s after it, once pings that came in time are stored`, async (t) => {
+  const { add, watch, reopen } = await stage(t);
+  await add({ intervalSeconds: 2, heartbeatGraceSeconds: 0 });
+  await reopen(2.1);
+  t.is((await watch(2.1)).missed, 0);
+  await reopen(2 + COUNTED_AFTER);
+  t.is((await watch(2 + COUNTED_AFTER)).missed, 1);
+});
 
 /**
  * A schedule with a run each minute, and the second of its first run after `from`. These tests run on simulated time,
@@ -724,43 +692,37 @@ const runAfter = (at: (second: number) => number, from: number) =>
   (Math.ceil((at(from) + 1) / 60_000) * 60_000 - at(0)) / SECOND;
 const toMs = (second: number) => Math.round(second * SECOND) / SECOND;
 
-test.serial(
-  'a heartbeat with a schedule is down from the grace after the run that it misses, and says when that was',
-  async (t) => {
-    const { runtime, at, add, take, live, changes } = await stage(t);
-    const heartbeat = await add({ heartbeat: { schedule: MINUTELY }, heartbeatGraceSeconds: 5 });
-    const first = runAfter(at, 25);
-    await take(first - 15, heartbeat);
-    await live(first - 15, first + 55);
-    t.is(await stateOf(runtime, heartbeat), 'up', 'the early ping was that of the first run');
-    await live(first + 55, first + 66);
-    t.deepEqual(changes(), [
-      { to: 'up', cause: null, at: toMs(first - 15) },
-      { to: 'down', cause: 'heartbeat_missed', at: toMs(first + 65) },
-    ]);
-    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
-    const utc = new Date(at(first + 60)).toISOString().slice(0, 16).replace('T', ' ');
-    t.regex(
-      incident?.reason ?? '',
-      new RegExp(`^No ping came in time: expected at .* Europe/Berlin \\(${utc} UTC\\), grace period 5 s$`),
-    );
-  },
-);
+test.serial('a scheduled heartbeat is down from the grace period after a missed run, and names its time', async (t) => {
+  const { runtime, at, add, take, live, changes } = await stage(t);
+  const heartbeat = await add({ heartbeat: { schedule: MINUTELY }, heartbeatGraceSeconds: 5 });
+  const first = runAfter(at, 25);
+  await take(first - 15, heartbeat);
+  await live(first - 15, first + 55);
+  t.is(await stateOf(runtime, heartbeat), 'up', 'the early ping counted for the first run');
+  await live(first + 55, first + 66);
+  t.deepEqual(changes(), [
+    { to: 'up', cause: null, at: toMs(first - 15) },
+    { to: 'down', cause: 'heartbeat_missed', at: toMs(first + 65) },
+  ]);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+  const utc = new Date(at(first + 60)).toISOString().slice(0, 16).replace('T', ' ');
+  t.regex(
+    incident?.reason ?? '',
+    new RegExp(`^No ping came in time: expected at .* Europe/Berlin \\(${utc} UTC\\), grace period 5 s$`),
+  );
+});
 
-test.serial(
-  'a heartbeat with a schedule is forgiven a run that it may have reported in vain, and no other one',
-  async (t) => {
-    const { runtime, at, add, take, live, reopen, changes } = await stage(t);
-    const heartbeat = await add({ heartbeat: { schedule: MINUTELY }, heartbeatGraceSeconds: 5 });
-    const first = runAfter(at, 25);
-    await take(first, heartbeat);
-    await live(first, first + 10);
-    t.is(await reopen(first + 20), 0, 'no ping was to come in that time');
-    await live(first + 20, first + 42);
-    t.is(await reopen(first + 50), 1, 'an early ping was to come');
-    await live(first + 50, first + 124.5);
-    t.is(await stateOf(runtime, heartbeat), 'up');
-    await live(first + 125, first + 126);
-    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: toMs(first + 125) });
-  },
-);
+test.serial('a scheduled heartbeat is forgiven only a run whose ping may have been lost', async (t) => {
+  const { runtime, at, add, take, live, reopen, changes } = await stage(t);
+  const heartbeat = await add({ heartbeat: { schedule: MINUTELY }, heartbeatGraceSeconds: 5 });
+  const first = runAfter(at, 25);
+  await take(first, heartbeat);
+  await live(first, first + 10);
+  t.is(await reopen(first + 20), 0, 'no ping was due in that time');
+  await live(first + 20, first + 42);
+  t.is(await reopen(first + 50), 1, 'an early ping may have been sent');
+  await live(first + 50, first + 124.5);
+  t.is(await stateOf(runtime, heartbeat), 'up');
+  await live(first + 125, first + 126);
+  t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: toMs(first + 125) });
+});
