@@ -128,8 +128,7 @@ async function offlineAgents({ database }: TestRuntime): Promise<string[]> {
 
 // Serial, because each test opens several connections, and together they would exceed the server's limit.
 test.serial(
-  'an agent that stops checking in is reported offline within ten seconds of its 90 s, once, and online once it ' +
-    'is back',
+  'an agent silent for 90 s is reported offline once, within ten seconds, and online once it is back',
   async (t) => {
     const { runtime, checkIn, live, listNotified, enqueued } = await stage(t);
     const agent = await addOwn(runtime, 'home-lab');
@@ -146,68 +145,62 @@ test.serial(
         ['agent.online', 'home-lab', 600],
       ],
     );
-    t.true(events[0]!.at >= 120 && events[0]!.at < 130, `told at ${events[0]!.at}`);
+    t.true(events[0]!.at >= 120 && events[0]!.at < 130, `reported at ${events[0]!.at}`);
     t.true(events[1]!.at < 610);
     t.is(enqueued.length, 2);
     t.deepEqual(await offlineAgents(runtime), []);
   },
 );
 
-test.serial(
-  'the event names the agent and no monitor, says when it was last seen and where it is in the console',
-  async (t) => {
-    const { runtime, at, checkIn, live } = await stage(t);
-    const agent = await addOwn(runtime, 'home-lab');
-    const channelId = await addChannel(runtime);
-    await checkIn(5, agent);
-    await live(105);
-    const { rows } = await runtime.database.pool.query(
-      'SELECT channel_id, tenant_id, event, outcome, message FROM deliveries',
-    );
-    t.is(rows.length, 1);
-    const lastSeenAt = at(5) / SECOND;
-    t.deepEqual(rows[0], {
-      channel_id: channelId,
-      tenant_id: runtime.tenantId,
+test.serial('the event names the agent, its last check-in and its page in the console, and no monitor', async (t) => {
+  const { runtime, at, checkIn, live } = await stage(t);
+  const agent = await addOwn(runtime, 'home-lab');
+  const channelId = await addChannel(runtime);
+  await checkIn(5, agent);
+  await live(105);
+  const { rows } = await runtime.database.pool.query(
+    'SELECT channel_id, tenant_id, event, outcome, message FROM deliveries',
+  );
+  t.is(rows.length, 1);
+  const lastSeenAt = at(5) / SECOND;
+  t.deepEqual(rows[0], {
+    channel_id: channelId,
+    tenant_id: runtime.tenantId,
+    event: 'agent.offline',
+    outcome: 'pending',
+    message: {
+      version: '1',
       event: 'agent.offline',
-      outcome: 'pending',
-      message: {
-        version: '1',
-        event: 'agent.offline',
-        event_at: lastSeenAt + 90,
-        monitor: null,
-        agent: { id: agent.id, name: 'home-lab', region: 'hanoi' },
-        state: 'offline',
-        reason: 'The agent home-lab has not checked in for 90 s; its monitors use the remaining locations',
-        detail: { sources_down: [], incident_id: null, last_seen_at: lastSeenAt },
-        url: `http://localhost:3000/agents/${agent.id}`,
-      },
-    });
-  },
-);
+      event_at: lastSeenAt + 90,
+      monitor: null,
+      agent: { id: agent.id, name: 'home-lab', region: 'hanoi' },
+      state: 'offline',
+      reason: 'The agent home-lab has not checked in for 90 s; its monitors use the remaining locations',
+      detail: { sources_down: [], incident_id: null, last_seen_at: lastSeenAt },
+      url: `http://localhost:3000/agents/${agent.id}`,
+    },
+  });
+});
+
+test.serial('an agent that never checked in, was revoked or was deleted is not reported', async (t) => {
+  const { runtime, at, checkIn, live, listNotified } = await stage(t);
+  const [, revoked, deleted] = [
+    await addOwn(runtime, 'never'),
+    await addOwn(runtime, 'revoked'),
+    await addOwn(runtime, 'deleted'),
+  ];
+  await addChannel(runtime);
+  await checkIn(1, revoked, deleted);
+  await live(30);
+  await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
+  await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id, nowMs: at(60), author: null });
+  await live(300);
+  t.deepEqual(await listNotified(), []);
+  t.deepEqual(await offlineAgents(runtime), []);
+});
 
 test.serial(
-  'an agent that never checked in, one that was revoked and one that was deleted are not reported',
-  async (t) => {
-    const { runtime, at, checkIn, live, listNotified } = await stage(t);
-    const [, revoked, deleted] = [
-      await addOwn(runtime, 'never'),
-      await addOwn(runtime, 'revoked'),
-      await addOwn(runtime, 'deleted'),
-    ];
-    await addChannel(runtime);
-    await checkIn(1, revoked, deleted);
-    await live(30);
-    await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
-    await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id, nowMs: at(60), author: null });
-    await live(300);
-    t.deepEqual(await listNotified(), []);
-    t.deepEqual(await offlineAgents(runtime), []);
-  },
-);
-
-test.serial(
-  'all enabled webhooks of the owner are notified of it whatever monitors they are for, and no others',
+  'all enabled webhooks of the owner are notified, whatever their monitors, and no other channels',
   async (t) => {
     const { runtime, checkIn, live } = await stage(t);
     const other = runtime.newId('ten');
@@ -234,7 +227,7 @@ test.serial(
   },
 );
 
-test.serial('a shared agent goes offline and comes back like any other, and nobody is notified', async (t) => {
+test.serial('a shared agent goes offline and online like any other, without notifications', async (t) => {
   const { runtime, checkIn, live, listNotified, watch } = await stage(t);
   const shared = await runtime.addAgent('frankfurt');
   await addChannel(runtime);
@@ -248,7 +241,7 @@ test.serial('a shared agent goes offline and comes back like any other, and nobo
   t.deepEqual(await listNotified(), []);
 });
 
-test.serial('while no web process listens no agent goes offline, and afterwards every agent has 90 s', async (t) => {
+test.serial('without a web process no agent goes offline, and once one is back every agent has 90 s', async (t) => {
   const { runtime, checkIn, live, reopen, watch, listNotified } = await stage(t);
   const [quick, gone] = [await addOwn(runtime, 'quick'), await addOwn(runtime, 'gone')];
   await addChannel(runtime);
@@ -267,25 +260,28 @@ test.serial('while no web process listens no agent goes offline, and afterwards 
   );
 });
 
-test.serial('an agent that is offline stays so through an absence of ours, without another word', async (t) => {
-  const { runtime, checkIn, live, reopen, listNotified } = await stage(t);
-  const agent = await addOwn(runtime, 'home-lab');
-  await addChannel(runtime);
-  await checkIn(0, agent);
-  await live(105);
-  await reopen(400);
-  await live(700);
-  t.is((await listNotified()).length, 1);
-  await checkIn(700, agent);
-  await live(710);
-  t.deepEqual(
-    (await listNotified()).map(({ event }) => event),
-    ['agent.offline', 'agent.online'],
-  );
-});
+test.serial(
+  'an offline agent stays offline through a downtime of the service, without another notification',
+  async (t) => {
+    const { runtime, checkIn, live, reopen, listNotified } = await stage(t);
+    const agent = await addOwn(runtime, 'home-lab');
+    await addChannel(runtime);
+    await checkIn(0, agent);
+    await live(105);
+    await reopen(400);
+    await live(700);
+    t.is((await listNotified()).length, 1);
+    await checkIn(700, agent);
+    await live(710);
+    t.deepEqual(
+      (await listNotified()).map(({ event }) => event),
+      ['agent.offline', 'agent.online'],
+    );
+  },
+);
 
 test.serial(
-  'when most agents fall silent together they are held back for 60 s, and only who is still silent then is reported',
+  'when most agents go silent together, only those still silent after another 60 s are reported',
   async (t) => {
     const { runtime, checkIn, live, listNotified } = await stage(t);
     const agents = await Promise.all(['a', 'b', 'c', 'd'].map((name) => addOwn(runtime, name)));
@@ -310,7 +306,7 @@ test.serial(
   },
 );
 
-test.serial('four watches at once report each agent once', async (t) => {
+test.serial('four concurrent watches report each agent once', async (t) => {
   const { runtime, checkIn, live, watch, listNotified, reopen } = await stage(t);
   const agents = await Promise.all(Array.from({ length: 20 }, (_, index) => addOwn(runtime, `agent-${index}`)));
   await addChannel(runtime);
@@ -333,7 +329,7 @@ test.serial('four watches at once report each agent once', async (t) => {
   t.is((await listNotified()).length, 40);
 });
 
-test.serial('a check-in that comes between the poll and the mark wins', async (t) => {
+test.serial('a check-in between the poll and the offline update wins', async (t) => {
   const { runtime, at, checkIn, reopen, watch, listNotified } = await stage(t);
   const agent = await addOwn(runtime, 'home-lab');
   await addChannel(runtime);
@@ -357,43 +353,40 @@ test.serial('a check-in that comes between the poll and the mark wins', async (t
   t.deepEqual(await listNotified(), []);
 });
 
-test.serial(
-  'a change is logged and counted, and the process that watches adds the jobs of its deliveries',
-  async (t) => {
-    const { runtime, at, checkIn, reopen } = await stage(t);
-    const agent = await addOwn(runtime, 'home-lab');
-    await addChannel(runtime);
-    await checkIn(0, agent);
-    for (let second = 2; second <= 92; second += 2) await reopen(second);
-    const counted: [string, number][] = [];
-    const metrics = {
-      ...runtime.metrics,
-      agentsChanged: (to: 'offline' | 'online', count: number) => void counted.push([to, count]),
-    };
-    const enqueued: DueAttempt[] = [];
-    const enqueue = runtime.queues.enqueueAttempts.bind(runtime.queues);
-    runtime.queues.enqueueAttempts = async (attempts) => {
-      await enqueue(attempts);
-      enqueued.push(...attempts);
-    };
-    const process = startAgentWatch({ ...runtime, metrics, now: () => at(92) });
-    await until(() => counted.length > 0);
-    await process.stop();
-    t.deepEqual(counted, [['offline', 1]]);
-    const line = runtime.logLines.find(({ msg }) => msg === 'agent.offline');
-    t.like(line, { agent_id: agent.id, tenant_id: runtime.tenantId, last_seen_at: at(0) / SECOND });
-    const { rows } = await runtime.database.pool.query<{ id: string }>(
-      `SELECT id FROM deliveries WHERE event = 'agent.offline'`,
-    );
-    t.deepEqual(
-      enqueued.map(({ deliveryId }) => deliveryId),
-      rows.map(({ id }) => id),
-    );
-    t.is(enqueued.length, 1);
-  },
-);
+test.serial('a change is logged and counted, and the watching process adds the jobs of its deliveries', async (t) => {
+  const { runtime, at, checkIn, reopen } = await stage(t);
+  const agent = await addOwn(runtime, 'home-lab');
+  await addChannel(runtime);
+  await checkIn(0, agent);
+  for (let second = 2; second <= 92; second += 2) await reopen(second);
+  const counted: [string, number][] = [];
+  const metrics = {
+    ...runtime.metrics,
+    agentsChanged: (to: 'offline' | 'online', count: number) => void counted.push([to, count]),
+  };
+  const enqueued: DueAttempt[] = [];
+  const enqueue = runtime.queues.enqueueAttempts.bind(runtime.queues);
+  runtime.queues.enqueueAttempts = async (attempts) => {
+    await enqueue(attempts);
+    enqueued.push(...attempts);
+  };
+  const process = startAgentWatch({ ...runtime, metrics, now: () => at(92) });
+  await until(() => counted.length > 0);
+  await process.stop();
+  t.deepEqual(counted, [['offline', 1]]);
+  const line = runtime.logLines.find(({ msg }) => msg === 'agent.offline');
+  t.like(line, { agent_id: agent.id, tenant_id: runtime.tenantId, last_seen_at: at(0) / SECOND });
+  const { rows } = await runtime.database.pool.query<{ id: string }>(
+    `SELECT id FROM deliveries WHERE event = 'agent.offline'`,
+  );
+  t.deepEqual(
+    enqueued.map(({ deliveryId }) => deliveryId),
+    rows.map(({ id }) => id),
+  );
+  t.is(enqueued.length, 1);
+});
 
-test.serial('a web process whose clock is ahead makes no agent offline that checks in with another', async (t) => {
+test.serial('a web process whose clock is ahead marks no agent offline that checks in with another one', async (t) => {
   const { runtime, at, checkIn, watch } = await stage(t);
   const agent = await addOwn(runtime, 'home-lab');
   for (let second = 0; second <= 120; second += 2) {
@@ -404,7 +397,7 @@ test.serial('a web process whose clock is ahead makes no agent offline that chec
   }
 });
 
-test.serial('before any web process has listened, and without agents, a round does nothing', async (t) => {
+test.serial('a round does nothing before a web process has started, or without agents', async (t) => {
   const runtime = await openTestRuntime(t);
   const round = () => watchAgents({ ...runtime, announce: () => t.fail() });
   t.deepEqual(await round(), { offline: 0, online: 0, held: 0, hasOwn: false });
@@ -455,7 +448,7 @@ async function stageChannel(t: ExecutionContext, format: WebhookFormat) {
   };
 }
 
-test.serial('the retry that an agent is offline opens no alert at a receiver after it is back', async (t) => {
+test.serial('a retried offline event opens no alert at a receiver after the agent is back', async (t) => {
   const { attempt, comeBack, outcomes } = await stageChannel(t, { preset: 'pagerduty' });
   t.deepEqual(await attempt(105, 'retry'), ['agent.offline']);
   await comeBack();
@@ -464,7 +457,7 @@ test.serial('the retry that an agent is offline opens no alert at a receiver aft
   t.deepEqual(await outcomes(), ['agent.offline superseded', 'agent.online delivered']);
 });
 
-test.serial('the retry that an agent is back resolves no alert of an agent that is offline again', async (t) => {
+test.serial('a retried online event does not resolve the alert of an agent that is offline again', async (t) => {
   const { attempt, comeBack, live, outcomes } = await stageChannel(t, { preset: 'pagerduty' });
   t.deepEqual(await attempt(105), ['agent.offline']);
   t.deepEqual(await attempt(165), []);
@@ -476,7 +469,7 @@ test.serial('the retry that an agent is back resolves no alert of an agent that 
   t.deepEqual(await outcomes(), ['agent.offline delivered', 'agent.online superseded', 'agent.offline delivered']);
 });
 
-test.serial('a retry is made while it is true, and a receiver of envelopes gets both', async (t) => {
+test.serial('a retry is made while its event still holds, and an envelope receiver gets both events', async (t) => {
   const { attempt, comeBack } = await stageChannel(t, { preset: 'pagerduty' });
   t.deepEqual(await attempt(105, 'retry'), ['agent.offline']);
   t.deepEqual(await attempt(165), ['agent.offline']);
@@ -488,7 +481,7 @@ test.serial('a retry is made while it is true, and a receiver of envelopes gets 
   t.deepEqual(await envelopes.attempt(165), ['agent.online', 'agent.offline']);
 });
 
-test.serial('events of an agent that wait are sent in their order', async (t) => {
+test.serial('pending events of an agent are sent in order', async (t) => {
   const { claim, comeBack } = await stageChannel(t, { preset: 'pagerduty' });
   await comeBack();
   t.deepEqual(
@@ -502,47 +495,47 @@ for (const [how, reason] of [
   ['deleted', 'The agent was deleted'],
   ['revoked', 'The token of the agent was revoked'],
 ] as const) {
-  test.serial(
-    `an agent that is ${how} while it is offline leaves no alert open at a receiver that keeps it`,
-    async (t) => {
-      const { runtime, agent, at, attempt, listNotified } = await stageChannel(t, { preset: 'pagerduty' });
-      t.deepEqual(await attempt(105), ['agent.offline']);
-      const key = { id: agent.id, nowMs: at(110), author: null };
-      if (how === 'revoked') t.true(await revokeAgent(runtime.database, key));
-      else t.not(await deleteAgent(runtime.database, { ...key, tenantId: runtime.tenantId }), null);
-      t.deepEqual(await attempt(111), ['agent.online']);
-      const notified = await listNotified();
-      t.deepEqual(
-        notified.map(({ event, eventAt }) => [event, eventAt]),
-        [
-          ['agent.offline', 90],
-          ['agent.online', 110],
-        ],
-      );
-      const { rows } = await runtime.database.pool.query<{ reason: string }>(
-        `SELECT message ->> 'reason' AS reason FROM deliveries WHERE event = 'agent.online'`,
-      );
-      t.deepEqual(rows, [{ reason }]);
-    },
-  );
+  test.serial(`an agent that is ${how} while offline leaves no alert open at a stateful receiver`, async (t) => {
+    const { runtime, agent, at, attempt, listNotified } = await stageChannel(t, { preset: 'pagerduty' });
+    t.deepEqual(await attempt(105), ['agent.offline']);
+    const key = { id: agent.id, nowMs: at(110), author: null };
+    if (how === 'revoked') t.true(await revokeAgent(runtime.database, key));
+    else t.not(await deleteAgent(runtime.database, { ...key, tenantId: runtime.tenantId }), null);
+    t.deepEqual(await attempt(111), ['agent.online']);
+    const notified = await listNotified();
+    t.deepEqual(
+      notified.map(({ event, eventAt }) => [event, eventAt]),
+      [
+        ['agent.offline', 90],
+        ['agent.online', 110],
+      ],
+    );
+    const { rows } = await runtime.database.pool.query<{ reason: string }>(
+      `SELECT message ->> 'reason' AS reason FROM deliveries WHERE event = 'agent.online'`,
+    );
+    t.deepEqual(rows, [{ reason }]);
+  });
 }
 
-test.serial('no receiver is notified that an agent is deleted while it is online, nor one of envelopes', async (t) => {
-  const { runtime, agent, comeBack, attempt, at } = await stageChannel(t, { preset: 'pagerduty' });
-  await comeBack();
-  t.deepEqual(await attempt(126), ['agent.offline', 'agent.online']);
-  const key = { tenantId: runtime.tenantId, id: agent.id };
-  t.not(await deleteAgent(runtime.database, { ...key, nowMs: at(130), author: null }), null);
-  t.deepEqual(await attempt(131), []);
-  const envelopes = await stageChannel(t, null);
-  t.deepEqual(await envelopes.attempt(105), ['agent.offline']);
-  const { database, tenantId } = envelopes.runtime;
-  const deletion = { tenantId, id: envelopes.agent.id, nowMs: envelopes.at(110), author: null };
-  t.not(await deleteAgent(database, deletion), null);
-  t.deepEqual(await envelopes.attempt(111), []);
-});
+test.serial(
+  'deleting an online agent notifies no receiver, and deleting an offline one no envelope receiver',
+  async (t) => {
+    const { runtime, agent, comeBack, attempt, at } = await stageChannel(t, { preset: 'pagerduty' });
+    await comeBack();
+    t.deepEqual(await attempt(126), ['agent.offline', 'agent.online']);
+    const key = { tenantId: runtime.tenantId, id: agent.id };
+    t.not(await deleteAgent(runtime.database, { ...key, nowMs: at(130), author: null }), null);
+    t.deepEqual(await attempt(131), []);
+    const envelopes = await stageChannel(t, null);
+    t.deepEqual(await envelopes.attempt(105), ['agent.offline']);
+    const { database, tenantId } = envelopes.runtime;
+    const deletion = { tenantId, id: envelopes.agent.id, nowMs: envelopes.at(110), author: null };
+    t.not(await deleteAgent(database, deletion), null);
+    t.deepEqual(await envelopes.attempt(111), []);
+  },
+);
 
-test.serial('an agent is deleted while one of its channels is', async (t) => {
+test.serial('an agent can be deleted while one of its channels is being deleted', async (t) => {
   const { runtime, agent, at, attempt } = await stageChannel(t, { preset: 'pagerduty' });
   t.deepEqual(await attempt(105), ['agent.offline']);
   const { database, tenantId } = runtime;
