@@ -386,7 +386,7 @@ test('a chat notified by a summary gets the recoveries, even if it was disabled 
   t.deepEqual(await listDeliveriesTo(late), []);
 });
 
-test('a chat that was disabled when an outage began is not notified of its end', async (t) => {
+test('a chat disabled when an outage began is not notified of its end, even after an earlier outage', async (t) => {
   const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
   const key = { tenantId: runtime.tenantId, id: chat };
   await change('down', { atMs: START_MS });

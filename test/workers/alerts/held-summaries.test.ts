@@ -189,7 +189,7 @@ test('a process killed before alerts are gathered, or before their summary is se
   t.is((await deliver(chat, DUE + 3)).titles.length, 3);
 });
 
-test('held alerts join an open summary, and follow one that was sent after thirty seconds', async (t) => {
+test('held alerts join an open summary, or follow thirty seconds after one that was sent', async (t) => {
   const { chat, change, deliver, monitors } = await prepare(t, 15, 3);
   await change('down', 10, monitors.slice(0, 3));
   await change('down', DUE - 0.05, monitors.slice(3));

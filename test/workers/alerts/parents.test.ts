@@ -194,7 +194,7 @@ test('alerts of a chain of parents join the message of the root', async (t) => {
 });
 
 for (const isJoinedLast of [true, false])
-  test(`a monitor still down after its next parent recovers is alerted though the root is down, ${
+  test(`a monitor still down after its direct parent recovers is alerted though the root is down, ${
     isJoinedLast ? 'joined after that' : 'joined with that'
   }`, async (t) => {
     const { change, add, addChannel, deliver } = await prepareParents(t);

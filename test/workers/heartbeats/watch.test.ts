@@ -214,7 +214,7 @@ test.serial('the duration of a run is capped at the maximum that a result can ho
   t.is(rows[0]?.latency_ms, 2_147_483_647);
 });
 
-test.serial('a start moves the deadline and leaves the state unchanged', async (t) => {
+test.serial('a start ping moves the deadline and leaves the state unchanged', async (t) => {
   const { runtime, add, take, live } = await stage(t);
   const heartbeat = await add();
   await take(80, heartbeat, START);

@@ -496,7 +496,7 @@ test('concurrent evaluators of the same monitors lose nothing and decide as one'
   t.is((await rowsOf(runtime, 'SELECT 1 FROM incidents WHERE resolved_at IS NULL')).length, 20);
 });
 
-test('a check carries the verdict that would change nothing, or null if any may', async (t) => {
+test('a check carries the verdict that would change nothing, or null if any verdict might', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('local'), await runtime.addAgent('remote'), await runtime.addAgent('far')];
   const [local, remote, far] = agents;
