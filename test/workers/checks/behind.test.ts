@@ -9,9 +9,8 @@ import { until } from '../../helpers/until.ts';
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: an agent that leaves out a check for want of time is recorded as behind, one that is in ` +
-      'time is ' +
-      'not',
+    `${backend.name}: an agent that skips a check for lack of time is recorded as behind, and one that is ` +
+      'in time is not',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const target = await startTarget(t);
@@ -58,7 +57,7 @@ for (const backend of listQueueBackends()) {
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a stop gives a tick back whose checks wait, and the next process runs it`, async (t) => {
+  test(`${backend.name}: stopping requeues a tick with waiting checks, and the next process runs it`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const target = await startTarget(t);
     const agent = await runtime.addAgent('local');

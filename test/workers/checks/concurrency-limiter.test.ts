@@ -18,40 +18,36 @@ async function pass<Result>(
   return await work().finally(() => limiter.leave(account));
 }
 
-test(
-  'as many run as the limiter allows, the others follow in the order in which they came, whatever became of ' +
-    'those before',
-  async (t) => {
-    const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
-    const entered: number[] = [];
-    const works = Array.from({ length: 6 }, () => Promise.withResolvers<number>());
-    const all = works.map(({ promise }, number) =>
-      pass(limiter, 'one', () => {
-        entered.push(number);
-        return promise;
-      }),
-    );
-    const leave = async (number: number) => {
-      if (number === 1) works[number]?.reject(new Error('It failed'));
-      else works[number]?.resolve(number);
-      await all[number]?.catch(() => undefined);
-      await nextTurn();
-    };
+test('at most `concurrency` jobs run, and waiting ones start in order even after a failure', async (t) => {
+  const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
+  const entered: number[] = [];
+  const works = Array.from({ length: 6 }, () => Promise.withResolvers<number>());
+  const all = works.map(({ promise }, number) =>
+    pass(limiter, 'one', () => {
+      entered.push(number);
+      return promise;
+    }),
+  );
+  const leave = async (number: number) => {
+    if (number === 1) works[number]?.reject(new Error('It failed'));
+    else works[number]?.resolve(number);
+    await all[number]?.catch(() => undefined);
     await nextTurn();
-    t.deepEqual(entered, [0, 1]);
-    await leave(1);
-    t.deepEqual(entered, [0, 1, 2]);
-    await leave(2);
-    await leave(0);
-    t.deepEqual(entered, [0, 1, 2, 3, 4]);
-    for (const number of [3, 4, 5]) await leave(number);
-    t.deepEqual(entered, [0, 1, 2, 3, 4, 5]);
-    await t.throwsAsync(async () => await all[1], { message: 'It failed' });
-    t.is(await pass(limiter, 'one', () => Promise.resolve('after all of them')), 'after all of them');
-  },
-);
+  };
+  await nextTurn();
+  t.deepEqual(entered, [0, 1]);
+  await leave(1);
+  t.deepEqual(entered, [0, 1, 2]);
+  await leave(2);
+  await leave(0);
+  t.deepEqual(entered, [0, 1, 2, 3, 4]);
+  for (const number of [3, 4, 5]) await leave(number);
+  t.deepEqual(entered, [0, 1, 2, 3, 4, 5]);
+  await t.throwsAsync(async () => await all[1], { message: 'It failed' });
+  t.is(await pass(limiter, 'one', () => Promise.resolve('after all of them')), 'after all of them');
+});
 
-test('at most `perTurn` begin in one turn of the event loop, the others in the turns after it', async (t) => {
+test('at most `perTurn` jobs start in one turn of the event loop', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 10, perTurn: 2 });
   let turn = 0;
   const begunIn: number[] = [];
@@ -66,7 +62,7 @@ test('at most `perTurn` begin in one turn of the event loop, the others in the t
   );
 });
 
-test('the queue is full when as many accounts wait as can run, and its room is announced', async (t) => {
+test('the queue is full when as many accounts wait as can run, and announces when it has room', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
   const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const all = works.map(({ promise }, number) => pass(limiter, `account ${number}`, () => promise));
@@ -83,7 +79,7 @@ test('the queue is full when as many accounts wait as can run, and its room is a
   await Promise.all(all);
 });
 
-test('the account with the fewest inside is next, and one account alone does not fill the queue', async (t) => {
+test('the account with the fewest running jobs is next, and one account alone does not fill the queue', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 100 });
   const entered: string[] = [];
   const begin = (account: string) => {
@@ -106,14 +102,14 @@ test('the account with the fewest inside is next, and one account alone does not
   await slow[0]?.();
   t.deepEqual(entered.slice(2), ['quick']);
   await quick[0]?.();
-  t.deepEqual(entered.slice(2), ['quick', 'quick'], 'a source that a quick one leaves is not lost to a slow one');
+  t.deepEqual(entered.slice(2), ['quick', 'quick'], 'a slot freed by a quick account goes to the next quick job');
   await quick[1]?.();
   t.deepEqual(entered.slice(4), ['slow']);
   for (const end of slow) await end();
   t.is(entered.filter((account) => account === 'slow').length, 40);
 });
 
-test('one account alone puts reading off with some thousand works that wait', async (t) => {
+test('a single account fills the queue with 4,000 waiting jobs, or with one at a concurrency of 1', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 1, perTurn: 1 });
   const { promise, resolve } = Promise.withResolvers<void>();
   const wide = new ConcurrencyLimiter({ concurrency: 32, perTurn: 10_000 });
@@ -121,7 +117,7 @@ test('one account alone puts reading off with some thousand works that wait', as
   t.true(wide.isFull());
   const first = pass(limiter, 'one', () => promise);
   const second = pass(limiter, 'one', () => promise);
-  t.true(limiter.isFull(), 'where one has the whole width, one that waits is enough');
+  t.true(limiter.isFull(), 'with a concurrency of 1 one waiting job is enough');
   resolve();
   await Promise.all([...all, first, second]);
   t.false(wide.isFull());
@@ -149,12 +145,12 @@ function openQueue(limiterQueue: LimiterQueue): TickQueue['readInTurn'] {
 
 const echo = (tick: Tick): Promise<Tick> => Promise.resolve({ ...tick });
 
-test('where there is room a tick begins at once', async (t) => {
+test('a tick starts at once when there is room', async (t) => {
   const runTick = openQueue({ isFull: () => false, waitForRoom: () => Promise.resolve() });
   t.deepEqual(await runTick('a', 1, echo), { slotBeginsAtMs: 1, passedOver: 0, hasWaited: false });
 });
 
-test('ticks begin in the order in which their slots came, one for each room there is', async (t) => {
+test('ticks start in the order in which their slots arrived, one whenever there is room', async (t) => {
   const { limiterQueue, beginOne } = fullQueue();
   const runTick = openQueue(limiterQueue);
   const begun: string[] = [];
@@ -166,7 +162,7 @@ test('ticks begin in the order in which their slots came, one for each room ther
   await Promise.all(all);
 });
 
-test('the newest tick takes the place of the one that waits, whose caller does its work', async (t) => {
+test('newer ticks of a slot replace its waiting one, and only the first caller runs', async (t) => {
   const { limiterQueue, beginOne } = fullQueue();
   const runTick = openQueue(limiterQueue);
   const [a, b] = [runTick('a', 1, echo), runTick('b', 2, echo)];
@@ -181,7 +177,7 @@ test('the newest tick takes the place of the one that waits, whose caller does i
   t.deepEqual(await again, { slotBeginsAtMs: 180, passedOver: 0, hasWaited: true });
 });
 
-test('a tick that cannot begin rejects for its caller, and holds no other tick up', async (t) => {
+test('a failing tick rejects for its caller and blocks no other tick', async (t) => {
   const { limiterQueue, beginOne } = fullQueue();
   const runTick = openQueue(limiterQueue);
   const broken = runTick('a', 1, () => Promise.reject(new Error('the database is away')));

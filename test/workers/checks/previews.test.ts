@@ -26,8 +26,8 @@ function targetOf(url: string, overrides: Partial<CheckTarget> = {}): CheckTarge
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: a draft is probed once by its region's check process, and who waits gets what was seen; the ` +
-      'queue knows nothing of it in clear, and forgets it',
+    `${backend.name}: a draft is probed once in its region and the caller gets the result; its job is ` +
+      'encrypted and deleted',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const web = runtime.open();
@@ -118,7 +118,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('a preview is held back by the guard like a check, made for nobody who left, and given up in time', async (t) => {
+test('a preview without a worker times out, and the address guard blocks a private target', async (t) => {
   const runtime = await openTestRuntime(t);
   let hits = 0;
   const { port } = await startHttpServer(t, (_request, response) => {

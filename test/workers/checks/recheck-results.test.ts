@@ -34,8 +34,8 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: a monitor that is checked once an hour is checked as soon as it is made, resumed or ` +
-      'pointed elsewhere, or a check is requested',
+    `${backend.name}: an hourly monitor is checked as soon as it is created, resumed, pointed elsewhere or a ` +
+      'check is requested',
     async (t) => {
       const { runtime, agent, regions, key } = await openWatched(t, backend);
       const target = await startTarget(t);
@@ -86,7 +86,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('a recheck is claimed once, by one of two that ask at once, and not before its moment', async (t) => {
+test('of two concurrent claims only one gets a recheck, and none before it is due', async (t) => {
   const { runtime, agent, taken } = await openWatched(t);
   const [one, two] = [await runtime.addMonitor([agent], RARELY), await runtime.addMonitor([agent], RARELY)];
   t.deepEqual(await taken(0), []);
@@ -95,7 +95,7 @@ test('a recheck is claimed once, by one of two that ask at once, and not before 
   t.deepEqual(await taken(), []);
 });
 
-test('a monitor whose next tick is near waits for it, and so do those of which nothing is new', async (t) => {
+test('no recheck is scheduled if the next tick is near or only the name changes', async (t) => {
   const { runtime, agent, taken, key } = await openWatched(t);
   await runtime.addMonitor([agent], { intervalSeconds: 1 });
   t.deepEqual(runtime.scheduleChanges.at(-1)?.rechecks, []);
@@ -109,14 +109,14 @@ test('a monitor whose next tick is near waits for it, and so do those of which n
   t.deepEqual(renamed?.schedule.rechecks, []);
 });
 
-test('a paused monitor is checked no more', async (t) => {
+test('a paused monitor is not rechecked', async (t) => {
   const { runtime, agent, taken, key } = await openWatched(t);
   const { id } = await runtime.addMonitor([agent], RARELY);
   await pauseMonitor(runtime.database, { ...key(id), author: null });
   t.deepEqual(await taken(), []);
 });
 
-test('rechecks that were never enqueued are enqueued by reconcile', async (t) => {
+test('reconcile enqueues rechecks that were never enqueued', async (t) => {
   const { runtime, agent } = await openWatched(t);
   await runtime.addMonitor([agent], RARELY);
   t.deepEqual(await listOverdueRechecks(runtime.database, runtime.now() - 5000), [agent.no]);

@@ -56,7 +56,7 @@ async function openJudged(t: ExecutionContext) {
   return { runtime, agent, judge, settle };
 }
 
-test("a source's first bad result is followed by a recheck 20 s later, the second decides and is not", async (t) => {
+test("a source's first bad result is rechecked 20 s later; the second decides without another recheck", async (t) => {
   const { runtime, agent, judge, settle } = await openJudged(t);
   const monitor = await runtime.addMonitor([agent]);
   await settle();
@@ -79,7 +79,7 @@ test("a source's first bad result is followed by a recheck 20 s later, the secon
   );
 });
 
-test('a batch in which a source recovers asks for no recheck of it, and a repeated batch for none', async (t) => {
+test('a batch in which a source recovers schedules no recheck of it, and a repeated batch none', async (t) => {
   const { runtime, agent, judge, settle } = await openJudged(t);
   const [recovered, failing] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
   await settle();
@@ -102,7 +102,7 @@ test('a batch in which a source recovers asks for no recheck of it, and a repeat
   t.is((await judge(batch)).stored, 0);
 });
 
-test('dns is rechecked by the service; registries, status pages and sources of a customer are not', async (t) => {
+test("dns is rechecked by the service; domains, status pages and customers' agents are not rechecked", async (t) => {
   const { runtime, judge, settle } = await openJudged(t);
   const service = await serviceOf(runtime);
   const { rows } = await runtime.database.pool.query<{ id: string; no: number }>(
@@ -137,7 +137,7 @@ test('dns is rechecked by the service; registries, status pages and sources of a
   }
 });
 
-test('a recheck that is waiting is not postponed by another', async (t) => {
+test('a waiting recheck is not postponed by another', async (t) => {
   const { runtime, agent, judge } = await openJudged(t);
   const monitor = await runtime.addMonitor([agent]);
   // Without this, a new monitor has a first check only if its first tick is far away.
@@ -148,7 +148,7 @@ test('a recheck that is waiting is not postponed by another', async (t) => {
   t.is(await recheckAtOf(runtime, monitor, agent), firstCheckAtMs);
 });
 
-test('a thousand monitors that fail together cost one job, and all are rechecked', async (t) => {
+test('a thousand monitors that fail together cost one job, and all are rechecked 20 s later', async (t) => {
   const { runtime, agent, settle } = await openJudged(t);
   const template = await runtime.addMonitor([agent], { intervalSeconds: 300 });
   await runtime.database.pool.query(
@@ -193,8 +193,8 @@ test('a thousand monitors that fail together cost one job, and all are rechecked
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: a target that breaks is found down half an interval after its first failing check, not a ` +
-      'whole one',
+    `${backend.name}: a broken target is marked down half an interval after its first failing check, ` +
+      'not a whole one',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const agent = await runtime.addAgent('local');

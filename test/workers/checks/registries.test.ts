@@ -36,7 +36,7 @@ async function openIana(t: ExecutionContext, listener: RequestListener): Promise
   };
 }
 
-test('the registry of RDAP services is read once a day, and only where it has changed', async (t) => {
+test('the registry of RDAP services is requested once a day, with conditional requests', async (t) => {
   const { runtime, requests, refresh } = await openIana(t, (request, response) => {
     if (request.headers['if-none-match'] === '"v1"') response.writeHead(304).end();
     else response.writeHead(200, { ETag: '"v1"', 'Last-Modified': 'Sat, 21 Nov 2026 00:00:00 GMT' }).end(DOCUMENT);
@@ -58,7 +58,7 @@ test('the registry of RDAP services is read once a day, and only where it has ch
   );
 });
 
-test('the address that the operator has chosen is read wherever it is, the guard notwithstanding', async (t) => {
+test('a registry URL configured by the operator is requested despite the address guard', async (t) => {
   const { runtime, url } = await openIana(t, (_, response) => void response.end(DOCUMENT));
   const maintain = startMaintain(runtime, {
     allowPrivateNetwork: false,
@@ -81,7 +81,7 @@ const FAILURES: readonly [what: string, listener: RequestListener, reason: strin
   ['closes the connection', (request) => void request.socket.destroy(), 'The connection was closed without a response'],
 ];
 for (const [what, listener, reason] of FAILURES) {
-  test(`where its address ${what} the old one stays, with one line in the log`, async (t) => {
+  test(`when the registry server ${what}, the old registry is kept and one line is logged`, async (t) => {
     let isWell = true;
     const { runtime, refresh } = await openIana(t, (request, response) =>
       isWell ? void response.end(DOCUMENT) : listener(request, response),

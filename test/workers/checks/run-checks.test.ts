@@ -124,7 +124,7 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   return { check, recheck, submitted, completed, crashed, leftToOthers, stop: () => stopping.abort() };
 }
 
-test('a stop lets the checks under way finish and begins none, and the tick is for another process', async (t) => {
+test('stopping finishes running checks, starts no more and leaves the tick to another process', async (t) => {
   const begun = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Observation>();
   const { check, stop, submitted } = checkerAt(SLOT_START_MS - 300, {
@@ -145,7 +145,7 @@ test('a stop lets the checks under way finish and begins none, and the tick is f
   );
 });
 
-test('rechecks that a stop keeps from beginning are left to the next process, and count as no overload', async (t) => {
+test('rechecks that have not started before a stop are left to the next process', async (t) => {
   const begun = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Observation>();
   const claims = [[1, 2, 3].map(dueCheck)];
@@ -169,7 +169,7 @@ test('rechecks that a stop keeps from beginning are left to the next process, an
   t.deepEqual(leftToOthers, [2, 3]);
 });
 
-test('rechecks that were being claimed when the stop came are left to the next process', async (t) => {
+test('rechecks being claimed during a stop are left to the next process', async (t) => {
   const claimed = Promise.withResolvers<DueCheck[]>();
   const { recheck, stop, submitted, leftToOthers } = checkerAt(SLOT_START_MS, { claimRechecks: () => claimed.promise });
   const outcome = recheck();
@@ -177,11 +177,11 @@ test('rechecks that were being claimed when the stop came are left to the next p
   claimed.resolve([1, 2].map(dueCheck));
   t.is(await outcome, null);
   t.deepEqual(leftToOthers, [1, 2]);
-  t.is(await recheck(), null, 'a job that is fetched all the same goes back');
+  t.is(await recheck(), null, 'a job fetched after the stop is returned');
   t.deepEqual(submitted, []);
 });
 
-test('checks that stand for a later tick as well are left to the next process', async (t) => {
+test('waiting checks merged with a later tick are left to the next process on a stop', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 1, perTurn: 1000 });
   await limiter.enter('another account');
   const { check, stop, submitted, leftToOthers } = checkerAt(SLOT_START_MS - 300, { limiter });
@@ -194,7 +194,7 @@ test('checks that stand for a later tick as well are left to the next process', 
   t.deepEqual(submitted, []);
 });
 
-test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
+test('each monitor of a slot is probed at its own offset, and the results are submitted in one batch', async (t) => {
   const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
   const outcome = await check(ENTRY, SLOT_START_MS);
   t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
@@ -214,7 +214,7 @@ test('every monitor of the slot is probed at its own moment in it, and the resul
   });
 });
 
-test("the bodies that a check reads count as its account's", async (t) => {
+test('response bodies count toward the account of the check', async (t) => {
   const accounts: unknown[] = [];
   const probe = () => {
     accounts.push(bodyScope()?.account);
@@ -224,7 +224,7 @@ test("the bodies that a check reads count as its account's", async (t) => {
   t.deepEqual(accounts, ['ten_1', 'ten_1', 'ten_1']);
 });
 
-test('a probe that crashes is no vote, is reported, and costs the others nothing', async (t) => {
+test('a crashed probe is reported and casts no vote, and other checks are unaffected', async (t) => {
   let calls = 0;
   const probe = () => {
     calls += 1;
@@ -237,7 +237,7 @@ test('a probe that crashes is no vote, is reported, and costs the others nothing
   t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
 });
 
-test('failures keep their timings, good results those of their first tick in ten minutes', async (t) => {
+test('timings are kept for every failure, and for good results of the first tick in ten minutes', async (t) => {
   const phases = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null };
   const storedPhasesAt = async (slotBeginsAtMs: number, status: number) => {
     const { check, submitted } = checkerAt(slotBeginsAtMs - 300, { probe: () => Promise.resolve(answered(status)) });
@@ -250,7 +250,7 @@ test('failures keep their timings, good results those of their first tick in ten
   t.deepEqual(await storedPhasesAt(windowMs + 60_000, 503), [phases, phases, phases]);
 });
 
-test('the answer goes with a failure that can be the first of its source, and with no other result', async (t) => {
+test('only a failure that may be the first of its source carries the response', async (t) => {
   const votes = [null, 'degraded', 'down'] as const;
   const listDueChecks = () => Promise.resolve(votes.map((badVote, index) => ({ ...dueCheck(index + 1), badVote })));
   const answersTo = async (status: number) => {
@@ -268,14 +268,14 @@ test('the answer goes with a failure that can be the first of its source, and wi
   t.deepEqual(await answersTo(200), [null, null, null]);
 });
 
-test('a monitor whose secrets cannot be read is no vote and is not probed; those beside it are', async (t) => {
+test('a monitor whose secrets cannot be read casts no vote and is not probed; other monitors are', async (t) => {
   const listDueChecks = () => Promise.resolve([dueCheck(1), { ...dueCheck(2), hasItsSecrets: false }]);
   const { check, submitted } = checkerAt(SLOT_START_MS - 300, { listDueChecks });
   t.like(await check(ENTRY, SLOT_START_MS), { checks: 2, up: 1, none: 1 });
   t.regex(submitted[0]?.find(({ verdict }) => verdict === 'none')?.reason ?? '', /SECRET_KEYS/);
 });
 
-test('a tick that comes when the next one is nearer is dropped without a probe', async (t) => {
+test('a tick so late that the next one is nearer is dropped without a probe', async (t) => {
   const { check, submitted } = checkerAt(SLOT_START_MS + 45_000, {
     probe: () => Promise.reject(new Error('must not be probed')),
   });
@@ -283,7 +283,7 @@ test('a tick that comes when the next one is nearer is dropped without a probe',
   t.deepEqual(submitted, []);
 });
 
-test('a tick that runs again after a crash measures the same due times, so its results are stored once', async (t) => {
+test('a tick repeated after a crash has the same due times, so its results are stored once', async (t) => {
   const first = checkerAt(SLOT_START_MS - 300);
   const second = checkerAt(SLOT_START_MS + 700);
   await first.check(ENTRY, SLOT_START_MS);
@@ -296,7 +296,7 @@ test('a tick that runs again after a crash measures the same due times, so its r
   t.deepEqual(dues(first.submitted), dues(second.submitted));
 });
 
-test('a full batch leaves at once and a lonely result after the delay', async (t) => {
+test('a full batch is submitted at once, a single result after the delay', async (t) => {
   const sizes: number[] = [];
   const batcher = new ResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
@@ -312,7 +312,7 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
   t.deepEqual(sizes, [2, 1]);
 });
 
-test('a batch says when it was complete, also where the queue refuses it at first', async (t) => {
+test('a batch carries the time at which it was complete, even if the queue refuses it at first', async (t) => {
   let nowMs = SLOT_START_MS;
   const ready: number[] = [];
   const batcher = new ResultBatcher({
@@ -351,7 +351,7 @@ test('full batches do not delay a later batch with a result that may be a change
   t.is(batches, 10_001);
 });
 
-test('a result that may be a change takes its batch along at once, where others would wait for company', async (t) => {
+test('a result that may be a change is submitted at once, together with waiting results', async (t) => {
   const sizes: number[] = [];
   const batcher = new ResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
@@ -368,7 +368,7 @@ test('a result that may be a change takes its batch along at once, where others 
   t.deepEqual(sizes, [2]);
 });
 
-test('urgent batches keep their distance: the first leaves at once, what comes soon after together', async (t) => {
+test('the first urgent batch is submitted at once, and results within the gap after it together', async (t) => {
   const sizes: number[] = [];
   const batcher = new ResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
@@ -427,7 +427,7 @@ for (const { name, steadyVerdict, status, mayChangeState } of [
   });
 }
 
-test('a batch that the queue refuses is offered again until it takes it', async (t) => {
+test('a batch that the queue refuses is retried every second until it is accepted', async (t) => {
   let refusals = 3;
   const pauses: number[] = [];
   const batcher = new ResultBatcher({
@@ -443,7 +443,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
   t.deepEqual(pauses, [1000, 1000, 1000]);
 });
 
-test('a timeout while this process stood still is no vote', async (t) => {
+test('a timeout during a stall of the process casts no vote', async (t) => {
   const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
     probe: () => Promise.resolve(TIMED_OUT),
     stallWatch: {
@@ -461,49 +461,45 @@ test('a timeout while this process stood still is no vote', async (t) => {
   t.regex(submitted[0]?.[0]?.reason ?? '', /itself was held up/);
 });
 
-test(
-  'a slot that waits for its turn keeps its one place in the queue, and is then checked for its newest tick, ' +
-    'however late that is',
-  async (t) => {
-    const begun = Promise.withResolvers<void>();
-    const release = Promise.withResolvers<void>();
-    const probe = async () => {
-      begun.resolve();
-      await release.promise;
-      return answered(200);
-    };
-    const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
-      limiter: new ConcurrencyLimiter({ concurrency: 1, perTurn: 10 }),
-      probe,
-    });
-    const first = check(ENTRY, SLOT_START_MS);
-    await begun.promise;
-    const other = check({ ...ENTRY, slot: 1 }, SLOT_START_MS + 250);
-    const second = check(ENTRY, SLOT_START_MS + 60_000);
-    t.like(await check(ENTRY, SLOT_START_MS + 120_000), { checks: 0, dropped: 0 });
-    t.like(await check(ENTRY, SLOT_START_MS + 180_000), { checks: 0, dropped: 0 });
-    release.resolve();
-    t.like(await first, { checks: 3, dropped: 0 });
-    t.like(await other, { checks: 3, dropped: 0 });
-    t.like(await second, { checks: 3, dropped: 6 });
-    const ticks = submitted
-      .flat()
-      .map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - SLOT_START_MS) / 60_000)]);
-    t.deepEqual(ticks, [
-      [1, 0],
-      [2, 0],
-      [3, 0],
-      [1, 0],
-      [2, 0],
-      [3, 0],
-      [1, 3],
-      [2, 3],
-      [3, 3],
-    ]);
-  },
-);
+test('a waiting slot keeps its one place in the queue and is then checked for its newest tick only', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const probe = async () => {
+    begun.resolve();
+    await release.promise;
+    return answered(200);
+  };
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
+    limiter: new ConcurrencyLimiter({ concurrency: 1, perTurn: 10 }),
+    probe,
+  });
+  const first = check(ENTRY, SLOT_START_MS);
+  await begun.promise;
+  const other = check({ ...ENTRY, slot: 1 }, SLOT_START_MS + 250);
+  const second = check(ENTRY, SLOT_START_MS + 60_000);
+  t.like(await check(ENTRY, SLOT_START_MS + 120_000), { checks: 0, dropped: 0 });
+  t.like(await check(ENTRY, SLOT_START_MS + 180_000), { checks: 0, dropped: 0 });
+  release.resolve();
+  t.like(await first, { checks: 3, dropped: 0 });
+  t.like(await other, { checks: 3, dropped: 0 });
+  t.like(await second, { checks: 3, dropped: 6 });
+  const ticks = submitted
+    .flat()
+    .map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - SLOT_START_MS) / 60_000)]);
+  t.deepEqual(ticks, [
+    [1, 0],
+    [2, 0],
+    [3, 0],
+    [1, 0],
+    [2, 0],
+    [3, 0],
+    [1, 3],
+    [2, 3],
+    [3, 3],
+  ]);
+});
 
-test('a check that still waits when its next one is due is made once, for the later time and target', async (t) => {
+test('a check still waiting when its next one is due runs once, for the later time and target', async (t) => {
   const concurrency = 32;
   const limiter = new ConcurrencyLimiter({ concurrency, perTurn: 1000 });
   for (let held = 0; held < concurrency; held += 1) await limiter.enter('another account');

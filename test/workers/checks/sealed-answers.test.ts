@@ -15,7 +15,7 @@ const ANSWER: AnswerEvidence = { status: 503, headers: { server: 'nginx' }, body
 const RESULT = { monitorNo: 7, agentNo: 3, dueAtMs: 1_763_720_000_000, answer: ANSWER };
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: what a failing check saw is sealed in the queue, and stands with the incident`, async (t) => {
+  test(`${backend.name}: a failing check's response is sealed in the queue and stored with the incident`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const { database, queues, tenantId } = runtime;
     const target = await startHttpServer(t, (_request, response) => void response.writeHead(503).end(BODY));
@@ -48,22 +48,18 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test(
-  'a sealed answer opens with its own result alone; one that does not is reported and left out, and the result ' +
-    'counts',
-  async (t) => {
-    const { database } = await openTestRuntime(t);
-    const [sealed, empty] = sealAnswers(database, [RESULT, { ...RESULT, answer: null }]);
-    t.deepEqual(empty, { ...RESULT, answer: null });
-    const unopened: number[] = [];
-    const open = (results: Parameters<typeof openAnswers<typeof RESULT>>[1]) =>
-      openAnswers(database, results, (_error, { monitorNo }) => void unopened.push(monitorNo));
-    const queued = sealed as unknown as typeof RESULT & { sealedAnswer: string };
-    t.deepEqual(open([queued]), [RESULT]);
-    t.deepEqual(open([RESULT]), [RESULT], 'a job of an older version has it open');
-    t.deepEqual(unopened, []);
-    const moved = { ...queued, monitorNo: 8 };
-    t.like(open([moved])[0], { monitorNo: 8, answer: null });
-    t.deepEqual(unopened, [8]);
-  },
-);
+test('a sealed response moved to another result is dropped and reported, and the result counts', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const [sealed, empty] = sealAnswers(database, [RESULT, { ...RESULT, answer: null }]);
+  t.deepEqual(empty, { ...RESULT, answer: null });
+  const unopened: number[] = [];
+  const open = (results: Parameters<typeof openAnswers<typeof RESULT>>[1]) =>
+    openAnswers(database, results, (_error, { monitorNo }) => void unopened.push(monitorNo));
+  const queued = sealed as unknown as typeof RESULT & { sealedAnswer: string };
+  t.deepEqual(open([queued]), [RESULT]);
+  t.deepEqual(open([RESULT]), [RESULT], 'a job of an older version is not sealed');
+  t.deepEqual(unopened, []);
+  const moved = { ...queued, monitorNo: 8 };
+  t.like(open([moved])[0], { monitorNo: 8, answer: null });
+  t.deepEqual(unopened, [8]);
+});

@@ -5,7 +5,7 @@ import { startListener } from '../../helpers/listener.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-test('a target that goes together with our own network is unknown, never down; gone alone it is down', async (t) => {
+test('a target that fails along with our own network is unknown, never down; failing alone it is down', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const [target, reference] = [await startListener(t), await startListener(t)];

@@ -33,7 +33,7 @@ async function countStates(runtime: TestRuntime): Promise<Record<string, number>
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 
-test('a hundred monitors of one page go down and up with it, on one request every few seconds', async (t) => {
+test('a hundred monitors of one status page go down and up with it, on one request every five seconds', async (t) => {
   const runtime = await openTestRuntime(t);
   const server = await startStatusPage(t);
   const workers = [
@@ -72,7 +72,7 @@ test('a hundred monitors of one page go down and up with it, on one request ever
   t.true(server.requests.length <= (Date.now() - startedAtMs) / 5000 + 1, `${server.requests.length} requests`);
 });
 
-test('a page that stays away makes its monitors unknown, never down', async (t) => {
+test('an unreachable status page makes its monitors unknown, never down', async (t) => {
   const runtime = await openTestRuntime(t);
   const monitor = await addVendorMonitor(runtime, 'github');
   const { rows } = await runtime.database.pool.query<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
@@ -108,7 +108,7 @@ test('a page that stays away makes its monitors unknown, never down', async (t) 
   );
 });
 
-test('a monitor that goes down beside an unwell vendor says so, in its transition, incident and event', async (t) => {
+test('an outage names a degraded vendor as possible cause in its transition, incident and event', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   await createChannel(runtime.database, {
@@ -170,7 +170,7 @@ test('a monitor that goes down beside an unwell vendor says so, in its transitio
   t.is((await findMonitor(runtime.database, { tenantId: runtime.tenantId, id: dependent.id }))?.monitor.state, 'down');
 });
 
-test('a vendor that goes down in the very batch counts as down for what depends on it', async (t) => {
+test('a vendor that goes down in the same batch is named as possible cause for its dependents', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const vendor = await addVendorMonitor(runtime, 'github');
