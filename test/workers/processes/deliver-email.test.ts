@@ -45,7 +45,7 @@ test.before(async () => {
 test.after.always(close);
 test.afterEach.always(() => Object.assign(mail.refusals, { connect: null, from: null, to: null, data: null }));
 
-test.serial('down and up of an incident are one thread, each with a Message-ID of its own', async (t) => {
+test.serial('down and up emails of an incident share a thread, each with its own Message-ID', async (t) => {
   const { address, change } = await prepare(t);
   const [down] = await change('down');
   await until(() => mail.mailsTo(address).length === 1);
@@ -67,7 +67,7 @@ test.serial('down and up of an incident are one thread, each with a Message-ID o
   t.not(mail.mailsTo(address)[2]?.headers['references'], first?.headers['references']);
 });
 
-test.serial('a temporary refusal is retried with the same Message-ID, and a redelivery has another', async (t) => {
+test.serial('a temporary refusal is retried with the same Message-ID; a redelivery gets a new one', async (t) => {
   const { tenantId, address, change } = await prepare(t);
   mail.refusals.to = { code: 451, text: '4.7.1 Greylisted' };
   const [delivery] = await change('down');
@@ -91,7 +91,7 @@ test.serial('a temporary refusal is retried with the same Message-ID, and a rede
   t.regex(second?.headers['subject'] ?? '', /^Redelivered: Down: Shop$/);
 });
 
-test.serial('a final refusal of the address disconnects the channel, and other chats are notified', async (t) => {
+test.serial('a permanent refusal of the address disconnects the channel and notifies another one', async (t) => {
   const { tenantId, channelId, address, change } = await prepare(t);
   const other = await addChannel(tenantId);
   mail.gone.add(address);
@@ -115,29 +115,32 @@ test.serial('a final refusal of the address disconnects the channel, and other c
   t.deepEqual(mail.mailsTo(address), []);
 });
 
-test.serial('a sender that the server refuses is for the operator: it is retried, logged and counted', async (t) => {
-  const { channelId, change } = await prepare(t);
-  mail.refusals.from = { code: 550, text: '5.7.1 Sender is not allowed' };
-  const [delivery] = await change('down');
-  const id = delivery?.deliveryId ?? '';
-  await finished(id);
-  const attempts = await attemptsOf(id);
-  t.deepEqual(
-    attempts.map(({ outcome, status_code: code, response }) => [outcome, code, response]),
-    [
-      ['retry', null, null],
-      ['retry', null, null],
-      ['failed', null, null],
-    ],
-  );
-  t.like(await channelOf(channelId), { status: 'connected', enabled: true });
-  const lines = runtime.logLines.filter(({ msg }) => msg === 'mail_server.failed');
-  t.like(lines.at(-1), { trouble: 'refused' });
-  t.regex(String(lines.at(-1)?.['error']), /5\.7\.1 Sender is not allowed/);
-  t.is(troubles.filter((trouble) => trouble === 'refused').length, 3);
-});
+test.serial(
+  'a refused sender is retried, logged and counted for the operator; the channel stays connected',
+  async (t) => {
+    const { channelId, change } = await prepare(t);
+    mail.refusals.from = { code: 550, text: '5.7.1 Sender is not allowed' };
+    const [delivery] = await change('down');
+    const id = delivery?.deliveryId ?? '';
+    await finished(id);
+    const attempts = await attemptsOf(id);
+    t.deepEqual(
+      attempts.map(({ outcome, status_code: code, response }) => [outcome, code, response]),
+      [
+        ['retry', null, null],
+        ['retry', null, null],
+        ['failed', null, null],
+      ],
+    );
+    t.like(await channelOf(channelId), { status: 'connected', enabled: true });
+    const lines = runtime.logLines.filter(({ msg }) => msg === 'mail_server.failed');
+    t.like(lines.at(-1), { trouble: 'refused' });
+    t.regex(String(lines.at(-1)?.['error']), /5\.7\.1 Sender is not allowed/);
+    t.is(troubles.filter((trouble) => trouble === 'refused').length, 3);
+  },
+);
 
-test.serial('a report arrives with its monitors in it and the table attached', async (t) => {
+test.serial('a report email lists its monitors and has the table attached', async (t) => {
   const { tenantId, channelId, address, monitorId } = await prepare(t);
   const id = runtime.newId('dlv');
   await insertReport(runtime.databaseUrl, monitorId);
@@ -170,7 +173,7 @@ test.serial('a report arrives with its monitors in it and the table attached', a
   t.false('references' in sent.headers);
 });
 
-test.serial('a stop lets emails under way end and puts off those that wait, and each arrives once', async (t) => {
+test.serial('stopping finishes emails being sent and postpones waiting ones; each arrives once', async (t) => {
   const held = Promise.withResolvers<void>();
   mail.hold = held.promise;
   const { tenantId, change } = await prepare(t);
@@ -195,7 +198,7 @@ test.serial('a stop lets emails under way end and puts off those that wait, and 
   for (const { address } of others) t.is(mail.mailsTo(address).length, 1);
 });
 
-test.serial('a mail server that hangs holds no other channel', async (t) => {
+test.serial('a hanging mail server does not hold up other channels', async (t) => {
   const held = Promise.withResolvers<void>();
   mail.hold = held.promise;
   const { tenantId, address, change } = await prepare(t);

@@ -34,8 +34,8 @@ test.before(async () => {
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: two processes of four lanes each deliver what five monitors did in the order in which each ` +
-      'did it',
+    `${backend.name}: two processes of four lanes each deliver 300 events of five monitors, in order for ` +
+      'each monitor',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const receiver = await startReceiver(t);
@@ -58,7 +58,7 @@ for (const backend of listQueueBackends()) {
           Array.from({ length: 300 / MONITORS }, (_, index) => index * MONITORS + monitor),
         );
       }
-      t.true(receiver.most() > 1, 'never two at once');
+      t.true(receiver.most() > 1, 'no two requests were concurrent');
       t.deepEqual(
         runtime.logLines.filter(({ level }) => level === 'error'),
         [],
@@ -67,7 +67,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('what a process that hangs holds back goes out in another process as soon as it may', async (t) => {
+test("events waiting behind another process's pending request are sent as soon as it completes", async (t) => {
   const runtime = await openTestRuntime(t);
   const receiver = await startReceiver(t);
   await addChannel(runtime, receiver.url);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { AccountShares } from '../../../workers/processes/deliver.ts';
 
-test('an account has its share of jobs at a time, and what is beyond it is put off by what is before it', (t) => {
+test("retries beyond an account's share are postponed by the number waiting; first attempts are not", (t) => {
   const shares = new AccountShares({ most: 2, attemptMs: 8000 });
   for (const channelId of ['a1', 'a2', 'a3', 'a4', 'a5']) shares.learn(channelId, 'ten_a');
   shares.learn('b1', 'ten_b');

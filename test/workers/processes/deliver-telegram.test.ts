@@ -13,7 +13,7 @@ import { until } from '../../helpers/until.ts';
 const ADA = 5_000_000_001;
 const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 
-test("an alert arrives in the chat as people read it, and is recorded without the bot's token", async (t) => {
+test("an alert arrives formatted in the chat, and its record does not contain the bot's token", async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   const id = await deliver(messageOf('<Shop> & co'));
   await finished(runtime, id);
@@ -30,7 +30,7 @@ test("an alert arrives in the chat as people read it, and is recorded without th
   t.false(record.includes(telegram.token.split(':')[1] ?? ''));
 });
 
-test('an alert that is sent again on demand says so, and how long it had lasted when it was found', async (t) => {
+test('a redelivered alert is marked as such, with the status and duration at its detection', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   const id = await deliver(messageOf('Shop'));
   await finished(runtime, id);
@@ -57,7 +57,7 @@ test('an alert that is sent again on demand says so, and how long it had lasted 
   t.deepEqual(rows, [{ sequence: '4' }]);
 });
 
-test('a first attempt that was overtaken tells how it was', async (t) => {
+test('a first attempt overtaken by a later change is marked as delayed', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   await runtime.database.pool.query(
     `INSERT INTO transitions (monitor_id, tenant_id, sequence, from_state, to_state, at, detected_at, evidence)
@@ -74,7 +74,7 @@ test('a first attempt that was overtaken tells how it was', async (t) => {
   );
 });
 
-test('a chat that asks to be left alone is, for longer than the timetable says', async (t) => {
+test('a 429 with retry_after postpones the next attempt beyond the retry schedule', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   telegram.refusals.push({
     error_code: 429,
@@ -93,7 +93,7 @@ test('a chat that asks to be left alone is, for longer than the timetable says',
   t.is((await attemptsOf(runtime, id))[0]?.error, 'Telegram responded with 429: Too Many Requests: retry after 90');
 });
 
-test("a lost chat ends the delivery and the channel's connection; what waits ends with that reason", async (t) => {
+test('a lost chat fails the delivery and disconnects the channel; later ones fail as not connected', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   telegram.refusals.push({ error_code: 403, description: 'Forbidden: bot was blocked by the user' });
   const id = await deliver(messageOf('Shop'));
@@ -114,7 +114,7 @@ test("a lost chat ends the delivery and the channel's connection; what waits end
   t.is(telegram.sent.length, 0);
 });
 
-test('a chat that has another id gets the alert in the same attempt, and later ones at once', async (t) => {
+test('an alert follows a chat to its new id in the same attempt, and later ones go there directly', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   telegram.migrate(ADA, -1_001_234_567_890);
   const id = await deliver(messageOf('Shop'));
@@ -127,7 +127,7 @@ test('a chat that has another id gets the alert in the same attempt, and later o
   t.is(telegram.messagesTo(-1_001_234_567_890).length, 2);
 });
 
-test('a Telegram that is away for a moment gets the alert a little later', async (t) => {
+test('a 502 from Telegram is retried, and the alert is delivered', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   telegram.refusals.push({ error_code: 502, description: 'Bad Gateway' });
   const id = await deliver(messageOf('Shop'));

@@ -33,7 +33,7 @@ test.before(async () => {
 });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a stop ends what is under way, and the rest goes to another process at once`, async (t) => {
+  test(`${backend.name}: stopping finishes running deliveries, and another process sends the rest`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const receiver = await startHeldReceiver(t);
     const attempts = await addDeliveries(runtime, { count: 10, url: receiver.url, dueAtMs: runtime.now() });
@@ -52,7 +52,7 @@ for (const backend of listQueueBackends()) {
     t.is(receiver.requests(), 10);
   });
 
-  test(`${backend.name}: a job that comes too early by this machine's clock waits, and is not lost`, async (t) => {
+  test(`${backend.name}: a job that arrives early by this machine's clock waits until it is due`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const receiver = await startHeldReceiver(t);
     receiver.release();
@@ -65,7 +65,7 @@ for (const backend of listQueueBackends()) {
     t.true(arrivedAtMs >= dueAtMs, `${arrivedAtMs - dueAtMs} ms`);
   });
 
-  test(`${backend.name}: deliveries whose jobs were lost are found by reconcile, a channel's by one job`, async (t) => {
+  test(`${backend.name}: reconcile enqueues deliveries whose jobs were lost`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const receiver = await startHeldReceiver(t);
     receiver.release();

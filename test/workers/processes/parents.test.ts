@@ -16,7 +16,7 @@ import { until } from '../../helpers/until.ts';
 const CHAT = 5_000_000_003;
 
 for (const backend of listQueueBackends())
-  test(`with queues in ${backend.name} an alert joins its parent or goes out, and outlives who held it`, async (t) => {
+  test(`${backend.name}: a held alert joins its parent's alert or is sent, even after a restart`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const { database, tenantId, newId, now } = runtime;
     const telegram = await startTelegramServer(t);

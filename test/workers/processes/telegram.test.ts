@@ -10,30 +10,26 @@ import { until } from '../../helpers/until.ts';
 const ADA = 5_000_000_001;
 const GROUP = -4_012_345;
 
-test(
-  'a code that comes with /start connects its channel to their chat, which is greeted; without a public ' +
-    'URL Telegram is asked',
-  async (t) => {
-    const { runtime, telegram, channel } = await prepare(t);
-    const { id } = await channel('secret-code-1');
-    telegram.write(ADA, '/start secret-code-1');
-    const [greeting = ''] = await until(() => telegram.messagesTo(ADA).length > 0 && telegram.messagesTo(ADA));
-    t.regex(
-      greeting,
-      new RegExp(
-        String.raw`<b>Connected to Spotcheck</b>\nAlerts for all monitors arrive here, from the channel Phone\. ` +
-          String.raw`Send /\u2060?stop to stop alerts\.`,
-      ),
-    );
-    t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
-    t.like(
-      telegram.calls.find(({ method }) => method === 'getUpdates'),
-      { parameters: { timeout: 25, allowed_updates: ['message', 'my_chat_member'] } },
-    );
-  },
-);
+test('/start with a code connects the chat and greets it; without a public URL updates are polled', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('secret-code-1');
+  telegram.write(ADA, '/start secret-code-1');
+  const [greeting = ''] = await until(() => telegram.messagesTo(ADA).length > 0 && telegram.messagesTo(ADA));
+  t.regex(
+    greeting,
+    new RegExp(
+      String.raw`<b>Connected to Spotcheck</b>\nAlerts for all monitors arrive here, from the channel Phone\. ` +
+        String.raw`Send /\u2060?stop to stop alerts\.`,
+    ),
+  );
+  t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
+  t.like(
+    telegram.calls.find(({ method }) => method === 'getUpdates'),
+    { parameters: { timeout: 25, allowed_updates: ['message', 'my_chat_member'] } },
+  );
+});
 
-test("in a group the code may come with the bot's name; what is for another bot is not for us", async (t) => {
+test("in a group a code may come with the bot's name, and one for another bot is ignored", async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('group-code');
   telegram.write(GROUP, '/start@other_bot group-code');
@@ -43,7 +39,7 @@ test("in a group the code may come with the bot's name; what is for another bot 
   t.is(telegram.messagesTo(GROUP).length, 1);
 });
 
-test('a code works once, for an hour, and the chat is answered what is wrong with any other', async (t) => {
+test('a code works once, within an hour, and any other /start gets a reply with the reason', async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const first = await channel('once');
   const late = await channel('late', { expiresAtSeconds: Math.floor(Date.now() / 1000) - 1 });
@@ -66,7 +62,7 @@ test('a code works once, for an hour, and the chat is answered what is wrong wit
   t.like(await rowOf(runtime, late.id), { status: 'pending', chat_id: null });
 });
 
-test('a code of a Slack channel connects no Telegram chat', async (t) => {
+test("a Slack channel's code does not connect a Telegram chat", async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('slack-code', { type: 'slack' });
   telegram.write(ADA, '/start slack-code');
@@ -75,7 +71,7 @@ test('a code of a Slack channel connects no Telegram chat', async (t) => {
   t.like(await rowOf(runtime, id), { status: 'pending', chat_id: null });
 });
 
-test("/stop disables every channel of its chat, of whatever tenant, no other chat's, and says so once", async (t) => {
+test("/stop disables every channel of its chat and no other chat's, and replies once", async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const mine = [await channel('one'), await channel('two')];
   const other = await channel('three');
@@ -91,7 +87,7 @@ test("/stop disables every channel of its chat, of whatever tenant, no other cha
   t.like(await rowOf(runtime, other.id), { enabled: true, last_error: null });
 });
 
-test('that a chat was stopped is queued for another chat of its owner', async (t) => {
+test("stopping a chat enqueues a notification to its owner's other chat", async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   await channel('one');
   const other = await channel('two');
@@ -110,7 +106,7 @@ test('that a chat was stopped is queued for another chat of its owner', async (t
   );
 });
 
-test('a bot that is blocked, or put out of a group, disables the channels of that chat', async (t) => {
+test('removing the bot from a group disables the channels of that group', async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('group');
   telegram.write(GROUP, '/start group');
@@ -121,7 +117,7 @@ test('a bot that is blocked, or put out of a group, disables the channels of tha
   t.is(telegram.sent.length, 1);
 });
 
-test('a group that becomes a supergroup is followed', async (t) => {
+test('a channel follows its group when that becomes a supergroup', async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('group');
   telegram.write(GROUP, '/start group');
@@ -131,7 +127,7 @@ test('a group that becomes a supergroup is followed', async (t) => {
   t.like(await rowOf(runtime, id), { status: 'connected', enabled: true });
 });
 
-test('a channel whose chat was lost is connected again by a bare /start from there', async (t) => {
+test('a bare /start reconnects a channel whose chat was lost', async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('phone');
   telegram.write(ADA, '/start phone');
@@ -146,7 +142,7 @@ test('a channel whose chat was lost is connected again by a bare /start from the
   t.like(await rowOf(runtime, id), { status: 'connected', last_error: null });
 });
 
-test('a restart goes on behind what was taken, and loses nothing that came meanwhile', async (t) => {
+test('a restart continues after the last processed update and loses none sent meanwhile', async (t) => {
   const { telegram, channel, runtime, stop, start } = await prepare(t);
   await channel('phone');
   telegram.write(ADA, '/start phone');
@@ -162,7 +158,7 @@ test('a restart goes on behind what was taken, and loses nothing that came meanw
   t.is(telegram.calls.slice(callsBefore).find(({ method }) => method === 'getUpdates')?.parameters['offset'], next);
 });
 
-test('an update that comes again is not taken again', async (t) => {
+test('a repeated update is not processed again', async (t) => {
   const { telegram, channel, runtime } = await prepare(t);
   await channel('phone');
   telegram.write(ADA, '/start phone');
@@ -178,7 +174,7 @@ test('an update that comes again is not taken again', async (t) => {
   );
 });
 
-test('of two processes one asks at a time, and the other goes on when it stops', async (t) => {
+test('of two processes one polls at a time, and the other takes over when it stops', async (t) => {
   const { telegram, channel, stop, start, runtime } = await prepare(t);
   await until(() => telegram.polls() === 1);
   start(runtime.open());
@@ -193,26 +189,22 @@ test('of two processes one asks at a time, and the other goes on when it stops',
   t.false(runtime.logLines.some(({ msg }) => msg === 'telegram.conflict'));
 });
 
-test(
-  'a webhook that was left behind by an installation with a public URL is removed, and what it did not hand over ' +
-    'is taken',
-  async (t) => {
-    const { telegram, channel, runtime, stop, start } = await prepare(t);
-    await stop();
-    await fetch(`${telegram.url}/bot${telegram.token}/setWebhook`, {
-      method: 'POST',
-      body: JSON.stringify({ url: 'https://old.example/' }),
-    });
-    await channel('phone');
-    telegram.write(ADA, '/start phone');
-    start();
-    await until(() => telegram.sent.length === 1);
-    t.is(telegram.webhook, null);
-    t.true(runtime.logLines.some(({ msg }) => msg === 'telegram.webhook_removed'));
-  },
-);
+test('a leftover webhook is removed, and the updates it did not deliver are polled', async (t) => {
+  const { telegram, channel, runtime, stop, start } = await prepare(t);
+  await stop();
+  await fetch(`${telegram.url}/bot${telegram.token}/setWebhook`, {
+    method: 'POST',
+    body: JSON.stringify({ url: 'https://old.example/' }),
+  });
+  await channel('phone');
+  telegram.write(ADA, '/start phone');
+  start();
+  await until(() => telegram.sent.length === 1);
+  t.is(telegram.webhook, null);
+  t.true(runtime.logLines.some(({ msg }) => msg === 'telegram.webhook_removed'));
+});
 
-test('a server that sends what was taken again and again, without waiting, is asked once a second', async (t) => {
+test('a server that keeps repeating processed updates without waiting is polled once a second', async (t) => {
   const { telegram, channel, runtime } = await prepare(t);
   await channel('phone');
   telegram.stuck = true;
@@ -228,7 +220,7 @@ test('a server that sends what was taken again and again, without waiting, is as
   t.is(runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').length, 1);
 });
 
-test("another program that asks in the bot's name is described in the log", async (t) => {
+test('a conflict with another program that polls for the bot is logged', async (t) => {
   const { telegram, runtime } = await prepare(t);
   await until(() => telegram.polls() === 1);
   const stranger = fetch(`${telegram.url}/bot${telegram.token}/getUpdates`, { method: 'POST' });
@@ -237,7 +229,7 @@ test("another program that asks in the bot's name is described in the log", asyn
   t.is((await stranger).status, 200);
 });
 
-test('with a public https address Telegram gets a webhook whose path and header are our secrets', async (t) => {
+test('with a public https URL a webhook is set, with a secret path and a secret header', async (t) => {
   const { telegram, runtime } = await prepare(t, { publicUrl: 'https://spotcheck.example' });
   const webhook = await until(() => telegram.webhook);
   const [path] = runtime.database.secrets.derive('telegram:webhook-path');
@@ -249,7 +241,7 @@ test('with a public https address Telegram gets a webhook whose path and header 
   t.false(telegram.calls.some(({ method }) => method === 'getUpdates'));
 });
 
-test('a stop does not wait for a poll that Telegram holds', async (t) => {
+test('stopping does not wait for an open long poll', async (t) => {
   const { telegram, stop, runtime } = await prepare(t);
   await until(() => telegram.polls() === 1);
   const startedAt = performance.now();
@@ -258,7 +250,7 @@ test('a stop does not wait for a poll that Telegram holds', async (t) => {
   t.false(runtime.logLines.some(({ level }) => level === 40));
 });
 
-test('a token that Telegram does not know is described in the log, without the token', async (t) => {
+test('a token that Telegram rejects is logged as such, without the token', async (t) => {
   const { runtime } = await prepare(t, { token: '999:not-the-token-at-all' });
   const line = await until(() => runtime.logLines.find(({ msg }) => msg === 'telegram.not_polled'));
   t.like(line, { status_code: 401, error: 'Unauthorized' });
