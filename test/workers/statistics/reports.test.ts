@@ -122,7 +122,7 @@ async function listDeliveriesTo(runtime: TestRuntime): Promise<{ channel_id: str
   ).rows;
 }
 
-test('reports of the week and the month are made when those have ended, once, and not a second before', async (t) => {
+test('weekly and monthly reports are made once, as soon as their period has ended and not before', async (t) => {
   const { make, made } = await openOffice(t, { days: 2 });
   t.is(await make(MONDAY_MS - 1), 0);
   t.is(await make(MONDAY_MS + 40_000), 2);
@@ -131,7 +131,7 @@ test('reports of the week and the month are made when those have ended, once, an
   t.is(await make(MONDAY_MS + 7 * DAY_MS - 1), 0);
 });
 
-test('the period in which the tenant came has a report, those before it have none', async (t) => {
+test("a tenant's reports start with the period in which it was created", async (t) => {
   const { make, made } = await openOffice(t, { days: 40 });
   t.is(await make(MONDAY_MS + 40_000), 2 + 6);
   // April 22 was a Wednesday.
@@ -147,7 +147,7 @@ test('the period in which the tenant came has a report, those before it have non
   ]);
 });
 
-test('after a standstill all is made up, the oldest first, but no more than 13 months and 53 weeks', async (t) => {
+test('after a standstill all missed reports are made, oldest first, up to 13 months and 53 weeks', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 800 });
   t.is(await make(MONDAY_MS + 9 * DAY_MS), 13 + 53);
   const order = await runtime.database.pool.query<{ period_end: number }>('SELECT period_end FROM reports ORDER BY id');
@@ -158,7 +158,7 @@ test('after a standstill all is made up, the oldest first, but no more than 13 m
   t.is((await made()).length, 66);
 });
 
-test('three chores at once, each in a process of its own, make every report once and notify of it once', async (t) => {
+test('three concurrent chores in separate processes make and send each report once', async (t) => {
   const { runtime } = await openOffice(t, { days: 60 });
   await addChat(runtime);
   const now = () => MONDAY_MS + 40_000;
@@ -173,7 +173,7 @@ test('three chores at once, each in a process of its own, make every report once
   t.is((await listDeliveriesTo(runtime)).length, 2);
 });
 
-test('a chore whose lock was lost makes no second report: the first one stays', async (t) => {
+test('a chore that lost its lock makes no second report and keeps the first', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 2 });
   await make(MONDAY_MS + 40_000);
   const [first] = (await listReports(runtime.database, { tenantId: runtime.tenantId })).reports;
@@ -186,7 +186,7 @@ test('a chore whose lock was lost makes no second report: the first one stays', 
   t.is((await listReports(runtime.database, { tenantId: runtime.tenantId })).reports[0]?.id, first?.id);
 });
 
-test('a report waits for the roll-ups of its period, for six hours', async (t) => {
+test('a report waits up to six hours for the roll-ups of its period', async (t) => {
   const { make, made, rolledUntil } = await openOffice(t, { days: 10 });
   await rolledUntil(MONDAY_MS - 3_600_000);
   // The previous week is rolled up.
@@ -196,41 +196,37 @@ test('a report waits for the roll-ups of its period, for six hours', async (t) =
   t.is(await make(MONDAY_MS + 6 * 3_600_000), 2);
 });
 
-test(
-  'a report tells of the monitors that exist now and were created before its period ended; without any there is ' +
-    'none',
-  async (t) => {
-    const { runtime, make, made } = await openOffice(t, { days: 10, monitors: 3 });
-    const { pool } = runtime.database;
-    const {
-      rows: [first, second],
-    } = await pool.query<{ id: string }>('SELECT id FROM monitors ORDER BY created_at, id');
-    await pool.query('UPDATE monitors SET created_at = $2 WHERE id = $1', [first?.id, MONDAY_MS / 1000]);
-    await deleteMonitor(runtime.database, {
-      tenantId: runtime.tenantId,
-      id: second!.id,
-      nowMs: MONDAY_MS,
-      author: null,
-    });
-    const empty = runtime.newId('ten');
-    await createTenant(runtime.database, {
-      id: empty,
-      name: empty,
-      plan: 'pro',
-      nowMs: MONDAY_MS - 100 * DAY_MS,
-      author: null,
-    });
-    t.is(await make(MONDAY_MS + 40_000), 3);
-    t.deepEqual(await made(empty), []);
-    for (const { content } of (await listReports(runtime.database, { tenantId: runtime.tenantId })).reports)
-      t.deepEqual(
-        content.monitors.map(({ name }) => name),
-        ['Shop 2'],
-      );
-  },
-);
+test('a report covers existing monitors created before its period ended; without any there is none', async (t) => {
+  const { runtime, make, made } = await openOffice(t, { days: 10, monitors: 3 });
+  const { pool } = runtime.database;
+  const {
+    rows: [first, second],
+  } = await pool.query<{ id: string }>('SELECT id FROM monitors ORDER BY created_at, id');
+  await pool.query('UPDATE monitors SET created_at = $2 WHERE id = $1', [first?.id, MONDAY_MS / 1000]);
+  await deleteMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: second!.id,
+    nowMs: MONDAY_MS,
+    author: null,
+  });
+  const empty = runtime.newId('ten');
+  await createTenant(runtime.database, {
+    id: empty,
+    name: empty,
+    plan: 'pro',
+    nowMs: MONDAY_MS - 100 * DAY_MS,
+    author: null,
+  });
+  t.is(await make(MONDAY_MS + 40_000), 3);
+  t.deepEqual(await made(empty), []);
+  for (const { content } of (await listReports(runtime.database, { tenantId: runtime.tenantId })).reports)
+    t.deepEqual(
+      content.monitors.map(({ name }) => name),
+      ['Shop 2'],
+    );
+});
 
-test('more monitors than are read at a time are all there, by their creation', async (t) => {
+test('a report with more monitors than one batch contains all of them, in order of creation', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 2, monitors: 3 });
   await runtime.database.pool.query(
     `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
@@ -249,7 +245,7 @@ test('more monitors than are read at a time are all there, by their creation', a
   );
 });
 
-test("chats that want it are notified, in the report's transaction, and no others", async (t) => {
+test('connected and enabled chats that want reports are notified, and no others', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 2 });
   const [telegram, slack] = [await addChat(runtime), await addChat(runtime, { type: 'slack' })];
   await addChat(runtime, { wantsReports: false });
@@ -277,7 +273,7 @@ test("chats that want it are notified, in the report's transaction, and no other
   });
 });
 
-test('an email in another zone gets the weeks and months of that zone, once, and others those of UTC', async (t) => {
+test('an email channel gets weeks and months of its own time zone, once, or of UTC by default', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 40 });
   const tokyo = await addChat(runtime, { type: 'email', reportTimezone: 'Asia/Tokyo' });
   const again = await addChat(runtime, { type: 'email', reportTimezone: 'Asia/Tokyo' });
@@ -314,7 +310,7 @@ test('an email in another zone gets the weeks and months of that zone, once, and
   );
 });
 
-test('of what is made up after a standstill only the newest week and the newest month are reported', async (t) => {
+test('after a standstill only the newest week and the newest month are sent', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 120 });
   await addChat(runtime);
   t.true((await make(MONDAY_MS + 3 * DAY_MS)) > 10);
@@ -326,7 +322,7 @@ test('of what is made up after a standstill only the newest week and the newest 
   );
 });
 
-test('after a standstill no report is made before the sweep has found it: it would never have the gap', async (t) => {
+test('after a standstill no report is made before the sweep has recorded the gap', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 9 });
   const restartedMs = MONDAY_MS + 2 * DAY_MS;
   const stoppedMs = MONDAY_MS - DAY_MS;
@@ -344,7 +340,7 @@ test('after a standstill no report is made before the sweep has found it: it wou
   t.is(await make(restartedMs), 0);
 });
 
-test('a queue that is away costs no report and no delivery', async (t) => {
+test('with the queue unreachable reports and deliveries are still stored', async (t) => {
   const { runtime } = await openOffice(t, { days: 2 });
   await addChat(runtime);
   runtime.queues.enqueueAttempts = () => Promise.reject(new Error('away'));
@@ -353,7 +349,7 @@ test('a queue that is away costs no report and no delivery', async (t) => {
   t.is((await listDeliveriesTo(runtime)).length, 2);
 });
 
-test('an account whose report fails late each time holds up the reports of no other', async (t) => {
+test('an account whose report fails late each time does not hold up other accounts', async (t) => {
   const { runtime, rolledUntil, made } = await openOffice(t, { days: 2 });
   const { pool } = runtime.database;
   const later = runtime.newId('ten');
@@ -386,45 +382,41 @@ test('an account whose report fails late each time holds up the reports of no ot
   t.deepEqual(await made(), []);
 });
 
-test('a process that stops begins no other report, and the next one goes on', async (t) => {
+test('a stopping process makes no further reports, and the next run makes them', async (t) => {
   const { make } = await openOffice(t, { days: 60 });
   t.is(await make(MONDAY_MS + 40_000, AbortSignal.abort()), 0);
   t.is(await make(MONDAY_MS + 340_000), 2 + 9);
 });
 
-test(
-  'a report that cannot be made holds up the later ones of its tenant, so that it is not forgotten, and nobody ' +
-    "else's",
-  async (t) => {
-    const { runtime, make, made } = await openOffice(t, { days: 20 });
-    const other = runtime.newId('ten');
-    await createTenant(runtime.database, {
-      id: other,
-      name: other,
-      plan: 'pro',
-      nowMs: MONDAY_MS - 2 * DAY_MS,
-      author: null,
-    });
-    const { pool } = runtime.database;
-    await pool.query(
-      `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+test('a failing report holds up later ones of its tenant, so that it is not skipped, and of no other', async (t) => {
+  const { runtime, make, made } = await openOffice(t, { days: 20 });
+  const other = runtime.newId('ten');
+  await createTenant(runtime.database, {
+    id: other,
+    name: other,
+    plan: 'pro',
+    nowMs: MONDAY_MS - 2 * DAY_MS,
+    author: null,
+  });
+  const { pool } = runtime.database;
+  await pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
      down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
     VALUES ('mon_other', $1, 'Other', 'http', 60, 5000, true, 2, 1, 1, 0, 0, 0)`,
-      [other],
-    );
-    await pool.query(
-      `ALTER TABLE reports ADD CONSTRAINT broken CHECK (tenant_id <> '${runtime.tenantId}'
+    [other],
+  );
+  await pool.query(
+    `ALTER TABLE reports ADD CONSTRAINT broken CHECK (tenant_id <> '${runtime.tenantId}'
      OR period_start <> ${Date.UTC(2026, 4, 18) / 1000})`,
-    );
-    await t.throwsAsync(make(MONDAY_MS + 40_000), { message: /broken/ });
-    t.deepEqual(await made(), ['week 2026-05-11']);
-    t.is((await made(other)).length, 2);
-    await pool.query('ALTER TABLE reports DROP CONSTRAINT broken');
-    t.is(await make(MONDAY_MS + 340_000), 3);
-  },
-);
+  );
+  await t.throwsAsync(make(MONDAY_MS + 40_000), { message: /broken/ });
+  t.deepEqual(await made(), ['week 2026-05-11']);
+  t.is((await made(other)).length, 2);
+  await pool.query('ALTER TABLE reports DROP CONSTRAINT broken');
+  t.is(await make(MONDAY_MS + 340_000), 3);
+});
 
-test('where nothing is to be made the chore makes two queries, of UTC and of other zones', async (t) => {
+test('a chore with nothing to do makes two queries, for UTC and for other time zones', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 60 });
   await make(MONDAY_MS + 40_000);
   const { pool } = runtime.database;

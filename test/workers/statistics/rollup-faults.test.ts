@@ -34,7 +34,7 @@ async function poison({ database }: TestRuntime, monitorNo: number, phases = '99
   );
 }
 
-test('sums of times that no integer can hold are exact in hours, in days and in what is read of both', async (t) => {
+test('timing sums beyond the integer range are exact in hours, days and statistics over both', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const hours = [0, 1, 2];
@@ -54,14 +54,14 @@ test('sums of times that no integer can hold are exact in hours, in days and in 
   t.deepEqual(
     await meanOf(1, MIDNIGHT, MIDNIGHT + 3 * HOUR_MS),
     [12_000, 600_000, 3],
-    'two hours that are rolled up, and one that is not',
+    'two hours that are rolled up and one that is not',
   );
   await rollUntil(runtime, MIDNIGHT + DAY_MS + SETTLED_MS);
   t.deepEqual(await meanOf(1, MIDNIGHT, MIDNIGHT + DAY_MS), [12_000, 600_000, 3]);
   t.deepEqual(await meanOf(2, MIDNIGHT, MIDNIGHT + DAY_MS), [1, 7, 3]);
 });
 
-test('a source that cannot be rolled up is set aside and tried again later and later; the others go on', async (t) => {
+test('a source that cannot be rolled up is set aside and retried with growing delays; others go on', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const registry = new Registry();
@@ -102,7 +102,7 @@ test('a source that cannot be rolled up is set aside and tried again later and l
 
   await poison(runtime, 3, '5 3 - - -');
   await rollUntil({ ...runtime, ...counted }, nowMs + MINUTE_MS - 1);
-  t.is((await waiting()).length, 2, 'nothing is tried before its time');
+  t.is((await waiting()).length, 2, 'nothing is retried before it is due');
   await rollUntil({ ...runtime, ...counted }, nowMs + MINUTE_MS);
   t.deepEqual(await waiting(), [{ monitor_no: 8, attempts: 2, retry_at: nowMs + MINUTE_MS + 2 * MINUTE_MS }]);
   t.deepEqual(
@@ -113,14 +113,10 @@ test('a source that cannot be rolled up is set aside and tried again later and l
 
   await database.pool.query('UPDATE set_aside_hours SET attempts = 30');
   await rollUntil(runtime, nowMs + DAY_MS / 4);
-  t.deepEqual(
-    await waiting(),
-    [{ monitor_no: 8, attempts: 31, retry_at: nowMs + DAY_MS / 2 }],
-    'six hours at the most',
-  );
+  t.deepEqual(await waiting(), [{ monitor_no: 8, attempts: 31, retry_at: nowMs + DAY_MS / 2 }], 'at most six hours');
 });
 
-test('an hour that cannot be remade for a late result holds up neither other late hours nor the next', async (t) => {
+test('a late hour that cannot be recomputed holds up neither other late hours nor the next hour', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], { nowMs: MIDNIGHT });
@@ -152,7 +148,7 @@ test('an hour that cannot be remade for a late result holds up neither other lat
   t.deepEqual((await database.pool.query('SELECT FROM late_hours UNION ALL SELECT FROM set_aside_hours')).rowCount, 0);
 });
 
-test("a failure that is no single source's sets no source aside", async (t) => {
+test('a failure not caused by a single source sets no source aside', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], { nowMs: MIDNIGHT });
@@ -163,14 +159,14 @@ test("a failure that is no single source's sets no source aside", async (t) => {
   t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + HOUR_MS + SETTLED_MS }), { hours: 1, late: 0 });
 });
 
-test('how far roll-ups are behind is true before the first run, while runs fail, and between them', async (t) => {
+test('the roll-up lag is correct before the first run, while runs fail and between runs', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const registry = new Registry();
   const metrics = createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool)));
   const lagHours = async () =>
     ((await registry.getSingleMetric('spotcheck_rollup_lag_seconds')?.get())?.values[0]?.value ?? Number.NaN) / 3600;
-  t.is(await lagHours(), 0, 'nothing was checked');
+  t.is(await lagHours(), 0, 'no checks yet');
   const oldestMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
   await createPartitions(database, oldestMs);
   await storeChecks(database, [upAt(1, oldestMs + MINUTE_MS)], { nowMs: oldestMs });
@@ -185,7 +181,7 @@ test('how far roll-ups are behind is true before the first run, while runs fail,
   t.true((await lagHours()) >= 9, 'whichever process made the last run');
 });
 
-test('single results past their time wait a week for roll-ups that fail altogether, and no longer', async (t) => {
+test('results past their retention wait a week for failing roll-ups, and no longer', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const startMs = MIDNIGHT - 100 * DAY_MS;

@@ -22,7 +22,7 @@ function upAt(atMs: number): ArbitraryCheck {
   return { monitorNo: 1, agentNo: 1, atMs, verdict: 'up', latencyMs: 20, phases: null };
 }
 
-test('the first run begins with the oldest day with results, and goes on to the newest full hour', async (t) => {
+test('the first run starts with the oldest day that has results and continues to the newest full hour', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   // Two months of partitions are needed for data of that age, and a day in between has no partition of results.
@@ -51,7 +51,7 @@ test('the first run begins with the oldest day with results, and goes on to the 
   );
 });
 
-test('after days away a run works a while and the next goes on; meanwhile results count for the rest', async (t) => {
+test('a run far behind stops at its budget and the next continues; statistics stay complete meanwhile', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const lags: number[] = [];
@@ -71,7 +71,7 @@ test('after days away a run works a while and the next goes on; meanwhile result
   t.deepEqual(lags, [24 * HOUR_MS + SETTLED_MS, 24 * HOUR_MS + SETTLED_MS, SETTLED_MS - HOUR_MS]);
 });
 
-test('results that come late, however many, hold up no new hours', async (t) => {
+test('late results, however many, do not hold up new hours', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const fromMs = MIDNIGHT - DAY_MS;
@@ -89,7 +89,7 @@ test('results that come late, however many, hold up no new hours', async (t) => 
   t.true(did.late > 0);
 });
 
-test('no hour is rolled up while its results are lost in a crash of PostgreSQL', async (t) => {
+test('no hour is rolled up while its results are missing after a PostgreSQL crash', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const run = runOn(database.pool);
@@ -111,51 +111,44 @@ test('no hour is rolled up while its results are lost in a crash of PostgreSQL',
   );
 });
 
-test('an installation without results begins with the hour that it is', async (t) => {
+test('without results roll-ups start with the current hour', async (t) => {
   const runtime = await openTestRuntime(t);
   t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + HOUR_MS + 1 }), { hours: 0, late: 0 });
   t.is(await rolledUntilMs(runOn(runtime.database.pool)), MIDNIGHT + HOUR_MS);
   t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + 2 * HOUR_MS + SETTLED_MS }), { hours: 1, late: 0 });
 });
 
-test('a clock that is ahead rolls up no hour before its time', async (t) => {
+test('a clock that is ahead rolls up no hour early', async (t) => {
   const runtime = await openTestRuntime(t);
   await rollUp(runtime);
   t.deepEqual(await rollUp({ ...runtime, now: () => runtime.now() + 3 * DAY_MS }), { hours: 0, late: 0 });
 });
 
-test(
-  'results that the evaluator is handed hours later are counted with the next run, those of a monitor that is ' +
-    'deleted meanwhile as well',
-  async (t) => {
-    const runtime = await openTestRuntime(t);
-    const { database, tenantId, now } = runtime;
-    const agent = await runtime.addAgent('paris');
-    const [early, lateAtMs] = [9, 5].map((hours) => (Math.floor(now() / HOUR_MS) - hours) * HOUR_MS) as [
-      number,
-      number,
-    ];
-    const monitor = await runtime.addMonitor([agent]);
-    const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
-    await evaluate([resultOf(monitor, agent, { dueAtMs: early, verdict: 'up' })]);
-    await rollUp(runtime);
-    await evaluate([
-      resultOf(monitor, agent, { dueAtMs: lateAtMs, verdict: 'down' }),
-      resultOf(monitor, agent, { dueAtMs: lateAtMs + 60_000, verdict: 'up' }),
-    ]);
-    await deleteMonitor(database, { tenantId, id: monitor.id, nowMs: now(), author: null });
-    await rollUp(runtime);
-    const hours = new Map(await readRollups(database, 'hourly_rollups'));
-    t.like(hours.get(`${monitor.no}/${agent.no}/${early}`), { up: 1, down: 0 });
-    t.like(hours.get(`${monitor.no}/${agent.no}/${lateAtMs}`), {
-      up: 1,
-      down: 1,
-      latency: { buckets: [64], counts: [1] },
-    });
-  },
-);
+test('results evaluated hours late are counted in the next run, even if their monitor was deleted', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, now } = runtime;
+  const agent = await runtime.addAgent('paris');
+  const [early, lateAtMs] = [9, 5].map((hours) => (Math.floor(now() / HOUR_MS) - hours) * HOUR_MS) as [number, number];
+  const monitor = await runtime.addMonitor([agent]);
+  const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  await evaluate([resultOf(monitor, agent, { dueAtMs: early, verdict: 'up' })]);
+  await rollUp(runtime);
+  await evaluate([
+    resultOf(monitor, agent, { dueAtMs: lateAtMs, verdict: 'down' }),
+    resultOf(monitor, agent, { dueAtMs: lateAtMs + 60_000, verdict: 'up' }),
+  ]);
+  await deleteMonitor(database, { tenantId, id: monitor.id, nowMs: now(), author: null });
+  await rollUp(runtime);
+  const hours = new Map(await readRollups(database, 'hourly_rollups'));
+  t.like(hours.get(`${monitor.no}/${agent.no}/${early}`), { up: 1, down: 0 });
+  t.like(hours.get(`${monitor.no}/${agent.no}/${lateAtMs}`), {
+    up: 1,
+    down: 1,
+    latency: { buckets: [64], counts: [1] },
+  });
+});
 
-test('results of the hour that it is are no late ones', async (t) => {
+test('results of the current hour are not late', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, now } = runtime;
   const agent = await runtime.addAgent('paris');
@@ -165,42 +158,38 @@ test('results of the hour that it is are no late ones', async (t) => {
   t.is((await database.pool.query('SELECT FROM late_hours')).rowCount, 0);
 });
 
-test(
-  'single results go after 90 days, hours after 100 with their whole month, days after 26 months, and nothing that ' +
-    'is not rolled up',
-  async (t) => {
-    const runtime = await openTestRuntime(t);
-    const { database } = runtime;
-    const startMs = Date.UTC(2025, 0, 1);
-    await createPartitions(database, startMs);
-    const at = (days: number) => ({ ...runtime, now: () => startMs + days * DAY_MS });
-    const droppedAfter = async (days: number) => (await maintainPartitions(at(days))).dropped;
-    t.deepEqual(await droppedAfter(95), []);
-    await rollUp(at(0));
-    await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [startMs + 95 * DAY_MS]);
-    // Partitions exist for 2024-12-31 to 2025-01-04; after 93 days all but the last are older than 90.
-    const raw = await droppedAfter(93);
-    t.deepEqual(
-      raw,
-      ['check_results', 'heartbeat_pings', 'packed_results'].flatMap((table) =>
-        ['20241231', '20250101', '20250102', '20250103'].map((day) => `${table}_${day}`),
-      ),
-    );
-    t.deepEqual(
-      (await droppedAfter(130)).filter((name) => name.startsWith('hourly')),
-      ['hourly_rollups_202412'],
-    );
-    t.deepEqual(
-      (await droppedAfter(131)).filter((name) => name.startsWith('hourly')),
-      ['hourly_rollups_202501'],
-    );
-    t.deepEqual(
-      (await droppedAfter(25 * 31)).filter((name) => name.startsWith('daily')),
-      [],
-    );
-    t.deepEqual(
-      (await droppedAfter(27 * 31)).filter((name) => name.startsWith('daily')),
-      ['daily_rollups_202412', 'daily_rollups_202501'],
-    );
-  },
-);
+test('results expire after 90 days, hours by month after 100, days after 26 months, if rolled up', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const startMs = Date.UTC(2025, 0, 1);
+  await createPartitions(database, startMs);
+  const at = (days: number) => ({ ...runtime, now: () => startMs + days * DAY_MS });
+  const droppedAfter = async (days: number) => (await maintainPartitions(at(days))).dropped;
+  t.deepEqual(await droppedAfter(95), []);
+  await rollUp(at(0));
+  await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [startMs + 95 * DAY_MS]);
+  // Partitions exist for 2024-12-31 to 2025-01-04; after 93 days all but the last are older than 90.
+  const raw = await droppedAfter(93);
+  t.deepEqual(
+    raw,
+    ['check_results', 'heartbeat_pings', 'packed_results'].flatMap((table) =>
+      ['20241231', '20250101', '20250102', '20250103'].map((day) => `${table}_${day}`),
+    ),
+  );
+  t.deepEqual(
+    (await droppedAfter(130)).filter((name) => name.startsWith('hourly')),
+    ['hourly_rollups_202412'],
+  );
+  t.deepEqual(
+    (await droppedAfter(131)).filter((name) => name.startsWith('hourly')),
+    ['hourly_rollups_202501'],
+  );
+  t.deepEqual(
+    (await droppedAfter(25 * 31)).filter((name) => name.startsWith('daily')),
+    [],
+  );
+  t.deepEqual(
+    (await droppedAfter(27 * 31)).filter((name) => name.startsWith('daily')),
+    ['daily_rollups_202412', 'daily_rollups_202501'],
+  );
+});

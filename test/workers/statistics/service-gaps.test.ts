@@ -44,7 +44,7 @@ async function gapsOf(runtime: TestRuntime, startMs: number) {
 
 const checked = (runtime: TestRuntime) => (nowMs: number) => upsertActivity(runtime.database, 'checks', nowMs);
 
-test('an hour with the whole service stopped is one gap, told and counted once, whoever polls first', async (t) => {
+test('an hour with the whole service stopped is one gap, logged and counted once by concurrent sweeps', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
   const counted = { ...runtime, metrics: createWorkerMetrics(registry, () => Promise.resolve(null)) };
@@ -84,7 +84,7 @@ test('an hour with the whole service stopped is one gap, told and counted once, 
   });
 });
 
-test('a restart of less than a minute, and a clock that is set back, are no gap', async (t) => {
+test('a restart of less than a minute is no gap, and neither is a clock that is set back', async (t) => {
   const runtime = await openTestRuntime(t);
   const startMs = Date.now();
   await sweepFrom(runtime, startMs, { from: 0, to: 100 });
@@ -94,7 +94,7 @@ test('a restart of less than a minute, and a clock that is set back, are no gap'
   t.deepEqual(await gapsOf(runtime, startMs), []);
 });
 
-test('checks that stand still while the rest works are a gap from the last one until the next one', async (t) => {
+test('checks that stop while the rest works are a gap from the last check until the next one', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   await runtime.addMonitor([agent], { intervalSeconds: 60 });
@@ -117,7 +117,7 @@ test('checks that stand still while the rest works are a gap from the last one u
   t.deepEqual(await gapsOf(runtime, startMs), [['checks', 300, 910]]);
 });
 
-test("customers' agents, a region that is gone and monitors just resumed make no gap of the checks", async (t) => {
+test('a region that is gone and monitors just added cause no gap of checks', async (t) => {
   const runtime = await openTestRuntime(t);
   const [gone, here] = [await runtime.addAgent('gone'), await runtime.addAgent('here')];
   const startMs = Date.now();
@@ -140,7 +140,7 @@ test("customers' agents, a region that is gone and monitors just resumed make no
   t.deepEqual(
     await gapsOf(runtime, startMs),
     [],
-    'the last check is half an hour old, and the first of the new one is due',
+    "the last check is half an hour old, and the new monitor's first one is due",
   );
   await sweepFrom(runtime, startMs, { from: 2130, to: 2200, each: beat });
   t.deepEqual(await gapsOf(runtime, startMs), [['checks', 2010, null]]);
@@ -152,8 +152,8 @@ test("customers' agents, a region that is gone and monitors just resumed make no
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: results that wait for an evaluator that is away are a gap until it is back; what it did ` +
-      'before, and a stop of everything, do not count twice',
+    `${backend.name}: results waiting for a stopped evaluator are a gap until it is back, without its earlier ` +
+      'work and a stop of the whole service',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const startMs = Date.now();
@@ -179,7 +179,7 @@ for (const backend of listQueueBackends()) {
     },
   );
 
-  test(`${backend.name}: a check, and a batch of results, that was completed is recorded`, async (t) => {
+  test(`${backend.name}: completed checks and evaluated batches are recorded`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const agent = await runtime.addAgent('local');
     const target = await startTarget(t);
@@ -207,7 +207,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test('windows are half open, and two polls that wait for one another record once', async (t) => {
+test('windows are half open, and concurrent polls record a gap once', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   await run(
@@ -221,7 +221,7 @@ test('windows are half open, and two polls that wait for one another record once
   t.deepEqual(await kinds(1999, 2500), ['clock', 'checks']);
   t.deepEqual(await kinds(2000, 2501), ['checks', 'evaluation']);
   t.deepEqual(await kinds(3000, 9000), ['evaluation']);
-  t.deepEqual(await kinds(4000, 9000), [], 'one that lasts ends now');
+  t.deepEqual(await kinds(4000, 9000), [], 'a gap that lasts ends now');
   await watchService(database, { nowMs: 10_000, oldestResultsAtMs: null });
   const steps = await Promise.all(
     [80_000, 80_001, 80_002].map((nowMs) => watchService(database, { nowMs, oldestResultsAtMs: null })),
@@ -229,36 +229,32 @@ test('windows are half open, and two polls that wait for one another record once
   t.is(steps.flatMap(({ ended }) => ended.filter(({ kind }) => kind === 'clock')).length, 1);
 });
 
-test(
-  'a process records each activity once in ten seconds, and again at once where that failed or its clock was ' +
-    'set back',
-  async (t) => {
-    const recorded: [string, number][] = [];
-    const failures: unknown[] = [];
-    let isAway = false;
-    const activities = new ThrottledRecorder<string>({
-      store: async (name, nowMs) => {
-        if (isAway) throw new Error('away');
-        recorded.push([name, nowMs]);
-      },
-      onFailure: (error) => void failures.push(error),
-    });
-    for (const second of [100, 101, 109, 110, 111]) await activities.record('checks', second * SECOND);
-    await activities.record('evaluation', 111 * SECOND);
-    t.deepEqual(recorded, [
-      ['checks', 100_000],
-      ['checks', 110_000],
-      ['evaluation', 111_000],
-    ]);
-    isAway = true;
-    await activities.record('checks', 121 * SECOND);
-    isAway = false;
-    await activities.record('checks', 122 * SECOND);
-    await activities.record('checks', 50 * SECOND);
-    t.deepEqual(recorded.slice(3), [
-      ['checks', 122_000],
-      ['checks', 50_000],
-    ]);
-    t.is(failures.length, 1);
-  },
-);
+test('an activity is recorded every ten seconds, but at once after a failure or a clock set back', async (t) => {
+  const recorded: [string, number][] = [];
+  const failures: unknown[] = [];
+  let isAway = false;
+  const activities = new ThrottledRecorder<string>({
+    store: async (name, nowMs) => {
+      if (isAway) throw new Error('away');
+      recorded.push([name, nowMs]);
+    },
+    onFailure: (error) => void failures.push(error),
+  });
+  for (const second of [100, 101, 109, 110, 111]) await activities.record('checks', second * SECOND);
+  await activities.record('evaluation', 111 * SECOND);
+  t.deepEqual(recorded, [
+    ['checks', 100_000],
+    ['checks', 110_000],
+    ['evaluation', 111_000],
+  ]);
+  isAway = true;
+  await activities.record('checks', 121 * SECOND);
+  isAway = false;
+  await activities.record('checks', 122 * SECOND);
+  await activities.record('checks', 50 * SECOND);
+  t.deepEqual(recorded.slice(3), [
+    ['checks', 122_000],
+    ['checks', 50_000],
+  ]);
+  t.is(failures.length, 1);
+});
