@@ -14,7 +14,7 @@ import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-test('a worker process is ready until it is stopped, and healthy to its end', async (t) => {
+test('a worker process is ready until it is stopping, and stays healthy', async (t) => {
   const runtime = await openTestRuntime(t);
   const stopping = new AbortController();
   const server = await serveMetrics(runtime, {
@@ -28,7 +28,7 @@ test('a worker process is ready until it is stopped, and healthy to its end', as
     address: string;
     port: number;
   };
-  t.is(address.address, '127.0.0.1', 'it listens where it is told to, and nowhere else');
+  t.is(address.address, '127.0.0.1', 'listens on the given host only');
   const get = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${address.port}${path}`);
     return { status: response.status, body: await response.json() };
@@ -40,7 +40,7 @@ test('a worker process is ready until it is stopped, and healthy to its end', as
   t.is((await get('/healthz')).status, 200);
 });
 
-test('evaluation lag begins when a batch is complete, however long its results were collected before', async (t) => {
+test('evaluation lag counts from the completion of a batch, not from its oldest result', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
   const evaluating = await startEvaluate({
@@ -67,7 +67,7 @@ test('evaluation lag begins when a batch is complete, however long its results w
   t.true((await valueOf('sum')) < 3600);
 });
 
-test('operators are shown the lateness of all regions of a process together', async (t) => {
+test('operators see the lateness of all regions of a process combined', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
   const { checkCompleted } = createWorkerMetrics(registry, () => Promise.resolve(null));
@@ -82,7 +82,7 @@ test('operators are shown the lateness of all regions of a process together', as
   t.deepEqual(shown?.figures?.lateness, { count: 3, p50: 0.01, p99: 0.01 });
 });
 
-test('deliveries that no worker sends are counted, and not those that wait for their receiver', async (t) => {
+test('the overdue count excludes deliveries in flight, waiting in order, on time or paused', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, now } = runtime;
   const registry = new Registry();
@@ -131,7 +131,7 @@ test('deliveries that no worker sends are counted, and not those that wait for t
   t.deepEqual(await read(), [2, 2]);
 });
 
-test('how many deliveries are overdue is absent rather than 0 while it cannot be read', async (t) => {
+test('overdue metrics are absent, not 0, while they cannot be read', async (t) => {
   const registry = new Registry();
   let isAway = true;
   registerServiceMetrics(registry, {
@@ -147,7 +147,7 @@ test('how many deliveries are overdue is absent rather than 0 while it cannot be
   t.is(await series(), null);
 });
 
-test('when the newest gap of the service ended is read, so that one of before the start shows', async (t) => {
+test('the end of the newest service gap is exported even if it precedes the start', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
   await runtime.database.pool.query(
@@ -168,7 +168,7 @@ test('when the newest gap of the service ended is read, so that one of before th
   );
 });
 
-test('what alerts are about is there from the start, so that the first time is a change', async (t) => {
+test('counters used by alerts exist at 0 from the start, so that the first event is a change', async (t) => {
   const registry = new Registry();
   createWorkerMetrics(registry, () => Promise.resolve(null));
   const text = await registry.metrics();

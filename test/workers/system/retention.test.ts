@@ -17,59 +17,55 @@ import { openTestRuntime } from '../../helpers/runtime.ts';
 const NOW_MS = 1_763_720_000_000;
 const NOW = NOW_MS / 1000;
 
-test(
-  'sessions that are over are deleted, also of people who never come back, and to the second those stay that are ' +
-    'not',
-  async (t) => {
-    const runtime = await openTestRuntime(t);
-    const { database, tenantId, newId } = runtime;
-    const user = await createUser(database, {
-      id: newId('usr'),
-      tenantId,
-      email: 'ada@example.org',
-      role: 'owner',
-      passwordHash: 'x',
-      isOperator: false,
-      nowMs: NOW_MS,
-      author: null,
-    });
-    if (user === null) throw new Error('The user was not made');
-    const add = async (createdAt: number, lastSeenAt: number) => {
-      const [id, secret] = [newId('ses'), generateSessionSecret()];
-      await createSession(database, { id, secret, user, address: null, userAgent: null, nowMs: NOW_MS, author: null });
-      return {
-        id,
-        secret,
-        age: () =>
-          database.pool.query('UPDATE sessions SET created_at = $2, last_seen_at = $3 WHERE id = $1', [
-            id,
-            createdAt,
-            lastSeenAt,
-          ]),
-      };
+test('expired sessions are deleted and valid ones kept, to the second', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const user = await createUser(database, {
+    id: newId('usr'),
+    tenantId,
+    email: 'ada@example.org',
+    role: 'owner',
+    passwordHash: 'x',
+    isOperator: false,
+    nowMs: NOW_MS,
+    author: null,
+  });
+  if (user === null) throw new Error('The user was not made');
+  const add = async (createdAt: number, lastSeenAt: number) => {
+    const [id, secret] = [newId('ses'), generateSessionSecret()];
+    await createSession(database, { id, secret, user, address: null, userAgent: null, nowMs: NOW_MS, author: null });
+    return {
+      id,
+      secret,
+      age: () =>
+        database.pool.query('UPDATE sessions SET created_at = $2, last_seen_at = $3 WHERE id = $1', [
+          id,
+          createdAt,
+          lastSeenAt,
+        ]),
     };
-    const over = [
-      await add(NOW - IDLE_SECONDS, NOW - IDLE_SECONDS),
-      await add(NOW - LIFETIME_SECONDS, NOW),
-      await add(NOW - LIFETIME_SECONDS * 2, NOW - LIFETIME_SECONDS),
-    ];
-    const good = [
-      await add(NOW - IDLE_SECONDS + 1, NOW - IDLE_SECONDS + 1),
-      await add(NOW - LIFETIME_SECONDS + 1, NOW),
-      await add(NOW, NOW),
-    ];
-    // Signing in cleans up as well, so all sessions are aged together.
-    for (const { age } of [...over, ...good]) await age();
-    t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 3, invitations: 0 });
-    const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM sessions');
-    t.deepEqual(rows.map(({ id }) => id).toSorted(), good.map(({ id }) => id).toSorted());
-    for (const { secret } of good) t.is((await findSessionHolder(database, secret, NOW_MS))?.user.id, user.id);
-    t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 0 });
-    t.is((await listSessions(database, user.id, NOW_MS)).length, 3);
-  },
-);
+  };
+  const over = [
+    await add(NOW - IDLE_SECONDS, NOW - IDLE_SECONDS),
+    await add(NOW - LIFETIME_SECONDS, NOW),
+    await add(NOW - LIFETIME_SECONDS * 2, NOW - LIFETIME_SECONDS),
+  ];
+  const good = [
+    await add(NOW - IDLE_SECONDS + 1, NOW - IDLE_SECONDS + 1),
+    await add(NOW - LIFETIME_SECONDS + 1, NOW),
+    await add(NOW, NOW),
+  ];
+  // Signing in cleans up as well, so all sessions are aged together.
+  for (const { age } of [...over, ...good]) await age();
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 3, invitations: 0 });
+  const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM sessions');
+  t.deepEqual(rows.map(({ id }) => id).toSorted(), good.map(({ id }) => id).toSorted());
+  for (const { secret } of good) t.is((await findSessionHolder(database, secret, NOW_MS))?.user.id, user.id);
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 0 });
+  t.is((await listSessions(database, user.id, NOW_MS)).length, 3);
+});
 
-test('a browser or network without a sign-in for half a year is deleted, to the second', async (t) => {
+test('a browser or network without a sign-in for 180 days is deleted, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const recordPlace = (client: string, nowMs: number) =>
@@ -82,7 +78,7 @@ test('a browser or network without a sign-in for half a year is deleted, to the 
   ]);
 });
 
-test('an entry of the audit log goes after 400 days, to the second, of every account', async (t) => {
+test('audit log entries of every account are deleted after 400 days, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId } = runtime;
   const other = newId('ten');
@@ -110,7 +106,7 @@ test('an entry of the audit log goes after 400 days, to the second, of every acc
   }
 });
 
-test('an invitation goes 30 days after it was past, taken up or not; a good or newly past one stays', async (t) => {
+test('an invitation is deleted 30 days after its expiry, accepted or not, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId } = runtime;
   const kept = 30 * 86_400;
@@ -137,7 +133,7 @@ test('an invitation goes 30 days after it was past, taken up or not; a good or n
   );
 });
 
-test('what cannot be deleted keeps nothing else from being deleted, and fails the chore', async (t) => {
+test('a failed deletion fails the chore but does not prevent other deletions', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, logLines } = runtime;
   await recordSignInClients(

@@ -69,7 +69,7 @@ async function watched(t: Parameters<typeof openTestRuntime>[0], { sources = ['l
   return { runtime, agents, monitor, nowMs };
 }
 
-test('a monitor whose sources fall silent becomes unknown once, and not before their results are stale', async (t) => {
+test('a monitor whose sources fall silent becomes unknown once, when their results are stale', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
 
@@ -79,7 +79,7 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-test('where all is well all monitors are scanned every 50 s, and those that may be stale asked about', async (t) => {
+test('all monitors are scanned every 50 s, and those about to become stale are remembered', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
   await runtime.database.pool.query('UPDATE monitors SET updated_at = 0');
@@ -98,10 +98,10 @@ test('where all is well all monitors are scanned every 50 s, and those that may 
   ]);
 
   await sweep({ ...runtime, now: () => nowMs - SECOND }, memory);
-  t.is(memory.scannedAtMs, nowMs - SECOND, 'a clock that was set back makes a scan worthless');
+  t.is(memory.scannedAtMs, nowMs - SECOND, 'a clock set back forces a new scan');
 });
 
-test('a monitor that counts again by a late result, and then not, is found at once', async (t) => {
+test('a monitor revived by a late result is found stale again at once', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   const [agent] = agents;
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
@@ -124,7 +124,7 @@ test('a monitor that counts again by a late result, and then not, is found at on
   t.deepEqual(states, ['unknown', 'unknown', 'up', 'up', 'up', 'unknown', 'unknown', 'unknown']);
 });
 
-test('after our own standstill no unknown is reported until we have watched for as long as the silence', async (t) => {
+test('after our own standstill sources count as silent only once we have watched for long enough', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweep({ ...runtime, now: () => nowMs });
 
@@ -134,29 +134,25 @@ test('after our own standstill no unknown is reported until we have watched for 
   t.is(await sweepThrough(runtime, backMs + 240 * SECOND, 10), 1);
 });
 
-test(
-  'where agents are offline a monitor is unknown at once, however long its interval and however short we have been ' +
-    'watching',
-  async (t) => {
-    const runtime = await openTestRuntime(t);
-    const agents = [await runtime.addAgent('hanoi'), await runtime.addAgent('lima')];
-    const monitor = await runtime.addMonitor(agents, { intervalSeconds: 86_400 });
-    const nowMs = Date.now();
-    await createEvaluator({ ...runtime, now: () => nowMs })(
-      agents.map((agent) => resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'up' })),
-    );
-    const goOffline = (agent: Agent | undefined) =>
-      runtime.database.pool.query('UPDATE agents SET offline_at = $2 WHERE no = $1', [agent?.no, nowMs]);
+test('with all agents offline a monitor is unknown at once, whatever its interval and our uptime', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('hanoi'), await runtime.addAgent('lima')];
+  const monitor = await runtime.addMonitor(agents, { intervalSeconds: 86_400 });
+  const nowMs = Date.now();
+  await createEvaluator({ ...runtime, now: () => nowMs })(
+    agents.map((agent) => resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'up' })),
+  );
+  const goOffline = (agent: Agent | undefined) =>
+    runtime.database.pool.query('UPDATE agents SET offline_at = $2 WHERE no = $1', [agent?.no, nowMs]);
 
-    await goOffline(agents[0]);
-    t.is((await sweep({ ...runtime, now: () => nowMs + SECOND })).transitions, 0, 'of two sources one may fail');
-    await goOffline(agents[1]);
-    t.is((await sweep({ ...runtime, now: () => nowMs + 2 * SECOND })).transitions, 1);
-    t.is(await stateOf(runtime, monitor.id), 'unknown');
-  },
-);
+  await goOffline(agents[0]);
+  t.is((await sweep({ ...runtime, now: () => nowMs + SECOND })).transitions, 0, 'one of two sources may fail');
+  await goOffline(agents[1]);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 2 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
 
-test('a monitor without a source becomes unknown, once', async (t) => {
+test('a monitor without sources becomes unknown, once', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('DELETE FROM monitor_sources WHERE agent_no = $1', [agents[0]?.no]);
 
@@ -164,7 +160,7 @@ test('a monitor without a source becomes unknown, once', async (t) => {
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-test('a shorter interval, another location or a region that is retired raises no alarm about the past', async (t) => {
+test('a shortened interval or a retired region makes no monitor unknown retroactively', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   const { pool } = runtime.database;
   await pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
@@ -190,7 +186,7 @@ test('a shorter interval, another location or a region that is retired raises no
 });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: while results wait for an evaluator that is away no source is called silent`, async (t) => {
+  test(`${backend.name}: no source counts as silent while results wait for a stopped evaluator`, async (t) => {
     const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'], backend });
     await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
     await runtime.queues.enqueueResults([]);
@@ -258,50 +254,46 @@ async function sweepOverloaded(
   return all;
 }
 
-test(
-  'a source that has more checks than it can run makes its monitors unknown, without an alert, and once ' +
-    'the silence is its own it is reported',
-  async (t) => {
-    const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
-    const agentNo = agents[0]?.no ?? 0;
-    await addChannels(runtime);
-    await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+test('an overloaded source makes its monitors unknown without an alert; its own later silence alerts', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  const agentNo = agents[0]?.no ?? 0;
+  await addChannels(runtime);
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
 
-    t.is(
-      (await sweepOverloaded(runtime, { agentNo, fromMs: nowMs, seconds: 230 })).transitions,
-      0,
-      'not before we have watched for as long as its silence counts',
-    );
-    t.is((await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 240 * SECOND, seconds: 0 })).transitions, 1);
-    t.is(await stateOf(runtime, monitor.id), 'unknown');
-    t.like((await transitionsOf(runtime, monitor.id)).at(-1), {
-      from_state: 'up',
-      at: nowMs + 240 * SECOND,
-      reason: 'Not checked in time: local had too many checks. The target is not at fault',
-    });
-    t.deepEqual(
-      await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 250 * SECOND, seconds: 350 }),
-      { stale: 0, transitions: 0 },
-      'not with every sweep of a time in which there is too much to do anyway',
-    );
-    t.deepEqual(await alertsOf(runtime), []);
-    t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, null]]);
+  t.is(
+    (await sweepOverloaded(runtime, { agentNo, fromMs: nowMs, seconds: 230 })).transitions,
+    0,
+    'not before we have watched for as long as silence counts',
+  );
+  t.is((await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 240 * SECOND, seconds: 0 })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+  t.like((await transitionsOf(runtime, monitor.id)).at(-1), {
+    from_state: 'up',
+    at: nowMs + 240 * SECOND,
+    reason: 'Not checked in time: local had too many checks. The target is not at fault',
+  });
+  t.deepEqual(
+    await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 250 * SECOND, seconds: 350 }),
+    { stale: 0, transitions: 0 },
+    'not again with every sweep of the same overload',
+  );
+  t.deepEqual(await alertsOf(runtime), []);
+  t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, null]]);
 
-    t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 170), 0);
-    t.is(await sweepThrough(runtime, nowMs + 790 * SECOND, 60), 1);
-    t.like((await transitionsOf(runtime, monitor.id)).at(-1), {
-      from_state: 'unknown',
-      to_state: 'unknown',
-      at: nowMs + 790 * SECOND,
-      reason: 'No location has reported in time: local is not reporting',
-    });
-    t.deepEqual(await alertsOf(runtime), [
-      ['webhook', 'monitor.unknown'],
-      ['slack', 'monitor.unknown'],
-    ]);
-    t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 790 * SECOND]]);
-  },
-);
+  t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 170), 0);
+  t.is(await sweepThrough(runtime, nowMs + 790 * SECOND, 60), 1);
+  t.like((await transitionsOf(runtime, monitor.id)).at(-1), {
+    from_state: 'unknown',
+    to_state: 'unknown',
+    at: nowMs + 790 * SECOND,
+    reason: 'No location has reported in time: local is not reporting',
+  });
+  t.deepEqual(await alertsOf(runtime), [
+    ['webhook', 'monitor.unknown'],
+    ['slack', 'monitor.unknown'],
+  ]);
+  t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 790 * SECOND]]);
+});
 
 for (const [before, after, alerts] of [
   ['up', 'up', []],
@@ -345,7 +337,7 @@ for (const [before, after, alerts] of [
       t.is(
         (await transitionsOf(runtime, monitor.id)).at(-1)?.at,
         nowMs + 310 * SECOND,
-        'since the first result that said so',
+        'since the first result with that verdict',
       );
       const { rows } = await runtime.database.pool.query('SELECT started_at, resolved_at FROM incidents');
       const startedAt = before === 'down' ? nowMs - 120 * SECOND : nowMs + 310 * SECOND;
@@ -361,37 +353,33 @@ for (const [before, after, alerts] of [
   );
 }
 
-test(
-  'what nobody was notified of because of our overload is no storm, and is not reported by a later change of another ' +
-    'monitor',
-  async (t) => {
-    const { runtime, agents, nowMs } = await watched(t, { verdicts: ['up'] });
-    const [agent] = agents as [Agent];
-    await addChannels(runtime);
-    const many = await Promise.all(Array.from({ length: 12 }, () => runtime.addMonitor(agents)));
-    await createEvaluator({ ...runtime, now: () => nowMs })(
-      many.map((one) => resultOf(one, agent, { dueAtMs: nowMs, verdict: 'up' })),
-    );
-    const alerts = (await alertsOf(runtime)).length;
-    t.is((await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 240 })).transitions, 13);
-    const lateMs = nowMs + 250 * SECOND;
-    const [other] = [await runtime.addMonitor(agents, { downAfterFailures: 1 })];
-    await createEvaluator({ ...runtime, now: () => lateMs })([
-      ...many.map((one) => resultOf(one, agent, { dueAtMs: lateMs, verdict: 'up' as const })),
-      resultOf(other, agent, { dueAtMs: lateMs, verdict: 'down' }),
-    ]);
-    t.deepEqual(
-      (await alertsOf(runtime)).slice(alerts),
-      [
-        ['webhook', 'monitor.down'],
-        ['slack', 'monitor.down'],
-      ],
-      'one by one, and no summary',
-    );
-  },
-);
+test("recoveries from our overload neither alert nor count toward a storm with another monitor's alert", async (t) => {
+  const { runtime, agents, nowMs } = await watched(t, { verdicts: ['up'] });
+  const [agent] = agents as [Agent];
+  await addChannels(runtime);
+  const many = await Promise.all(Array.from({ length: 12 }, () => runtime.addMonitor(agents)));
+  await createEvaluator({ ...runtime, now: () => nowMs })(
+    many.map((one) => resultOf(one, agent, { dueAtMs: nowMs, verdict: 'up' })),
+  );
+  const alerts = (await alertsOf(runtime)).length;
+  t.is((await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 240 })).transitions, 13);
+  const lateMs = nowMs + 250 * SECOND;
+  const [other] = [await runtime.addMonitor(agents, { downAfterFailures: 1 })];
+  await createEvaluator({ ...runtime, now: () => lateMs })([
+    ...many.map((one) => resultOf(one, agent, { dueAtMs: lateMs, verdict: 'up' as const })),
+    resultOf(other, agent, { dueAtMs: lateMs, verdict: 'down' }),
+  ]);
+  t.deepEqual(
+    (await alertsOf(runtime)).slice(alerts),
+    [
+      ['webhook', 'monitor.down'],
+      ['slack', 'monitor.down'],
+    ],
+    'individually, without a summary',
+  );
+});
 
-test('a monitor that is paused or deleted while it is not checked in time ends its part of the gap', async (t) => {
+test('pausing or deleting a monitor during an overload ends its part of the gap', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   const [agent] = agents as [Agent];
   const other = await runtime.addMonitor(agents);
@@ -428,29 +416,25 @@ async function gapsOf({ database }: TestRuntime) {
   return gaps.filter(({ kind }) => kind === 'overload').map(({ kind, startMs, endMs }) => [kind, startMs, endMs]);
 }
 
-test(
-  'a source that falls silent makes a monitor unknown though another one, which reports, has more to check than ' +
-    'time',
-  async (t) => {
-    const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
-    await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
-    await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 3');
-    const [busy] = agents as [Agent];
-    let transitions = 0;
-    for (let second = 0; second <= 300; second += 10) {
-      const whenMs = nowMs + second * SECOND;
-      await updateBehindAt(runtime.database, busy.no, whenMs);
-      await createEvaluator({ ...runtime, now: () => whenMs })([
-        resultOf(monitor, busy, { dueAtMs: whenMs, verdict: 'up' }),
-      ]);
-      transitions += (await sweep({ ...runtime, now: () => whenMs })).transitions;
-    }
-    t.is(transitions, 1);
-    t.is(await stateOf(runtime, monitor.id), 'unknown');
-  },
-);
+test('a silent source makes a monitor unknown even if another, reporting source is overloaded', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+  await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 3');
+  const [busy] = agents as [Agent];
+  let transitions = 0;
+  for (let second = 0; second <= 300; second += 10) {
+    const whenMs = nowMs + second * SECOND;
+    await updateBehindAt(runtime.database, busy.no, whenMs);
+    await createEvaluator({ ...runtime, now: () => whenMs })([
+      resultOf(monitor, busy, { dueAtMs: whenMs, verdict: 'up' }),
+    ]);
+    transitions += (await sweep({ ...runtime, now: () => whenMs })).transitions;
+  }
+  t.is(transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
 
-test('an edited quorum decides anew without waiting for a result', async (t) => {
+test('an edited quorum applies without waiting for a result', async (t) => {
   const runtime = await openTestRuntime(t);
   const [bad, good] = [await runtime.addAgent('bad'), await runtime.addAgent('good')];
   const monitor = await runtime.addMonitor([bad, good], { downMinSources: 1 });
@@ -478,7 +462,7 @@ test('an edited quorum decides anew without waiting for a result', async (t) => 
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('a new monitor that no result ever reaches is reported unknown after three intervals and a minute', async (t) => {
+test('a new monitor without any result becomes unknown after three intervals and a minute', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -513,39 +497,35 @@ async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: bool
   if (changed.length !== 1) throw new Error('Nothing changed');
 }
 
-test(
-  'an agent that goes offline takes its vote with it though its results are fresh, and one that is back brings it ' +
-    'again without a new result',
-  async (t) => {
-    const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
-    await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
-    await setOnline(runtime, agents[0]!, false);
-    t.is((await sweep({ ...runtime, now: () => nowMs + 10 * SECOND })).transitions, 1);
-    t.is(await stateOf(runtime, monitor.id), 'unknown');
-    await setOnline(runtime, agents[0]!, true);
-    t.is((await sweep({ ...runtime, now: () => nowMs + 20 * SECOND })).transitions, 1);
-    t.is(await stateOf(runtime, monitor.id), 'up');
-    const { rows } = await runtime.database.pool.query<{
-      to_state: string;
-      at: number;
-      reason: string;
-      evidence: { sources: { name: string; standing: string }[] };
-    }>('SELECT to_state, at, reason, evidence FROM transitions WHERE monitor_id = $1 ORDER BY sequence OFFSET 1', [
-      monitor.id,
-    ]);
-    t.deepEqual(
-      rows.map(({ to_state, at }) => [to_state, at]),
-      [
-        ['unknown', nowMs + 10 * SECOND],
-        ['up', nowMs + 20 * SECOND],
-      ],
-    );
-    t.is(rows[0]?.reason, 'No location has reported in time: local is offline');
-    t.like(rows[0]?.evidence.sources[0], { name: 'local', standing: 'offline' });
-  },
-);
+test('an agent that goes offline loses its vote despite fresh results, and regains it once online', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
+  await setOnline(runtime, agents[0]!, false);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 10 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+  await setOnline(runtime, agents[0]!, true);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 20 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  const { rows } = await runtime.database.pool.query<{
+    to_state: string;
+    at: number;
+    reason: string;
+    evidence: { sources: { name: string; standing: string }[] };
+  }>('SELECT to_state, at, reason, evidence FROM transitions WHERE monitor_id = $1 ORDER BY sequence OFFSET 1', [
+    monitor.id,
+  ]);
+  t.deepEqual(
+    rows.map(({ to_state, at }) => [to_state, at]),
+    [
+      ['unknown', nowMs + 10 * SECOND],
+      ['up', nowMs + 20 * SECOND],
+    ],
+  );
+  t.is(rows[0]?.reason, 'No location has reported in time: local is offline');
+  t.like(rows[0]?.evidence.sources[0], { name: 'local', standing: 'offline' });
+});
 
-test('an agent whose token was revoked does not vote any more', async (t) => {
+test('an agent with a revoked token no longer votes', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
   const revoke = `UPDATE agents SET revoked_at = 1, kind = 'tenant', tenant_id = $2 WHERE no = $1`;
@@ -559,8 +539,8 @@ for (const { why, isBehind } of [
   { why: 'more than it had time for', isBehind: true },
 ]) {
   test(
-    `a source that comes back from ${why} and still says down completes the quorum, though that is nothing new from ` +
-      'it',
+    `a source that returns from ${why} and still reports down completes the quorum, even though its verdict ` +
+      'is unchanged',
     async (t) => {
       const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
       const [a, b, c] = agents as [Agent, Agent, Agent];
@@ -593,7 +573,7 @@ for (const { why, isBehind } of [
   );
 }
 
-test('what an agent said while it was offline for a moment between two sweeps is decided by the next', async (t) => {
+test('a result from an agent briefly offline between two sweeps is decided by the next sweep', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
