@@ -3,7 +3,7 @@ import { createInvitation, generateInvitationToken, listInvitations } from '../.
 import { MAX_MEMBERS } from '../../../models/accounts/users.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
-test('an account that is full keeps the invitation that a new one would replace', async (t) => {
+test('a full account keeps the invitation that a new one would replace', async (t) => {
   const { database, tenantId, newId } = await openTestRuntime(t);
   const invite = (email: string) =>
     createInvitation(database, {
@@ -24,7 +24,11 @@ test('an account that is full keeps the invitation that a new one would replace'
     );
   await addUsers(1, MAX_MEMBERS - 2);
   t.like(await invite('guest@example.org'), { email: 'guest@example.org' });
-  t.like(await invite('guest@example.org'), { email: 'guest@example.org' }, 'again it replaces the one before');
+  t.like(
+    await invite('guest@example.org'),
+    { email: 'guest@example.org' },
+    'a new invitation replaces the previous one',
+  );
   await addUsers(MAX_MEMBERS - 1, MAX_MEMBERS);
   t.is(await invite('guest@example.org'), 'full');
   t.is((await listInvitations(database, tenantId, Date.now())).length, 1);

@@ -56,7 +56,7 @@ async function open(t: ExecutionContext): Promise<{
   return { runtime, user, signIn };
 }
 
-test('a user is found by their address in any case, and an address is taken in any case', async (t) => {
+test('email addresses are found and unique regardless of case', async (t) => {
   const {
     runtime: { database, tenantId, newId },
     user,
@@ -83,7 +83,7 @@ test('a user is found by their address in any case, and an address is taken in a
   t.is((await findUserByEmail(database, 'Ada@Example.org'))?.id, user.id);
 });
 
-test('what is not given of a user stays', async (t) => {
+test('fields not given in a user update are unchanged', async (t) => {
   const {
     runtime: { database },
     user,
@@ -93,7 +93,7 @@ test('what is not given of a user stays', async (t) => {
   t.is(await updateUser(database, { id: 'usr_none', author: null }, { name: 'x' }), null);
 });
 
-test('a sign-in that was under way while the password or the second factor was changed makes no session', async (t) => {
+test('a sign-in in progress during a change of password or second factor creates no session', async (t) => {
   const {
     runtime: { database },
     user,
@@ -115,7 +115,7 @@ test('a sign-in that was under way while the password or the second factor was c
   const changed = { ...user, passwordHash: 'new' };
   t.true((await signIn(changed)).isCreated);
   await beginSecondFactor(database, { userId: user.id, secret: 'SECRET', author: null });
-  t.true((await signIn(changed)).isCreated, 'one that waits for its first code asks for none');
+  t.true((await signIn(changed)).isCreated, 'a second factor that is not confirmed yet is not required');
   const { sealed = '' } = (await findSecondFactor(database, user.id)) ?? {};
   t.true(
     await confirmSecondFactor(
@@ -144,7 +144,7 @@ test('a sign-in that was under way while the password or the second factor was c
   t.false((await signIn(changed)).isCreated);
 });
 
-test('of over fifty sessions of a person the oldest end, and past ones go with the next sign-in', async (t) => {
+test('a user keeps the newest fifty sessions, and a sign-in deletes expired ones', async (t) => {
   const {
     runtime: { database },
     user,
@@ -160,12 +160,12 @@ test('of over fifty sessions of a person the oldest end, and past ones go with t
   t.is(rows[0]?.count, 1);
 });
 
-test('a second factor is begun anew until it is in use, and its steps only go forward', async (t) => {
+test('a second factor can be restarted until it is confirmed, and its time steps only move forward', async (t) => {
   const {
     runtime: { database },
     user,
   } = await open(t);
-  t.false(await takeTotpStep(database, user.id, 1), 'there is none');
+  t.false(await takeTotpStep(database, user.id, 1), 'there is no second factor');
   t.false(
     await confirmSecondFactor(
       database,
@@ -176,7 +176,7 @@ test('a second factor is begun anew until it is in use, and its steps only go fo
   t.true(await beginSecondFactor(database, { userId: user.id, secret: 'FIRST', author: null }));
   const first = await findSecondFactor(database, user.id);
   t.true(await beginSecondFactor(database, { userId: user.id, secret: 'SECOND', author: null }));
-  t.false(await takeTotpStep(database, user.id, 1), 'none is in use');
+  t.false(await takeTotpStep(database, user.id, 1), 'not confirmed yet');
   const second = await findSecondFactor(database, user.id);
   t.like(second, { secret: 'SECOND', confirmedAt: null });
   t.false(
@@ -185,7 +185,7 @@ test('a second factor is begun anew until it is in use, and its steps only go fo
       { userId: user.id, keepSessionId: '-', author: null },
       { sealed: first?.sealed ?? '', step: 5, codes: [], nowMs: START_MS },
     ),
-    'its code was none of the second',
+    'the code belongs to the first secret',
   );
   t.true(
     await confirmSecondFactor(
@@ -208,6 +208,6 @@ test('a second factor is begun anew until it is in use, and its steps only go fo
   );
   t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-', author: null }), 0);
   t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-', author: null }), null);
-  t.false(await takeRecoveryCode(database, user.id, 'b'), 'its codes went with it');
+  t.false(await takeRecoveryCode(database, user.id, 'b'), 'its codes were deleted with it');
   t.is(await findSecondFactor(database, user.id), null);
 });

@@ -53,7 +53,7 @@ const BEFORE = {
   elsewhere: '1 of paris',
 };
 
-test('a plan tells what giving a region up would do, and does nothing', async (t) => {
+test('a retirement plan reports its effects and changes nothing', async (t) => {
   const runtime = await openTestRuntime(t);
   const { regionsOf, now } = await stage(runtime);
   t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: null, ...now }), {
@@ -78,85 +78,77 @@ test('a plan tells what giving a region up would do, and does nothing', async (t
   t.deepEqual((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 3);
 });
 
-test(
-  'a region that is given up frees its monitors, gives another to those that had no other, and cannot be chosen ' +
-    'again',
-  async (t) => {
-    const runtime = await openTestRuntime(t);
-    const {
-      agents: { tokyo },
-      monitors,
-      regionsOf,
-      audit,
-      now,
-    } = await stage(runtime);
-    // Monitors move only to regions with a live agent.
-    await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'oslo'`);
-    t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { left: 0 });
-    t.deepEqual(await regionsOf(), {
-      alone: '1 of paris',
-      pair: '1 of paris',
-      three: '2 of oslo paris',
-      draft: '1 of paris',
-      elsewhere: '1 of paris',
-    });
-    t.false((await listOccupiedSlots(runtime.database)).some(({ agentNo }) => agentNo === tokyo.no));
-    t.deepEqual(
-      (await listAgents(runtime.database, { tenantId: runtime.tenantId })).map(({ region }) => region),
-      ['paris', 'oslo'],
-    );
-    const entries = await audit();
-    t.deepEqual(
-      entries.map(({ by, action, name }) => `${by} ${action} ${name}`).toSorted(),
-      ['alone', 'draft', 'pair', 'three'].map((name) => `operator monitor.changed ${name}`),
-    );
-    t.deepEqual(entries.find(({ name }) => name === 'pair')?.changes['down_min_sources'], [2, 1]);
+test('a retired region leaves its monitors, is replaced where it was the only one, and stays retired', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const {
+    agents: { tokyo },
+    monitors,
+    regionsOf,
+    audit,
+    now,
+  } = await stage(runtime);
+  // Monitors move only to regions with a live agent.
+  await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'oslo'`);
+  t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { left: 0 });
+  t.deepEqual(await regionsOf(), {
+    alone: '1 of paris',
+    pair: '1 of paris',
+    three: '2 of oslo paris',
+    draft: '1 of paris',
+    elsewhere: '1 of paris',
+  });
+  t.false((await listOccupiedSlots(runtime.database)).some(({ agentNo }) => agentNo === tokyo.no));
+  t.deepEqual(
+    (await listAgents(runtime.database, { tenantId: runtime.tenantId })).map(({ region }) => region),
+    ['paris', 'oslo'],
+  );
+  const entries = await audit();
+  t.deepEqual(
+    entries.map(({ by, action, name }) => `${by} ${action} ${name}`).toSorted(),
+    ['alone', 'draft', 'pair', 'three'].map((name) => `operator monitor.changed ${name}`),
+  );
+  t.deepEqual(entries.find(({ name }) => name === 'pair')?.changes['down_min_sources'], [2, 1]);
 
-    const late = await registerSharedAgent(runtime.database, {
-      newId: runtime.newId('agt'),
-      region: 'tokyo',
-      version: '0.1.0',
-      arch: 'x64',
-      nowMs: runtime.now(),
-    });
-    t.is(late.id, tokyo.id);
-    t.is(typeof late.retiredAt, 'number', 'a process that starts makes nothing of it undone');
-    t.is((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 2);
-    t.true(await restoreRegion(runtime.database, 'tokyo'));
-    t.false(await restoreRegion(runtime.database, 'tokyo'));
-    t.is((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 3);
-    t.is(monitors.alone.downMinSources, 1);
-  },
-);
+  const late = await registerSharedAgent(runtime.database, {
+    newId: runtime.newId('agt'),
+    region: 'tokyo',
+    version: '0.1.0',
+    arch: 'x64',
+    nowMs: runtime.now(),
+  });
+  t.is(late.id, tokyo.id);
+  t.is(typeof late.retiredAt, 'number', 'a starting process does not undo the retirement');
+  t.is((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 2);
+  t.true(await restoreRegion(runtime.database, 'tokyo'));
+  t.false(await restoreRegion(runtime.database, 'tokyo'));
+  t.is((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 3);
+  t.is(monitors.alone.downMinSources, 1);
+});
 
-test(
-  'monitors that are moved to a region stay as many-eyed as they were, and what was begun goes on when it is asked ' +
-    'for again',
-  async (t) => {
-    const runtime = await openTestRuntime(t);
-    const {
-      regionsOf,
-      now,
-      agents: { tokyo },
-    } = await stage(runtime);
-    for (let number = 0; number < 120; number += 1) await runtime.addMonitor([tokyo], { name: `many ${number}` });
-    t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now, limit: 1 }), { left: 24 });
-    t.like(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { monitors: 24 });
-    t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { left: 0 });
-    const { many: _many, ...sources } = Object.fromEntries(
-      Object.entries(await regionsOf()).map(([name, value]) => [name.startsWith('many') ? 'many' : name, value]),
-    );
-    t.deepEqual(sources, {
-      alone: '1 of oslo',
-      pair: '2 of oslo paris',
-      three: '2 of oslo paris',
-      draft: '1 of oslo',
-      elsewhere: '1 of paris',
-    });
-  },
-);
+test('moved monitors keep their quorum, and an interrupted retirement continues when repeated', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const {
+    regionsOf,
+    now,
+    agents: { tokyo },
+  } = await stage(runtime);
+  for (let number = 0; number < 120; number += 1) await runtime.addMonitor([tokyo], { name: `many ${number}` });
+  t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now, limit: 1 }), { left: 24 });
+  t.like(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { monitors: 24 });
+  t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { left: 0 });
+  const { many: _many, ...sources } = Object.fromEntries(
+    Object.entries(await regionsOf()).map(([name, value]) => [name.startsWith('many') ? 'many' : name, value]),
+  );
+  t.deepEqual(sources, {
+    alone: '1 of oslo',
+    pair: '2 of oslo paris',
+    three: '2 of oslo paris',
+    draft: '1 of oslo',
+    elsewhere: '1 of paris',
+  });
+});
 
-test('what cannot be done is said, and nothing is changed', async (t) => {
+test('an impossible retirement returns the reason and changes nothing', async (t) => {
   const runtime = await openTestRuntime(t);
   const { regionsOf, now } = await stage(runtime);
   for (const act of [planRetirement, retireRegion]) {
@@ -175,7 +167,7 @@ test('what cannot be done is said, and nothing is changed', async (t) => {
   );
 });
 
-test('no monitor moves to a region that nobody runs, named or chosen, while the one to give up is alive', async (t) => {
+test('no monitor moves to a region without a live agent while the retired one has one', async (t) => {
   const runtime = await openTestRuntime(t);
   const { regionsOf, now } = await stage(runtime);
   await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region <> 'tokyo'`);
@@ -198,8 +190,8 @@ test('no monitor moves to a region that nobody runs, named or chosen, while the 
 
 for (const backend of listQueueBackends()) {
   test(
-    'the queue forgets a region that is given up, and monitors that waited for sources get none of it ' +
-      `(${backend.name})`,
+    `${backend.name}: the queue forgets a retired region, and monitors waiting for sources get only the ` +
+      'remaining regions',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const orphan = await runtime.addMonitor([], { name: 'orphan' });
@@ -227,7 +219,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('monitors that wait for sources get those that are alive', async (t) => {
+test('monitors waiting for sources get those with a live agent', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents: Agent[] = [await runtime.addAgent('tokyo'), await runtime.addAgent('paris')];
   await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'tokyo'`);
