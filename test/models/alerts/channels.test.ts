@@ -34,7 +34,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a webhook channel is found again without its URL and secret', async (t) => {
+test('a stored webhook channel is returned without its URL and secret', async (t) => {
   const tenantId = await addTenant();
   const created = await addChannel(tenantId, { webhook: WEBHOOK });
   const found = await findChannel(database, { tenantId, id: created.id });
@@ -66,7 +66,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
   });
 });
 
-test('URL, headers and secret lie sealed in the row, and open only for their own channel and field', async (t) => {
+test('URL, headers and secret are sealed in the row and open only for their own channel and field', async (t) => {
   const tenantId = await addTenant();
   const { id } = await addChannel(tenantId, { webhook: WEBHOOK });
   const { rows } = await database.pool.query<{
@@ -93,7 +93,7 @@ test('URL, headers and secret lie sealed in the row, and open only for their own
   t.throws(() => openWebhook(database, { ...sealed, headers: row.sealed_url }));
 });
 
-test('a stranger neither finds, lists, changes nor deletes a channel', async (t) => {
+test('another tenant cannot find, list, change or delete a channel', async (t) => {
   const [owner, stranger] = [await addTenant(), await addTenant()];
   const { id } = await addChannel(owner, {});
   t.is(await findChannel(database, { tenantId: stranger, id }), null);
@@ -110,7 +110,7 @@ test("routing keeps only the monitors of the channel's own tenant, sorted", asyn
   t.deepEqual((await findChannel(database, { tenantId, id }))?.monitorIds, [a, b].toSorted());
 });
 
-test('a change replaces the routing whole and leaves what it does not name', async (t) => {
+test('an update replaces the whole routing and leaves fields that are not given unchanged', async (t) => {
   const tenantId = await addTenant();
   const [a, b] = [await addMonitor(tenantId), await addMonitor(tenantId)];
   const { id } = await addChannel(tenantId, { allMonitors: false, monitorIds: [a] });
@@ -123,7 +123,7 @@ test('a change replaces the routing whole and leaves what it does not name', asy
   t.deepEqual((await updateChannel(database, { tenantId, id, author: null }, { monitorIds: [] }))?.monitorIds, []);
 });
 
-test('lists come by creation, then id, page by page, and by type', async (t) => {
+test('channels are listed by creation and id, page by page, and by type', async (t) => {
   const tenantId = await addTenant();
   const late = await addChannel(tenantId, { nowMs: 1_700_000_002_000 });
   const early = await addChannel(tenantId, { nowMs: 1_700_000_001_000, type: 'telegram', status: 'pending' });
@@ -135,7 +135,7 @@ test('lists come by creation, then id, page by page, and by type', async (t) => 
   t.deepEqual(ids(await listChannels(database, { tenantId, type: 'telegram' })), [early.id]);
 });
 
-test('events of a monitor go to channels for all monitors and to those that name it', async (t) => {
+test('events of a monitor are routed to channels for all monitors and to those that list it', async (t) => {
   const tenantId = await addTenant();
   const [routed, other] = [await addMonitor(tenantId), await addMonitor(tenantId)];
   const forAll = await addChannel(tenantId, {});
@@ -146,7 +146,7 @@ test('events of a monitor go to channels for all monitors and to those that name
   t.is((await listRoutes(runOn(database.pool), [routed, other])).length, 3);
 });
 
-test("neither a disabled, a pending nor another tenant's channel gets an event", async (t) => {
+test('a disabled or pending channel and that of another tenant get no events', async (t) => {
   const [tenantId, stranger] = [await addTenant(), await addTenant()];
   const monitorId = await addMonitor(tenantId);
   const disabled = await addChannel(tenantId, {});
@@ -157,7 +157,7 @@ test("neither a disabled, a pending nor another tenant's channel gets an event",
   t.deepEqual(await routesOf([]), []);
 });
 
-test('while deliveries are being written their channel can be changed, but not deleted', async (t) => {
+test('while deliveries are being written, their channel can be changed but not deleted', async (t) => {
   const tenantId = await addTenant();
   const monitorId = await addMonitor(tenantId);
   const { id } = await addChannel(tenantId, {});
@@ -175,7 +175,7 @@ test('while deliveries are being written their channel can be changed, but not d
   t.is((await database.pool.query('SELECT id FROM deliveries WHERE channel_id = $1', [id])).rowCount, 0);
 });
 
-test('a connect code is kept as a fingerprint and goes with its channel', async (t) => {
+test('a connect code is stored as a fingerprint and deleted with its channel', async (t) => {
   const tenantId = await addTenant();
   const fingerprint = randomBytes(32);
   const { id } = await addChannel(tenantId, {

@@ -34,7 +34,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a code is taken once: who comes later learns that it was used, and by which channel', async (t) => {
+test('a connect code works once, and later attempts learn which channel used it', async (t) => {
   const fingerprint = await addChannel('nch_once');
   t.like(await take(fingerprint), {
     outcome: 'taken',
@@ -43,14 +43,14 @@ test('a code is taken once: who comes later learns that it was used, and by whic
   t.like(await take(fingerprint), { outcome: 'used', channel: { id: 'nch_once' } });
 });
 
-test('a code counts up to the second of its expiry, and for its own type of channel only', async (t) => {
+test('a connect code is valid until its exact expiry, and only for its own type of channel', async (t) => {
   const fingerprint = await addChannel('nch_edge');
   t.deepEqual(await take(fingerprint, { nowMs: NOW_MS + HOUR * 1000 }), { outcome: 'expired' });
   t.deepEqual(await take(fingerprint, { type: 'slack' }), { outcome: 'unknown' });
   t.like(await take(fingerprint, { nowMs: NOW_MS + HOUR * 1000 - 1 }), { outcome: 'taken' });
 });
 
-test('a code that a broken transaction took is not used up', async (t) => {
+test('a connect code taken in a rolled-back transaction remains usable', async (t) => {
   const fingerprint = await addChannel('nch_broken');
   await t.throwsAsync(
     inTransaction(database, async (run) => {
@@ -61,7 +61,7 @@ test('a code that a broken transaction took is not used up', async (t) => {
   t.like(await take(fingerprint), { outcome: 'taken' });
 });
 
-test('a lost chat leaves its channel pending with the reason, unless that was connected anew since', async (t) => {
+test('a lost chat leaves its channel pending with the reason, unless it was reconnected since', async (t) => {
   const fingerprint = await addChannel('nch_lost');
   await start('100', fingerprint);
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), '100');
@@ -85,7 +85,7 @@ test('a lost chat leaves its channel pending with the reason, unless that was co
   t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), { status: 'connected', lastError: null });
 });
 
-test('/stop and a removal reach the channels of that chat in every account, and of no other chat', async (t) => {
+test('/stop and removing the bot disable the channels of that chat in every account, and no others', async (t) => {
   await start('200', await addChannel('nch_a'));
   await start('200', await addChannel('nch_b', 'ten_2'));
   await start('201', await addChannel('nch_c'));
@@ -103,92 +103,77 @@ test('/stop and a removal reach the channels of that chat in every account, and 
   t.is(await enabled('ten_1', 'nch_c'), false);
 });
 
-test(
-  'why a chat gets nothing stays to be read when its owner disables and enables the channel, and goes when it is ' +
-    'connected anew',
-  async (t) => {
-    const key = { tenantId: 'ten_1', id: 'nch_why' };
-    await start('250', await addChannel(key.id));
-    const reasonAfterToggling = async () => {
-      for (const enabled of [false, true]) await updateChannel(database, { ...key, author: null }, { enabled });
-      return (await findChannel(database, key))?.lastError?.text;
-    };
-    await apply({ kind: 'stop', chatId: '250' });
-    t.is(await reasonAfterToggling(), 'A member sent /stop in the chat');
-    await apply({ kind: 'removed', chatId: '250' });
-    t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
-    await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked' }, TOOLS);
-    t.is(await reasonAfterToggling(), 'Blocked');
-    t.like(await findChannel(database, key), { status: 'pending', enabled: true });
-    await apply({ kind: 'start', chatId: '250', fingerprint: null });
-    t.like(await findChannel(database, key), { status: 'connected', enabled: true, lastError: null });
-  },
-);
+test('the reason why a chat gets nothing survives disabling and enabling, until it is reconnected', async (t) => {
+  const key = { tenantId: 'ten_1', id: 'nch_why' };
+  await start('250', await addChannel(key.id));
+  const reasonAfterToggling = async () => {
+    for (const enabled of [false, true]) await updateChannel(database, { ...key, author: null }, { enabled });
+    return (await findChannel(database, key))?.lastError?.text;
+  };
+  await apply({ kind: 'stop', chatId: '250' });
+  t.is(await reasonAfterToggling(), 'A member sent /stop in the chat');
+  await apply({ kind: 'removed', chatId: '250' });
+  t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
+  await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked' }, TOOLS);
+  t.is(await reasonAfterToggling(), 'Blocked');
+  t.like(await findChannel(database, key), { status: 'pending', enabled: true });
+  await apply({ kind: 'start', chatId: '250', fingerprint: null });
+  t.like(await findChannel(database, key), { status: 'connected', enabled: true, lastError: null });
+});
 
-test(
-  "the owner's other chats are notified once that a chat is lost, and neither that chat, a webhook, nor a " +
-    'channel that ' +
-    'takes nothing',
-  async (t) => {
-    const { first, others } = await addChats('ten_lost', '400');
-    const lost = { channelId: first, connection: '400', problem: 'Telegram responded with 403' };
-    const results = await Promise.all(Array.from({ length: 4 }, () => disconnectChannel(database, lost, TOOLS)));
-    t.is(results.filter((result) => result !== null).length, 1);
-    const deliveries = await listDeliveriesAbout(first);
-    t.deepEqual(deliveries.map(({ channel_id: id }) => id).toSorted(), others);
-    t.like(deliveries[0], {
-      state: 'lost',
-      reason:
-        'Alerts are not reaching the channel first: its chat is unavailable. Reconnect it to receive alerts again',
-    });
-    t.deepEqual(
-      results
-        .find((result) => result !== null)
-        ?.map(({ channelId }) => channelId)
-        .toSorted(),
-      others,
-    );
-    // The channel was lost already, so its chat's block of the bot changes nothing.
-    await apply({ kind: 'removed', chatId: '400' });
-    t.is((await listDeliveriesAbout(first)).length, 2);
-    await apply({ kind: 'start', chatId: '400', fingerprint: null });
-    await updateChannel(database, { tenantId: 'ten_lost', id: first, author: null }, { enabled: true });
-    await disconnectChannel(database, lost, TOOLS);
-    t.is((await listDeliveriesAbout(first)).length, 4);
-  },
-);
+test("a lost chat is reported once to the owner's other usable chats, not to itself or a webhook", async (t) => {
+  const { first, others } = await addChats('ten_lost', '400');
+  const lost = { channelId: first, connection: '400', problem: 'Telegram responded with 403' };
+  const results = await Promise.all(Array.from({ length: 4 }, () => disconnectChannel(database, lost, TOOLS)));
+  t.is(results.filter((result) => result !== null).length, 1);
+  const deliveries = await listDeliveriesAbout(first);
+  t.deepEqual(deliveries.map(({ channel_id: id }) => id).toSorted(), others);
+  t.like(deliveries[0], {
+    state: 'lost',
+    reason: 'Alerts are not reaching the channel first: its chat is unavailable. Reconnect it to receive alerts again',
+  });
+  t.deepEqual(
+    results
+      .find((result) => result !== null)
+      ?.map(({ channelId }) => channelId)
+      .toSorted(),
+    others,
+  );
+  // The channel was lost already, so its chat's block of the bot changes nothing.
+  await apply({ kind: 'removed', chatId: '400' });
+  t.is((await listDeliveriesAbout(first)).length, 2);
+  await apply({ kind: 'start', chatId: '400', fingerprint: null });
+  await updateChannel(database, { tenantId: 'ten_lost', id: first, author: null }, { enabled: true });
+  await disconnectChannel(database, lost, TOOLS);
+  t.is((await listDeliveriesAbout(first)).length, 4);
+});
 
-test(
-  'that somebody wrote /stop or put the bot out is notified of each channel of the chat, in words that say so, ' +
-    'and an ' +
-    'attempt that fails afterwards says nothing more',
-  async (t) => {
-    for (const [kind, state, words] of [
-      ['stop', 'stopped', /^A member sent \/stop in the chat of the channel (first|twin)\. It is disabled/],
-      ['removed', 'removed', /^The bot was blocked in the chat of the channel (first|twin), or removed/],
-    ] as const) {
-      const { first, twin, others } = await addChats(`ten_${kind}`, kind === 'stop' ? '500' : '600');
-      const chatId = kind === 'stop' ? '500' : '600';
-      await apply({ kind, chatId });
-      await apply({ kind, chatId });
-      for (const id of [first, twin]) {
-        const deliveries = await listDeliveriesAbout(id);
-        t.deepEqual(deliveries.map((one) => one.channel_id).toSorted(), others);
-        t.true(
-          deliveries.every((one) => one.state === state && words.test(one.reason)),
-          JSON.stringify(deliveries),
-        );
-      }
-      t.deepEqual(
-        await disconnectChannel(database, { channelId: first, connection: chatId, problem: 'Blocked' }, TOOLS),
-        [],
+test('/stop and removal are reported for each channel with their cause; a later failure adds nothing', async (t) => {
+  for (const [kind, state, words] of [
+    ['stop', 'stopped', /^A member sent \/stop in the chat of the channel (first|twin)\. It is disabled/],
+    ['removed', 'removed', /^The bot was blocked in the chat of the channel (first|twin), or removed/],
+  ] as const) {
+    const { first, twin, others } = await addChats(`ten_${kind}`, kind === 'stop' ? '500' : '600');
+    const chatId = kind === 'stop' ? '500' : '600';
+    await apply({ kind, chatId });
+    await apply({ kind, chatId });
+    for (const id of [first, twin]) {
+      const deliveries = await listDeliveriesAbout(id);
+      t.deepEqual(deliveries.map((one) => one.channel_id).toSorted(), others);
+      t.true(
+        deliveries.every((one) => one.state === state && words.test(one.reason)),
+        JSON.stringify(deliveries),
       );
-      t.is((await listDeliveriesAbout(first)).length, 2);
     }
-  },
-);
+    t.deepEqual(
+      await disconnectChannel(database, { channelId: first, connection: chatId, problem: 'Blocked' }, TOOLS),
+      [],
+    );
+    t.is((await listDeliveriesAbout(first)).length, 2);
+  }
+});
 
-test('a loss whose deliveries cannot be written is none, and is found again', async (t) => {
+test('a loss whose deliveries cannot be written is rolled back and detected again', async (t) => {
   const { first } = await addChats('ten_broken', '700');
   const lost = { channelId: first, connection: '700', problem: 'Blocked' };
   await t.throwsAsync(
@@ -203,7 +188,7 @@ test('a loss whose deliveries cannot be written is none, and is found again', as
   t.is((await disconnectChannel(database, lost, TOOLS))?.length, 2);
 });
 
-test("two chats of one owner that are lost at once do not stand in each other's way", async (t) => {
+test('two chats of one owner lost at the same time do not block each other', async (t) => {
   const { first, others } = await addChats('ten_both', '800');
   await Promise.all(
     [
@@ -217,13 +202,13 @@ test("two chats of one owner that are lost at once do not stand in each other's 
     t.like(await findChannel(database, { tenantId: 'ten_both', id }), { status: 'pending' });
 });
 
-test('a chat that moves takes all of its channels with it', async (t) => {
+test('a channel follows its chat to a new id', async (t) => {
   await start('-300', await addChannel('nch_move'));
   await apply({ kind: 'moved', chatId: '-300', to: '-100300' });
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_move' }), '-100300');
 });
 
-test('the mark of polling goes forward only', async (t) => {
+test('the polling mark only moves forward', async (t) => {
   const run = runOn(database.pool);
   const at = (updateId: number, nowMs = NOW_MS) => ({ bot: 'bot_1', updateId, nowMs });
   t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), null);
@@ -240,7 +225,7 @@ test('the mark of polling goes forward only', async (t) => {
   t.is(await findNextUpdate(run, { bot: 'bot_2', nowMs: NOW_MS }), null);
 });
 
-test('after a day the mark counts no more: Telegram may number from anywhere', async (t) => {
+test('the polling mark expires after a day, because Telegram may restart its numbering anywhere', async (t) => {
   const run = runOn(database.pool);
   const dayLaterMs = NOW_MS + 24 * HOUR * 1000;
   t.true(await passUpdate(run, { bot: 'bot_3', updateId: 900, nowMs: NOW_MS }));
@@ -251,7 +236,7 @@ test('after a day the mark counts no more: Telegram may number from anywhere', a
   t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), 6);
 });
 
-test('an update is taken once, in whatever order updates come, and of every bot by itself', async (t) => {
+test('an update is taken once, in any order and separately for each bot', async (t) => {
   const run = runOn(database.pool);
   const taken: boolean[] = [];
   for (const [bot, updateId] of [
@@ -266,7 +251,7 @@ test('an update is taken once, in whatever order updates come, and of every bot 
   t.deepEqual(taken, [true, true, true, false, false, true]);
 });
 
-test('of many that bring one update at once one takes it, and another does where that one fails', async (t) => {
+test('only one concurrent transaction takes an update, and another one if that rolls back', async (t) => {
   const update = { bot: 'bot_6', updateId: 1, nowMs: NOW_MS };
   const failed = inTransaction(database, async (run) => {
     t.true(await takeUpdate(run, update));
@@ -277,7 +262,7 @@ test('of many that bring one update at once one takes it, and another does where
   t.deepEqual((await Promise.all(others)).filter(Boolean), [true]);
 });
 
-test('a mark counts for two days and is forgotten then, long before Telegram numbers from anywhere', async (t) => {
+test('a taken update is remembered for two days and then forgotten', async (t) => {
   const run = runOn(database.pool);
   // Long ago, so that other tests' marks stay.
   const thenMs = NOW_MS - 1000 * HOUR * 1000;

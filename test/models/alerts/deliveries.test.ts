@@ -38,7 +38,7 @@ test.after.always(async () => {
 
 // Serial and on one connection, so that the statistics contain almost only this test's reads; those of the test before
 // may be reported late.
-test.serial('a claim finds its delivery among a hundred thousand by the index, and reads no other', async (t) => {
+test.serial('a claim finds its delivery among 100,000 by the index, and reads no others', async (t) => {
   const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const [crowded, storm] = [await addDelivery(), await addDelivery()];
@@ -52,39 +52,36 @@ test.serial('a claim finds its delivery among a hundred thousand by the index, a
   await single.pool.query('TRUNCATE deliveries CASCADE');
 });
 
-test.serial(
-  'claims, records and dropped retries read no table from end to end, however much is finished in it',
-  async (t) => {
-    const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
-    t.teardown(() => closeDatabase(single));
-    const channel = await addDelivery();
-    await fill(single, channel, { count: 100_000, monitors: 1000, outcome: 'delivered' });
-    await fill(single, channel, { count: 1000, monitors: 20, outcome: 'pending' });
-    const before = await rowsRead(single);
-    const claims = await claimDeliveries(
-      single,
-      Array.from({ length: 4 }, () => channel.channelId),
-      CLAIM,
-    );
-    const ids = claims.flatMap(({ claimed }) => claimed?.deliveryId ?? []);
-    t.is(ids.length, 4);
-    await recordAttempts(
-      single,
-      ids.map((id) => attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 })),
-    );
-    await supersedeRetries(
-      runOn(single.pool),
-      claims.map(({ claimed }) => ({ channelId: channel.channelId, monitorId: claimed?.monitorId ?? '' })),
-      NOW_MS,
-    );
-    const after = await rowsRead(single);
-    t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
-    t.true(after.fetched - before.fetched < 1500, `${after.fetched - before.fetched} rows by indexes`);
-    await single.pool.query('TRUNCATE deliveries CASCADE');
-  },
-);
+test.serial('claims, records and superseded retries scan no whole table, however much of it is finished', async (t) => {
+  const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
+  t.teardown(() => closeDatabase(single));
+  const channel = await addDelivery();
+  await fill(single, channel, { count: 100_000, monitors: 1000, outcome: 'delivered' });
+  await fill(single, channel, { count: 1000, monitors: 20, outcome: 'pending' });
+  const before = await rowsRead(single);
+  const claims = await claimDeliveries(
+    single,
+    Array.from({ length: 4 }, () => channel.channelId),
+    CLAIM,
+  );
+  const ids = claims.flatMap(({ claimed }) => claimed?.deliveryId ?? []);
+  t.is(ids.length, 4);
+  await recordAttempts(
+    single,
+    ids.map((id) => attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 })),
+  );
+  await supersedeRetries(
+    runOn(single.pool),
+    claims.map(({ claimed }) => ({ channelId: channel.channelId, monitorId: claimed?.monitorId ?? '' })),
+    NOW_MS,
+  );
+  const after = await rowsRead(single);
+  t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
+  t.true(after.fetched - before.fetched < 1500, `${after.fetched - before.fetched} rows by indexes`);
+  await single.pool.query('TRUNCATE deliveries CASCADE');
+});
 
-test('a claim gives the attempt everything it needs', async (t) => {
+test('a claim returns everything that the attempt needs', async (t) => {
   const { id, tenantId, channelId } = await addDelivery();
   t.deepEqual(await claimNextDelivery(database, channelId, CLAIM), {
     deliveryId: id,
@@ -110,7 +107,7 @@ test('a claim gives the attempt everything it needs', async (t) => {
   });
 });
 
-test('of many that claim at once each gets another delivery, and the rest get none', async (t) => {
+test('concurrent claims each get a different delivery, and the rest get none', async (t) => {
   const first = await addDelivery();
   const ids = [first.id, ...(await Promise.all(Array.from({ length: 4 }, () => addDeliveryTo(first))))];
   const claims = await Promise.all(
@@ -120,7 +117,7 @@ test('of many that claim at once each gets another delivery, and the rest get no
   for (const id of ids) t.is((await attemptsOf(id)).length, 1);
 });
 
-test('a claim says whether the channel has more that is due and unclaimed', async (t) => {
+test('a claim reports whether the channel has more due and unclaimed deliveries', async (t) => {
   const first = await addDelivery();
   await addDeliveryTo(first);
   await addDeliveryTo(first, { createdAtMs: NOW_MS + 1 });
@@ -134,7 +131,7 @@ test('a claim says whether the channel has more that is due and unclaimed', asyn
   }
 });
 
-test('claims of lanes of several channels come together, each channel its own, the longest due first', async (t) => {
+test('a batch of claims for several channels gets each its own deliveries, the longest due first', async (t) => {
   const [one, other, empty] = [await addDelivery(), await addDelivery(), 'nch_none'];
   const second = await addDeliveryTo(one);
   const third = await addDeliveryTo(one);
@@ -156,7 +153,7 @@ test('claims of lanes of several channels come together, each channel its own, t
   t.is((await claimNextDelivery(database, one.channelId, CLAIM))?.deliveryId, third);
 });
 
-test('a delivery waits until the first attempt at an earlier one of its monitor is over, and no longer', async (t) => {
+test('a delivery waits for the first attempt at an earlier one of its monitor, and no longer', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same' });
   const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
   const other = await addDeliveryTo(first, { monitorId: 'mon_other' });
@@ -173,7 +170,7 @@ test('a delivery waits until the first attempt at an earlier one of its monitor 
   t.deepEqual(await claim(), [second, false]);
 });
 
-test('several lanes that ask at once get no two deliveries of one monitor', async (t) => {
+test('lanes that claim together never get two deliveries of one monitor', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_a' });
   for (const monitorId of ['mon_a', 'mon_b', 'mon_b']) await addDeliveryTo(first, { monitorId });
   const claims = await claimDeliveries(
@@ -198,7 +195,7 @@ test('a delivery waits for an earlier one whose claim is not committed yet', asy
   t.deepEqual(await claimDeliveries(database, [first.channelId], CLAIM), [{ claimed: null, hasMore: true }]);
 });
 
-test('what was written first goes first, whatever the clocks of the writers and their ids say', async (t) => {
+test("deliveries are claimed in the order written, regardless of the writers' clocks and ids", async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same', createdAtMs: NOW_MS });
   const { tenantId, channelId } = first;
   await insertDeliveries(runOn(database.pool), [
@@ -214,7 +211,7 @@ test('what was written first goes first, whatever the clocks of the writers and 
   t.is((await claimNextDelivery(database, channelId, CLAIM))?.deliveryId, first.id);
 });
 
-test('a worker that died over a first attempt holds nothing back once its claim has expired', async (t) => {
+test('a worker that dies during a first attempt holds nothing back once its claim has expired', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same' });
   const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
   await claimNextDelivery(database, first.channelId, CLAIM);
@@ -229,7 +226,7 @@ test('a worker that died over a first attempt holds nothing back once its claim 
   );
 });
 
-test('a delivery that is asked for again holds back later ones of its monitor until it was attempted', async (t) => {
+test('a redelivery holds back later deliveries of its monitor until it has been attempted', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same' });
   await claimNextDelivery(database, first.channelId, CLAIM);
   await recordAttempt(database, attemptOf(first.id, { outcome: 'failed' }));
@@ -244,7 +241,7 @@ test('a delivery that is asked for again holds back later ones of its monitor un
   t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId, second);
 });
 
-test('a newer change of a monitor drops the retries of its events to that channel, and nothing else', async (t) => {
+test('a newer change of a monitor supersedes retries of its events to that channel, and nothing else', async (t) => {
   const channel = await addDelivery({ monitorId: 'mon_other' });
   const add = async (monitorId: string, overrides: Partial<RecordedAttempt> = {}) => {
     const id = await addDeliveryTo(channel, { monitorId, createdAtMs: NOW_MS - 1 });
@@ -282,7 +279,7 @@ test('a newer change of a monitor drops the retries of its events to that channe
   t.is((await deliveryOf(retried)).finished_at, NOW_MS + 6000);
 });
 
-test('of attempts that are recorded together each is reported whether its delivery was its own', async (t) => {
+test('recording attempts together reports for each whether its claim was still valid', async (t) => {
   const [one, other, gone] = [await addDelivery(), await addDelivery(), await addDelivery()];
   for (const { channelId } of [one, other, gone]) await claimNextDelivery(database, channelId, CLAIM);
   await claimNextDelivery(database, other.channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 });
@@ -296,7 +293,7 @@ test('of attempts that are recorded together each is reported whether its delive
   t.is((await deliveryOf(other.id)).outcome, 'pending');
 });
 
-test('the longest due is claimed first, and what came at once by its id', async (t) => {
+test('deliveries are claimed the longest due first, then by id', async (t) => {
   const first = await addDelivery({ createdAtMs: NOW_MS - 1 });
   const [second, third] = [await addDeliveryTo(first), await addDeliveryTo(first)];
   const retried = await addDeliveryTo(first, { createdAtMs: NOW_MS - 2 });
@@ -308,7 +305,7 @@ test('the longest due is claimed first, and what came at once by its id', async 
   t.is((await deliveryOf(other.id)).attempts, 0);
 });
 
-test('a delivery is claimed neither before it is due nor after it is finished', async (t) => {
+test('a delivery is not claimed before it is due or after it is finished', async (t) => {
   const { id, channelId } = await addDelivery({ createdAtMs: NOW_MS + 1 });
   t.is(await claimNextDelivery(database, channelId, CLAIM), null);
   t.truthy(await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 1 }));
@@ -317,7 +314,7 @@ test('a delivery is claimed neither before it is due nor after it is finished', 
   t.is(await claimNextDelivery(database, 'nch_none', CLAIM), null);
 });
 
-test('a claim without an outcome expires, and its attempt stays counted', async (t) => {
+test('a claim without a result expires, and its attempt still counts', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   t.is(await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 14_999 }), null);
@@ -355,7 +352,7 @@ test('a delivered attempt finishes its delivery', async (t) => {
   ]);
 });
 
-test('a retry gives the claim back and waits for its time', async (t) => {
+test('a retry releases the claim and waits until it is due', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   t.true(
@@ -375,7 +372,7 @@ test('a retry gives the claim back and waits for its time', async (t) => {
   t.is((await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 5000 }))?.attempt, 2);
 });
 
-test('a worker that outlived its claim records its attempt and leaves the delivery to the next one', async (t) => {
+test('a worker that outlives its claim records its attempt and leaves the delivery to the next one', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 });
@@ -386,7 +383,7 @@ test('a worker that outlived its claim records its attempt and leaves the delive
   t.is((await deliveryOf(id)).outcome, 'delivered');
 });
 
-test('an answer recorded twice changes nothing the second time', async (t) => {
+test('recording an attempt twice changes nothing the second time', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   t.true(await recordAttempt(database, attemptOf(id, { outcome: 'delivered' })));
@@ -394,19 +391,19 @@ test('an answer recorded twice changes nothing the second time', async (t) => {
   t.is((await deliveryOf(id)).finished_at, NOW_MS + 50);
 });
 
-test('a channel that was disabled since says so in the claim', async (t) => {
+test('a claim for a disabled channel carries the refusal', async (t) => {
   const { tenantId, channelId } = await addDelivery();
   await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: false });
   t.is((await claimNextDelivery(database, channelId, CLAIM))?.refusal, 'The channel is disabled');
 });
 
-test('a channel that is not connected says so in the claim', async (t) => {
+test('a claim for a channel that is not connected carries the refusal', async (t) => {
   const { channelId } = await addDelivery();
   await database.pool.query(`UPDATE channels SET status = 'pending' WHERE id = $1`, [channelId]);
   t.is((await claimNextDelivery(database, channelId, CLAIM))?.refusal, 'The channel is not connected');
 });
 
-test('secrets whose key left the ring leave the claim without them', async (t) => {
+test('a claim omits secrets whose key is no longer in the ring', async (t) => {
   const { channelId } = await addDelivery();
   const rekeyed: Database = { ...database, secrets: createSecretBox([{ id: 'k2', key: randomBytes(32) }]) };
   const claimed = await claimNextDelivery(rekeyed, channelId, CLAIM);
@@ -414,7 +411,7 @@ test('secrets whose key left the ring leave the claim without them', async (t) =
   t.is(claimed?.refusal, null);
 });
 
-test('deliveries vanish with their channel, and so does the attempt', async (t) => {
+test('deliveries and their attempts are deleted with their channel', async (t) => {
   const { id, tenantId, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   await deleteChannel(database, { tenantId, id: channelId, author: null });
@@ -423,7 +420,7 @@ test('deliveries vanish with their channel, and so does the attempt', async (t) 
   t.false(await recordAttempt(database, attemptOf(id, { outcome: 'delivered' })));
 });
 
-test('deliveries of a transaction that is rolled back were never there', async (t) => {
+test('deliveries of a rolled-back transaction do not exist', async (t) => {
   const { tenantId, channelId } = await addDelivery();
   const lost = { id: 'dlv_lost', tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs: NOW_MS };
   const broken = inTransaction(database, async (run) => {
@@ -434,7 +431,7 @@ test('deliveries of a transaction that is rolled back were never there', async (
   t.is(await deliveryOf('dlv_lost'), undefined);
 });
 
-test('retention takes what was finished long ago with its attempts, and nothing that is pending', async (t) => {
+test('retention deletes old finished deliveries with their attempts, and never pending ones', async (t) => {
   const [old, recent, pending] = [await addDelivery(), await addDelivery(), await addDelivery()];
   for (const [{ id, channelId }, finishedAtMs] of [
     [old, 999],
@@ -461,14 +458,14 @@ test('retention takes what was finished long ago with its attempts, and nothing 
     // If the deletion waits for the row, it ends only after this.
     await Promise.race([deleted, setTimeout(500)]);
     await reopening.query('COMMIT');
-    t.is(await deleted, 0, 'one that is sent again at the same moment');
+    t.is(await deleted, 0, 'a delivery reopened at the same moment');
   } finally {
     reopening.release();
   }
   t.is((await deliveryOf(recent.id)).outcome, 'pending');
 });
 
-test('retention goes on in its next run, and no channel waits for the backlog of another', async (t) => {
+test('retention continues in its next run, and no channel waits for the backlog of another', async (t) => {
   const own = await createTestDatabase();
   const filled = openTestDatabase(own.databaseUrl, { secrets });
   t.teardown(async () => {
@@ -511,7 +508,7 @@ test('retention goes on in its next run, and no channel waits for the backlog of
   t.is(await leftOf('nch_1'), 500);
 });
 
-test('channels with deliveries that are long due and unclaimed are listed, the longest due first', async (t) => {
+test('channels with long overdue unclaimed deliveries are listed, the longest due first', async (t) => {
   const nowMs = NOW_MS + 1_000_000_000;
   const add = (sinceMs: number) => addDelivery({ createdAtMs: nowMs - sinceMs });
   const [young, old, oldest] = [await add(9999), await add(10_000), await add(90_000)];
@@ -537,7 +534,7 @@ test('channels with deliveries that are long due and unclaimed are listed, the l
   t.is((await listOverdueChannels(database, { nowMs, limit: 1 })).length, 1);
 });
 
-test('overdue channels are found for each account in turn, and not while they are to be left alone', async (t) => {
+test('overdue channels are listed fairly across accounts, and not during their quiet time', async (t) => {
   // Long before the times of other tests.
   const nowMs = NOW_MS - 5_000_000_000;
   const add = (createdAtMs: number) => addDelivery({ createdAtMs });

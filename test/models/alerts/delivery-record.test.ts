@@ -33,7 +33,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a delivery is found with its message and every attempt, the one that was cut short included', async (t) => {
+test('a delivery is returned with its message and all attempts, including an unfinished one', async (t) => {
   const channel = await addChannel();
   const id = await addDelivery(channel);
   await attempt(channel, {
@@ -89,7 +89,7 @@ test('a delivery is found with its message and every attempt, the one that was c
   t.is(await findDelivery(database, { tenantId: 'ten_other', id }), null);
 });
 
-test('deliveries are listed newest first, by outcome, event and page, and to their own tenant', async (t) => {
+test('deliveries are listed newest first, by outcome, event and page, and only to their tenant', async (t) => {
   const channel = await addChannel();
   const oldest = await addDelivery(channel, NOW_MS);
   const twins = [await addDelivery(channel, NOW_MS + 1), await addDelivery(channel, NOW_MS + 1)];
@@ -114,7 +114,7 @@ test('deliveries are listed newest first, by outcome, event and page, and to the
   t.deepEqual(await list({}, { tenantId: 'ten_other' }), []);
 });
 
-test('a delivery that is asked for again keeps its id and attempts and begins a new round', async (t) => {
+test('a redelivery keeps its id and attempts and starts a new round', async (t) => {
   const channel = await addChannel();
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'failed', error: 'The endpoint responded with 404' });
@@ -135,7 +135,7 @@ test('a delivery that is asked for again keeps its id and attempts and begins a 
   t.like(claimed, { deliveryId: id, attempt: 2, attemptsBefore: 1 });
 });
 
-test('of many that ask for the same delivery at once one gets it', async (t) => {
+test('of concurrent redelivery requests only one succeeds', async (t) => {
   const channel = await addChannel();
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'delivered' });
@@ -147,7 +147,7 @@ test('of many that ask for the same delivery at once one gets it', async (t) => 
   t.is(reopened.filter((one) => one !== null).length, 1);
 });
 
-test('what has had all the attempts that a record holds is neither sent again nor replayed', async (t) => {
+test('a delivery with the maximum number of attempts is neither redelivered nor replayed', async (t) => {
   const channel = await addChannel();
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'failed', error: 'gone' });
@@ -156,7 +156,7 @@ test('what has had all the attempts that a record holds is neither sent again no
   t.is((await replay(channel)).count, 0);
 });
 
-test('a replay takes what failed in its time, ends included, and is claimed in the order it was made', async (t) => {
+test('a replay includes the failures of its period, both ends included, in order of creation', async (t) => {
   const channel = await addChannel();
   const ids: string[] = [];
   for (let index = 0; index < 6; index += 1) {
@@ -180,7 +180,7 @@ test('a replay takes what failed in its time, ends included, and is claimed in t
   t.like(await findDelivery(database, { tenantId: other.tenantId, id: foreign }), { outcome: 'failed' });
 });
 
-test('in a replay one waits for the first attempt at the one before it, and no longer', async (t) => {
+test('in a replay a delivery waits for the first attempt at the one before it, and no longer', async (t) => {
   const channel = await addChannel();
   const ids: string[] = [];
   for (let index = 0; index < 3; index += 1) {
@@ -200,7 +200,7 @@ test('in a replay one waits for the first attempt at the one before it, and no l
   t.is((await claim())?.deliveryId, ids[2]);
 });
 
-test('of two replays at once each delivery goes to one', async (t) => {
+test('concurrent replays take each delivery once', async (t) => {
   const channel = await addChannel();
   for (let index = 0; index < 30; index += 1) {
     await addDelivery(channel, NOW_MS + index);
@@ -215,7 +215,7 @@ test('of two replays at once each delivery goes to one', async (t) => {
 });
 
 // Serial and on one connection, so that the statistics contain almost only this test's reads.
-test.serial('what failed is found among a hundred thousand that arrived, without reading them', async (t) => {
+test.serial('failed deliveries are found among 100,000 without reading the delivered ones', async (t) => {
   const single = openTestDatabase(testDatabase.databaseUrl, { secrets: database.secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const channel = await addChannel();

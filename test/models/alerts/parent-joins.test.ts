@@ -62,7 +62,7 @@ async function prepareChain(t: ExecutionContext) {
   return { database, router, inner, shop, join, rootsOf };
 }
 
-test('an alert whose parent has come in a message meanwhile comes in that message', async (t) => {
+test('an alert whose parent has already joined a message joins that message', async (t) => {
   const { router, inner, shop, join, rootsOf } = await prepareChain(t);
   const joined = { rootId: router.alertId, isSent: false };
   t.deepEqual(await join(router, inner), joined);
@@ -70,7 +70,7 @@ test('an alert whose parent has come in a message meanwhile comes in that messag
   t.is((await rootsOf()).get(shop.alertId), router.alertId);
 });
 
-test('what comes in the message of an alert that comes in another at the same moment moves with it', async (t) => {
+test('alerts that joined an alert move with it when it joins another one concurrently', async (t) => {
   const { database, router, inner, shop, join, rootsOf } = await prepareChain(t);
   const moving = await inTransaction(database, async (run) => {
     await run('SELECT FROM deliveries WHERE id = $1 FOR SHARE', [inner.alertId]);
@@ -84,7 +84,7 @@ test('what comes in the message of an alert that comes in another at the same mo
   t.is((await rootsOf()).get(shop.alertId), router.alertId);
 });
 
-test('once a monitor is up, all that came in its message waits for results of its own, near or far', async (t) => {
+test('when a monitor is up, all alerts in its message, direct or not, wait for their own results', async (t) => {
   const { database, router, inner, shop, join, rootsOf } = await prepareChain(t);
   await join(router, inner);
   await join(inner, shop);
@@ -93,7 +93,7 @@ test('once a monitor is up, all that came in its message waits for results of it
   t.deepEqual([...(await rootsOf()).values()], [null, null]);
 });
 
-test('nothing comes in a message that is dropped at the same moment', async (t) => {
+test('no alert joins a message that is being dropped concurrently', async (t) => {
   const { database, router, inner, join } = await prepareChain(t);
   const dropped = await inTransaction(database, async (run) => {
     await run(`UPDATE deliveries SET outcome = 'superseded' WHERE id = $1`, [router.alertId]);
@@ -104,7 +104,7 @@ test('nothing comes in a message that is dropped at the same moment', async (t) 
   t.is(await dropped.waiting, null);
 });
 
-test('nothing comes in the message of a monitor that is up again', async (t) => {
+test('no alert joins the message of a monitor that is up again', async (t) => {
   const { database, router, inner, shop, join, rootsOf } = await prepareChain(t);
   await join(router, inner);
   await database.pool.query(`UPDATE monitors SET state = 'up', sequence = sequence + 1 WHERE no = $1`, [

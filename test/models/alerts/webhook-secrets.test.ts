@@ -31,7 +31,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a new secret signs at once, and the one before beside it for exactly a day', async (t) => {
+test('a new secret signs at once, and the previous one alongside it for exactly a day', async (t) => {
   const key = await addChannel();
   const address = { url: URL_WITH_SECRET, headers: {}, format: null };
   t.deepEqual(await openAt(key, NOW_MS), { ...address, signingSecret: 'whsec_first', previousSecret: null });
@@ -44,7 +44,7 @@ test('a new secret signs at once, and the one before beside it for exactly a day
   t.deepEqual(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS), { ...both, previousSecret: null });
 });
 
-test('a second change within the day keeps the newest previous secret, for a day of its own', async (t) => {
+test('a second rotation within the day keeps the newest previous secret for a day of its own', async (t) => {
   const key = await addChannel();
   await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS });
   await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_third', nowMs: NOW_MS + 1000 });
@@ -54,7 +54,7 @@ test('a second change within the day keeps the newest previous secret, for a day
   });
 });
 
-test('of two changes at once the later one keeps the other as the secret before', async (t) => {
+test('of two concurrent rotations the later one keeps the other as the previous secret', async (t) => {
   const key = await addChannel();
   await Promise.all(
     ['whsec_a', 'whsec_b'].map((signingSecret) =>
@@ -65,7 +65,7 @@ test('of two changes at once the later one keeps the other as the secret before'
   t.deepEqual([opened?.signingSecret, opened?.previousSecret].toSorted(), ['whsec_a', 'whsec_b']);
 });
 
-test('a previous secret whose key has left the ring is none, and no obstacle', async (t) => {
+test('a previous secret whose key has left the ring is ignored', async (t) => {
   const key = await addChannel();
   const newKey = { id: 'k2', key: randomBytes(32) };
   const both: Database = { ...database, secrets: createSecretBox([newKey, OLD_KEY]) };
@@ -83,7 +83,7 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   });
 });
 
-test('a webhook that began to group while it was tested does not get the format of a receiver', async (t) => {
+test('a webhook that began to group during its test does not get a receiver format', async (t) => {
   const key = await addChannel();
   const sealed = await findWebhook(database, key, NOW_MS);
   if (sealed === null) return t.fail('no webhook');
@@ -95,7 +95,7 @@ test('a webhook that began to group while it was tested does not get the format 
   t.true(await replace(null));
 });
 
-test('a webhook that was given the format of a receiver meanwhile does not begin to group', async (t) => {
+test('a webhook that has a receiver format cannot begin to group', async (t) => {
   const key = { ...(await addChannel()), author: null };
   await database.pool.query(`UPDATE channels SET format = '{"preset": "discord"}' WHERE id = $1`, [key.id]);
   const refused = await t.throwsAsync(updateChannel(database, key, { groupSeconds: 60 }), {
@@ -105,7 +105,7 @@ test('a webhook that was given the format of a receiver meanwhile does not begin
   t.truthy(await updateChannel(database, key, { groupSeconds: 0, name: 'Discord' }));
 });
 
-test('of two changes of an address at once one is stored, and the other is told', async (t) => {
+test('of two concurrent address changes one is stored and the other is refused', async (t) => {
   const key = { ...(await addChannel()), author: null };
   const sealed = await findWebhook(database, key, NOW_MS);
   if (sealed === null) return t.fail('no webhook');
@@ -120,7 +120,7 @@ test('of two changes of an address at once one is stored, and the other is told'
   t.is(opened?.signingSecret, 'whsec_first');
 });
 
-test("neither a stranger's webhook nor a chat has a secret to change or to find", async (t) => {
+test("another tenant's webhook and a chat have no secret to change or find", async (t) => {
   const [key, chat] = [await addChannel(), await addChannel('telegram')];
   for (const wrong of [{ ...key, tenantId: chat.tenantId }, chat]) {
     t.false(
