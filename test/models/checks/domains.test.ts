@@ -29,7 +29,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('what is known of a domain comes back as it was stored', async (t) => {
+test('the facts about a domain are returned as they were stored', async (t) => {
   t.is(await findDomain(database, 'unheard.example'), null);
   const registered = learnDomain(
     unknownDomain('a.example'),
@@ -53,18 +53,18 @@ test('what is known of a domain comes back as it was stored', async (t) => {
   );
 });
 
-test('of many that want to look a domain up one may, until it has answered or its time is over', async (t) => {
+test('only one of concurrent lookups of a domain proceeds, until it is stored or its claim expires', async (t) => {
   const claim = (nowMs: number) => claimDomain(database, 'claimed.example', { nowMs, untilMs: nowMs + 10_000 });
   const claims = await Promise.all(Array.from({ length: 20 }, () => claim(NOW_MS)));
   t.is(claims.filter(Boolean).length, 1);
   t.false(await claim(NOW_MS + 9999));
-  t.true(await claim(NOW_MS + 10_000), 'the first one was cut short');
+  t.true(await claim(NOW_MS + 10_000), 'the first claim has expired');
   await storeDomain(database, learnDomain(unknownDomain('claimed.example'), { outcome: 'not_found' }, NOW_MS + 11_000));
-  t.false(await claim(NOW_MS + 12_000), 'not due');
+  t.false(await claim(NOW_MS + 12_000), 'not due yet');
   t.true(await claim(NOW_MS + 12_000 + HOUR_MS));
 });
 
-test('of many that want to ask a server one may, and after it none before the server is free', async (t) => {
+test('only one of concurrent callers may query a registry, and none after it before it is free', async (t) => {
   const take = (nowMs: number) => acquireRegistry(database, 'whois:a:43', { nowMs, untilMs: nowMs + 5000 });
   const turns = await Promise.all(Array.from({ length: 20 }, () => take(NOW_MS)));
   t.is(turns.filter((turn) => turn === null).length, 1);
@@ -73,7 +73,7 @@ test('of many that want to ask a server one may, and after it none before the se
   t.is(await take(NOW_MS + HOUR_MS), null);
 });
 
-test('a claim of a registry that lasted too long does not end the next one, and shortens no pause', async (t) => {
+test('a registry claim that outlasts its time neither ends the next one nor shortens a pause', async (t) => {
   const server = 'whois:b:43';
   t.is(await acquireRegistry(database, server, { nowMs: NOW_MS, untilMs: NOW_MS + 5000 }), null);
   t.is(await acquireRegistry(database, server, { nowMs: NOW_MS + 6000, untilMs: NOW_MS + 11_000 }), null);
@@ -81,13 +81,13 @@ test('a claim of a registry that lasted too long does not end the next one, and 
   t.not(
     await acquireRegistry(database, server, { nowMs: NOW_MS + 9000, untilMs: NOW_MS + 14_000 }),
     null,
-    'the second one still holds it',
+    'the second claim still holds it',
   );
   await releaseRegistry(database, server, { untilMs: NOW_MS + 11_000, freeAtMs: NOW_MS + 7000 });
   t.is(await acquireRegistry(database, server, { nowMs: NOW_MS + 7999, untilMs: NOW_MS + 14_000 }), NOW_MS + 8000);
 });
 
-test('what was not used for long is deleted', async (t) => {
+test('domains and registries unused for long are deleted', async (t) => {
   const old = learnDomain(unknownDomain('old.example'), { outcome: 'not_found' }, NOW_MS - 1000 * HOUR_MS);
   await storeDomain(database, old);
   await storeDomain(database, learnDomain(unknownDomain('new.example'), { outcome: 'not_found' }, NOW_MS));

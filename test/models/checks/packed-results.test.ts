@@ -37,7 +37,7 @@ const steadyResult: fc.Arbitrary<SteadyResult> = fc.record({
   phases: fc.option(fc.record({ dnsMs: ms, connectMs: ms, tlsMs: ms, firstByteMs: ms, downloadMs: ms }), { nil: null }),
 });
 
-test('a batch is read as it was written, in the order of its monitors', (t) => {
+test('a batch decodes to what was encoded, in the order of its monitors', (t) => {
   fc.assert(
     fc.property(fc.array(steadyResult, { maxLength: 50 }), (results) => {
       const inOrder = results.toSorted((a, b) => a.monitorNo - b.monitorNo);
@@ -140,7 +140,7 @@ const QUERIES = [
   { fromMs: HOUR + 600_500, toMs: HOUR + 1_200_500 },
 ] as const;
 
-test('lists of results say the same before and after they are packed, page by page', async (t) => {
+test('lists of results are the same before and after packing, page by page', async (t) => {
   const database = await prepare(t);
   const plain = await openTestRuntime(t);
   for (const atMs of [HOUR, HOUR + HOUR_MS]) await createPartitions(plain.database, atMs);
@@ -162,7 +162,7 @@ test('lists of results say the same before and after they are packed, page by pa
   t.is(await countIn(database, 'packed_results'), 5);
 });
 
-test('a result is stored once, whether the one before is single, recent or packed, and whatever it says', async (t) => {
+test('a result is stored once, whether its first copy is single, recent or packed, whatever its verdict', async (t) => {
   const database = await prepare(t);
   const results = hourOfResults();
   t.is((await store(database, results)).size, results.length);
@@ -192,7 +192,7 @@ test('the newest result of a source is found, in whichever row of its hour it wa
   t.deepEqual(await newest(4, HOUR - 2 * DAY_MS), []);
 });
 
-test('an hour is packed an hour after its end, and not while a transaction may add to it', async (t) => {
+test('an hour is packed an hour after its end, but not while a transaction may add to it', async (t) => {
   const database = await prepare(t);
   await store(database, hourOfResults());
   t.false(await packNextHour(database, HOUR + 2 * HOUR_MS));
@@ -209,7 +209,7 @@ test('an hour is packed an hour after its end, and not while a transaction may a
   t.true(await packNextHour(database, nowMs));
 });
 
-test('what a crash empties is restored from the batches, once, without what was packed', async (t) => {
+test('results lost in a crash are restored from the batches, once, without packed ones', async (t) => {
   const database = await prepare(t);
   const run = runOn(database.pool);
   const later = hourOfResults().map((result) => ({ ...result, dueAtMs: result.dueAtMs + HOUR_MS }));
@@ -227,7 +227,7 @@ test('what a crash empties is restored from the batches, once, without what was 
   t.is(before.length, 119);
 });
 
-test('nothing is packed while results are lost, and what a clock that was ahead left is not restored', async (t) => {
+test('nothing is packed while results are lost, and those of a clock that was ahead are not restored', async (t) => {
   const database = await prepare(t);
   const run = runOn(database.pool);
   const aheadMs = Date.now() + 600_000;
@@ -243,7 +243,7 @@ test('nothing is packed while results are lost, and what a clock that was ahead 
   t.is(await countIn(database, 'packed_results'), 5);
 });
 
-test('a clock that is set back leaves what was due by then of a packed hour, which is packed anew', async (t) => {
+test('setting the clock back keeps only the due results of a packed hour, which is then packed again', async (t) => {
   const database = await prepare(t);
   const run = runOn(database.pool);
   const results = hourOfResults();
@@ -261,7 +261,7 @@ test('a clock that is set back leaves what was due by then of a packed hour, whi
   t.is((await listPages(database, {})).length, results.length);
 });
 
-test('an hour of a day whose partition was dropped meanwhile is packed', async (t) => {
+test('an hour of a day whose partition was dropped is still packed', async (t) => {
   const { database } = await openTestRuntime(t);
   const oldMs = HOUR - 100 * DAY_MS;
   await beginPackingAt(runOn(database.pool), oldMs);
@@ -291,13 +291,13 @@ test('packing does not wait for a backup that reads the batches', async (t) => {
   backup.release();
 });
 
-test('a result with a time below 0, which a batch has no number for, is not steady', (t) => {
+test('a result with a negative or too large time is not steady', (t) => {
   t.true(isSteady(resultOf({ dueAtMs: HOUR, latencyMs: 0 })));
   t.false(isSteady(resultOf({ dueAtMs: HOUR, latencyMs: -2 })));
   t.false(isSteady(resultOf({ dueAtMs: HOUR, latencyMs: 2 ** 15 })));
 });
 
-test('nothing is packed while a process of the release before is at work', async (t) => {
+test('nothing is packed while a process of the previous release is running', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   t.false(await beginPacking(run, Date.now()));

@@ -31,7 +31,7 @@ test('the first monitor of a slot occupies it, the last one to leave empties it'
   t.deepEqual(await listOccupiedSlots(runtime.database), []);
 });
 
-test('monitors beyond the number of slots share jobs: the queue is not notified of them', async (t) => {
+test('monitors beyond the number of slots share jobs without changing the queue', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   for (let index = 0; index < 6; index += 1) await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
@@ -42,7 +42,7 @@ test('monitors beyond the number of slots share jobs: the queue is not notified 
   t.true(await countsAgree(runtime));
 });
 
-test('pausing empties, resuming occupies, patching the interval moves, and the counts always agree', async (t) => {
+test('pausing empties slots, resuming occupies them, a new interval moves them, and the counts agree', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
   const monitor = await runtime.addMonitor(agents);
@@ -75,7 +75,7 @@ test('a draft is not scheduled until a patch gives it a target', async (t) => {
   t.is(patched?.schedule.occupied.length, 1);
 });
 
-test('many monitors made and deleted at once leave the counts exact', async (t) => {
+test('creating and deleting many monitors concurrently leaves the counts exact', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
   const monitors = await Promise.all(
@@ -95,7 +95,7 @@ test('many monitors made and deleted at once leave the counts exact', async (t) 
   t.true(await countsAgree(runtime));
 });
 
-test('of two agents of a monitor that are deleted at once, each lowers how many must agree', async (t) => {
+test('two agents of a monitor that are deleted concurrently each lower its quorum', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId } = runtime;
   const shared = await runtime.addAgent('local');
@@ -121,7 +121,7 @@ test('of two agents of a monitor that are deleted at once, each lowers how many 
   });
 });
 
-test("deleting a customer's agent takes it off monitors and lowers their quorum to the rest, at least 1", async (t) => {
+test("deleting a customer's agent removes it from monitors and lowers their quorum, to at least 1", async (t) => {
   const runtime = await openTestRuntime(t);
   const shared = await runtime.addAgent('local');
   const { rows } = await runtime.database.pool.query<{ no: number; id: string }>(
@@ -144,7 +144,7 @@ test("deleting a customer's agent takes it off monitors and lowers their quorum 
     return begun;
   });
   const [change, ...others] = (await Promise.all(deletions)).filter((done) => done !== null);
-  t.deepEqual(others, [], 'of two deletions at once one finds it');
+  t.deepEqual(others, [], 'of two concurrent deletions only one finds it');
 
   t.is(change?.emptied.length, 2);
   const read = async (id: string) => await findMonitor(runtime.database, { tenantId: runtime.tenantId, id });
@@ -153,12 +153,12 @@ test("deleting a customer's agent takes it off monitors and lowers their quorum 
   t.deepEqual(
     await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() }),
     noScheduleChange(),
-    'nobody else may check it',
+    'no other agent may check it',
   );
   t.true(await countsAgree(runtime));
 });
 
-test('monitors that were made before the first shared agent get their sources when it comes', async (t) => {
+test('monitors created before the first shared agent get their sources once it registers', async (t) => {
   const runtime = await openTestRuntime(t);
   const monitor = await runtime.addMonitor([]);
   await runtime.addMonitor([], { type: 'dns', target: 'example.com' });

@@ -36,7 +36,7 @@ async function openStore(t: ExecutionContext) {
   return { database, store: createVendorDocumentStore(database) };
 }
 
-test('of many who claim a document at once one gets it, and nobody else until the outcome is stored', async (t) => {
+test('only one of concurrent claims of a document succeeds, and none until the outcome is stored', async (t) => {
   const { store } = await openStore(t);
   const claim = (nowMs: number) =>
     store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, requestedBeforeMs: nowMs - 30_000 });
@@ -50,7 +50,7 @@ test('of many who claim a document at once one gets it, and nobody else until th
   t.true(await claim(NOW + 30_000));
 });
 
-test('who died with a claim is followed by another when it is over', async (t) => {
+test('a claim can be taken again once it has expired', async (t) => {
   const { store } = await openStore(t);
   const claim = (nowMs: number) => store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, requestedBeforeMs: nowMs });
   t.true(await claim(NOW));
@@ -58,7 +58,7 @@ test('who died with a claim is followed by another when it is over', async (t) =
   t.true(await claim(NOW + 10_000));
 });
 
-test('a failure is stored beside what was known before', async (t) => {
+test('a failure is stored alongside the previous document', async (t) => {
   const { store } = await openStore(t);
   await store.claim(ADDRESS, { nowMs: NOW, untilMs: NOW + 1, requestedBeforeMs: NOW });
   const failed: VendorDocumentRecord = {
@@ -99,51 +99,47 @@ test('unused pages are deleted', async (t) => {
   );
 });
 
-test(
-  'of what a tenant only looked at the newest twelve are kept, for an hour; what a check asks for, and what others ' +
-    'look at, stays',
-  async (t) => {
-    const { database, store } = await openStore(t);
-    const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
-    const readPage = async (tenantId: string, no: number, checks = false) => {
-      const nowMs = NOW + no;
-      t.true(
-        await store.claim(urlOf(tenantId, no), {
-          nowMs,
-          untilMs: nowMs + 10,
-          requestedBeforeMs: nowMs,
-          tenantId: checks ? undefined : tenantId,
-        }),
-      );
-      await store.save({ ...RECORD, url: urlOf(tenantId, no), requestedAtMs: nowMs });
-    };
-    const stored = async (tenantId: string) =>
-      (
-        await listVendorDocumentRecords(
-          database,
-          Array.from({ length: 40 }, (_, no) => urlOf(tenantId, no)),
-        )
-      )
-        .map(({ url }) => Number(url.split('/').at(-1)))
-        .toSorted((a, b) => a - b);
-    await readPage('ten_a', 0);
-    await readPage('ten_b', 0);
-    await readPage('ten_a', 1, true);
-    for (let no = 2; no < 30; no += 1) await readPage('ten_a', no);
-    t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
-    t.deepEqual(await stored('ten_b'), [0]);
-    // From now on the page counts as watched, even if other components read it.
-    t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, requestedBeforeMs: NOW + 50 }));
+test('the newest twelve pages that a tenant only previewed are kept for an hour; checked ones stay', async (t) => {
+  const { database, store } = await openStore(t);
+  const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
+  const readPage = async (tenantId: string, no: number, checks = false) => {
+    const nowMs = NOW + no;
     t.true(
-      await store.claim(urlOf('ten_a', 20), {
-        nowMs: NOW + 70,
-        untilMs: NOW + 80,
-        requestedBeforeMs: NOW + 70,
-        tenantId: 'ten_b',
+      await store.claim(urlOf(tenantId, no), {
+        nowMs,
+        untilMs: nowMs + 10,
+        requestedBeforeMs: nowMs,
+        tenantId: checks ? undefined : tenantId,
       }),
     );
-    await deleteUnusedVendorPages(database, NOW - 1000, NOW + 3_600_000);
-    t.deepEqual(await stored('ten_a'), [1, 20]);
-    t.deepEqual(await stored('ten_b'), []);
-  },
-);
+    await store.save({ ...RECORD, url: urlOf(tenantId, no), requestedAtMs: nowMs });
+  };
+  const stored = async (tenantId: string) =>
+    (
+      await listVendorDocumentRecords(
+        database,
+        Array.from({ length: 40 }, (_, no) => urlOf(tenantId, no)),
+      )
+    )
+      .map(({ url }) => Number(url.split('/').at(-1)))
+      .toSorted((a, b) => a - b);
+  await readPage('ten_a', 0);
+  await readPage('ten_b', 0);
+  await readPage('ten_a', 1, true);
+  for (let no = 2; no < 30; no += 1) await readPage('ten_a', no);
+  t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
+  t.deepEqual(await stored('ten_b'), [0]);
+  // From now on the page counts as watched, even if other components read it.
+  t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, requestedBeforeMs: NOW + 50 }));
+  t.true(
+    await store.claim(urlOf('ten_a', 20), {
+      nowMs: NOW + 70,
+      untilMs: NOW + 80,
+      requestedBeforeMs: NOW + 70,
+      tenantId: 'ten_b',
+    }),
+  );
+  await deleteUnusedVendorPages(database, NOW - 1000, NOW + 3_600_000);
+  t.deepEqual(await stored('ten_a'), [1, 20]);
+  t.deepEqual(await stored('ten_b'), []);
+});
