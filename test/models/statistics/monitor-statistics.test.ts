@@ -38,37 +38,33 @@ function roundedPoints(points: readonly SeriesPoint[]): SeriesPoint[] {
   return points.map((point) => ({ ...point, tally: roundedTally(point.tally) }));
 }
 
-test(
-  'one read says what the sum and counting one by one say, in all and step by step, however far the checks are ' +
-    'rolled up',
-  async (t) => {
-    const { database } = await openTestRuntime(t);
-    const checks = withoutRepeats(fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: END - 1 })), 1000));
-    for (const dayMs of [MIDNIGHT, MIDNIGHT + DAY_MS]) await createPartitions(database, dayMs);
-    await beginRollups(runOn(database.pool), MIDNIGHT);
-    await storeChecks(database, checks, { nowMs: MIDNIGHT });
-    const edge = fc.oneof(
-      fc.integer({ min: -1, max: 49 }).map((hour) => MIDNIGHT + hour * HOUR_MS),
-      fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),
+test('one read matches the sum and a count of the checks, in total and by step, however far rolled up', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const checks = withoutRepeats(fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: END - 1 })), 1000));
+  for (const dayMs of [MIDNIGHT, MIDNIGHT + DAY_MS]) await createPartitions(database, dayMs);
+  await beginRollups(runOn(database.pool), MIDNIGHT);
+  await storeChecks(database, checks, { nowMs: MIDNIGHT });
+  const edge = fc.oneof(
+    fc.integer({ min: -1, max: 49 }).map((hour) => MIDNIGHT + hour * HOUR_MS),
+    fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),
+  );
+  for (const rollHours of [0, 7, 17, 23, 1]) {
+    for (let hour = 0; hour < rollHours; hour += 1)
+      t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
+    await fc.assert(
+      fc.asyncProperty(edge, edge, fc.constantFrom(...SERIES_STEPS_MS), async (fromMs, toMs, stepMs) => {
+        const window = { fromMs, toMs, nowMs: END + DAY_MS };
+        const rolledMs = await rolledUntilMs(runOn(database.pool));
+        const { total, points } = await readStatistics(database, { monitorNo: 2, stepMs, rolledMs, ...window });
+        const inside = checks.filter(({ atMs, monitorNo }) => monitorNo === 2 && atMs >= fromMs && atMs < toMs);
+        t.deepEqual(roundedTally(total), roundedTally(tallyOfChecks(inside)));
+        t.deepEqual(
+          roundedTally(total),
+          roundedTally((await sumTallies(database, { monitorNos: [2], ...window })).get(2) ?? noTally()),
+        );
+        t.deepEqual(roundedPoints(points), roundedPoints(seriesOf(inside, stepMs)));
+      }),
+      { numRuns: 24 },
     );
-    for (const rollHours of [0, 7, 17, 23, 1]) {
-      for (let hour = 0; hour < rollHours; hour += 1)
-        t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
-      await fc.assert(
-        fc.asyncProperty(edge, edge, fc.constantFrom(...SERIES_STEPS_MS), async (fromMs, toMs, stepMs) => {
-          const window = { fromMs, toMs, nowMs: END + DAY_MS };
-          const rolledMs = await rolledUntilMs(runOn(database.pool));
-          const { total, points } = await readStatistics(database, { monitorNo: 2, stepMs, rolledMs, ...window });
-          const inside = checks.filter(({ atMs, monitorNo }) => monitorNo === 2 && atMs >= fromMs && atMs < toMs);
-          t.deepEqual(roundedTally(total), roundedTally(tallyOfChecks(inside)));
-          t.deepEqual(
-            roundedTally(total),
-            roundedTally((await sumTallies(database, { monitorNos: [2], ...window })).get(2) ?? noTally()),
-          );
-          t.deepEqual(roundedPoints(points), roundedPoints(seriesOf(inside, stepMs)));
-        }),
-        { numRuns: 24 },
-      );
-    }
-  },
-);
+  }
+});

@@ -61,7 +61,7 @@ for (const [what, [start, end], expected] of OVERLAPPING) {
   });
 }
 
-test('what ended after the period is not over in it, so that a report says the same whenever it is made', async (t) => {
+test('an incident that ends after the period is open in its report, whenever that is made', async (t) => {
   const startMs = (END - 60) * 1000;
   const early = await reportOf(await openTestRuntime(t), [{ startMs, endMs: null }]);
   const late = await reportOf(await openTestRuntime(t), [{ startMs, endMs: (END + 3600) * 1000 }]);
@@ -73,7 +73,7 @@ test('what ended after the period is not over in it, so that a report says the s
   t.deepEqual(whole(late), whole(early));
 });
 
-test('of very many incidents all are counted, and the thousand longest leave the database', async (t) => {
+test('all of 20,000 incidents are counted, but only the thousand longest leave the database', async (t) => {
   const runtime = await openTestRuntime(t);
   const incidents = Array.from({ length: 20_000 }, (_, index) => {
     const startMs = (START + index * 10) * 1000;

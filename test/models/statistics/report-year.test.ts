@@ -61,7 +61,7 @@ type Life = {
 type Maintenance = { startMs: number; endMs: number; lateMs: number; isExcluded: boolean };
 type Gap = { kind: string; startMs: number; endMs: number };
 
-test('every weekly and monthly report of a generated year says what a second-by-second count of it says', async (t) => {
+test('every weekly and monthly report of a generated year matches a second-by-second count', async (t) => {
   const runtime = await openTestRuntime(t);
   const random = seeded(20_250_101);
   const gaps = inventGaps(random);

@@ -84,64 +84,60 @@ function holdingBack(database: Database) {
   return { waiting, held: held.promise, release: release.resolve };
 }
 
-test(
-  'made hour by hour, with late results, repeats, crashes and days away between, roll-ups are those that are made ' +
-    'of everything at once',
-  async (t) => {
-    const database = await prepare(t);
-    // Few hours, so that checks share them: the last of one day and the first of the next.
-    const firstHour = MIDNIGHT + 21 * HOUR_MS;
-    const moment = fc
-      .tuple(fc.constantFrom(21, 22, 23, 24, 25), fc.integer({ min: 0, max: HOUR_MS - 1 }))
-      .map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
-    const step = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ store: fc.array(arbitraryCheck(moment), { minLength: 1, maxLength: 30 }) }) },
-      { weight: 2, arbitrary: fc.record({ hours: fc.constantFrom(1, 2, 3, 26) }) },
-      {
-        weight: 1,
-        arbitrary: fc.record({
-          breakAt: fc.constantFrom(
-            /INSERT INTO hourly/,
-            /INSERT INTO daily/,
-            /UPDATE service_marks/,
-            /DELETE FROM late_hours/,
-            /COMMIT/,
-          ),
-        }),
-      },
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
-        await database.pool.query('TRUNCATE check_results, hourly_rollups, daily_rollups, late_hours');
-        await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [firstHour]);
-        let nowMs = firstHour;
-        const stored: ArbitraryCheck[] = [];
-        for (const one of steps) {
-          if ('store' in one) {
-            // Checks that are not due yet are stored when they are.
-            nowMs = Math.max(nowMs, ...one.store.map(({ atMs }) => atMs));
-            await storeChecks(database, one.store, { nowMs });
-            stored.push(...one.store);
-          } else if ('hours' in one) {
-            nowMs += one.hours * HOUR_MS;
-            await rollUntil(database, nowMs);
-          } else {
-            const broken = breakingAt(database, one.breakAt);
-            await remakeLateHours(broken, nowMs).catch(() => null);
-            await rollNextHour(broken, nowMs).catch(() => null);
-          }
-        }
-        const endMs = Math.max(nowMs, MIDNIGHT + 26 * HOUR_MS + SETTLED_MS);
-        await rollUntil(database, endMs);
-        await rollUntil(database, endMs);
-        await isAsFromScratch(t, database, withoutRepeats(stored));
+test('hourly roll-ups with late results, repeats, crashes and breaks equal those made all at once', async (t) => {
+  const database = await prepare(t);
+  // Few hours, so that checks share them: the last of one day and the first of the next.
+  const firstHour = MIDNIGHT + 21 * HOUR_MS;
+  const moment = fc
+    .tuple(fc.constantFrom(21, 22, 23, 24, 25), fc.integer({ min: 0, max: HOUR_MS - 1 }))
+    .map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ store: fc.array(arbitraryCheck(moment), { minLength: 1, maxLength: 30 }) }) },
+    { weight: 2, arbitrary: fc.record({ hours: fc.constantFrom(1, 2, 3, 26) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        breakAt: fc.constantFrom(
+          /INSERT INTO hourly/,
+          /INSERT INTO daily/,
+          /UPDATE service_marks/,
+          /DELETE FROM late_hours/,
+          /COMMIT/,
+        ),
       }),
-      { numRuns: 25 },
-    );
-  },
-);
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
+      await database.pool.query('TRUNCATE check_results, hourly_rollups, daily_rollups, late_hours');
+      await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [firstHour]);
+      let nowMs = firstHour;
+      const stored: ArbitraryCheck[] = [];
+      for (const one of steps) {
+        if ('store' in one) {
+          // Checks that are not due yet are stored when they are.
+          nowMs = Math.max(nowMs, ...one.store.map(({ atMs }) => atMs));
+          await storeChecks(database, one.store, { nowMs });
+          stored.push(...one.store);
+        } else if ('hours' in one) {
+          nowMs += one.hours * HOUR_MS;
+          await rollUntil(database, nowMs);
+        } else {
+          const broken = breakingAt(database, one.breakAt);
+          await remakeLateHours(broken, nowMs).catch(() => null);
+          await rollNextHour(broken, nowMs).catch(() => null);
+        }
+      }
+      const endMs = Math.max(nowMs, MIDNIGHT + 26 * HOUR_MS + SETTLED_MS);
+      await rollUntil(database, endMs);
+      await rollUntil(database, endMs);
+      await isAsFromScratch(t, database, withoutRepeats(stored));
+    }),
+    { numRuns: 25 },
+  );
+});
 
-test('two processes at once make each hour once, and what each of them counts adds up', async (t) => {
+test('two concurrent processes roll up each hour once, and their counts add up', async (t) => {
   const database = await prepare(t);
   const checks = withoutRepeats(
     fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: MIDNIGHT + DAY_MS - 1 })), { numRuns: 500, seed: 60 }),
@@ -162,7 +158,7 @@ test('two processes at once make each hour once, and what each of them counts ad
   await isAsFromScratch(t, database, withoutRepeats([...checks, ...late]));
 });
 
-test('a result that comes late changes its hour and its day, of its source alone', async (t) => {
+test('a late result changes only the hour and day of its own source', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const check = {
@@ -189,7 +185,7 @@ test('a result that comes late changes its hour and its day, of its source alone
   );
 });
 
-test('an hour waits until it has been over for ninety seconds', async (t) => {
+test('an hour is rolled up only when it ended ninety seconds ago', async (t) => {
   const database = await prepare(t);
   t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS - 1), { outcome: 'early' });
   t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS), {
@@ -201,7 +197,7 @@ test('an hour waits until it has been over for ninety seconds', async (t) => {
   t.is(await rolledUntilMs(runOn(database.pool)), MIDNIGHT + HOUR_MS);
 });
 
-test('an hour waits for transactions that began before its results were late, ten minutes at most', async (t) => {
+test('an hour waits for transactions that began before its results were late, at most ten minutes', async (t) => {
   const database = await prepare(t);
   // By the database's clock the hour ended a moment ago, so the open transaction began in time to store results for it.
   const hourMs = Date.now() - HOUR_MS;
@@ -215,7 +211,7 @@ test('an hour waits for transactions that began before its results were late, te
   });
 });
 
-test('while results of a late hour are not committed it is not taken, though others have recorded it', async (t) => {
+test('a late hour is not taken while results of it are uncommitted, even if others recorded it', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: ArbitraryCheck = {
@@ -239,7 +235,7 @@ test('while results of a late hour are not committed it is not taken, though oth
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('who records an hour that is being made again waits for it, and has it made once more', async (t) => {
+test('recording an hour that is being remade waits for that, and has it remade again', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: ArbitraryCheck = {
@@ -272,7 +268,7 @@ test('who records an hour that is being made again waits for it, and has it made
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('while hours of a day are made again no other process makes others of it, and the day lacks none', async (t) => {
+test('while hours of a day are remade other processes skip it, and the day ends up complete', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: ArbitraryCheck = {
@@ -298,7 +294,7 @@ test('while hours of a day are made again no other process makes others of it, a
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test("pings count as the service's checks, any that changed something once, missed deadlines as decided", async (t) => {
+test('pings count as checks by the service, each change once, and missed deadlines as decided', async (t) => {
   const database = await prepare(t);
   const run = runOn(database.pool);
   const [service] = await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
@@ -342,7 +338,7 @@ test("pings count as the service's checks, any that changed something once, miss
   ]);
 });
 
-test('PostgreSQL puts every latency into the bucket that the histogram has for it', async (t) => {
+test('PostgreSQL puts every latency into the same bucket as the histogram', async (t) => {
   const database = await prepare(t);
   const edges = Array.from({ length: 549 }, (_, bucket) => Math.floor(LATENCY_GROWTH ** bucket));
   const latencies = edges.flatMap((edge) => [edge - 1, edge, edge + 1]).filter((ms) => ms <= 2_147_483_647);

@@ -36,7 +36,7 @@ const EXPECTED = `
     WHERE strpos(rule ->> 0, extract(isodow FROM day)::text) > 0)) AS part
   ORDER BY 1`;
 
-test('service hours of twelve zones are those that the clocks there show, as PostgreSQL says', async (t) => {
+test('service hours in twelve zones match the local times that PostgreSQL computes', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   const { pool } = openTestDatabase(databaseUrl);
   t.teardown(async () => {

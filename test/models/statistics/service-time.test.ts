@@ -51,7 +51,7 @@ const rowsOf = async <Row extends object>(
 ): Promise<Row[]> => (await database.pool.query<Row>(text, values)).rows;
 
 for (const backMs of [7000, 300_000, 86_400_000]) {
-  test(`set back by ${backMs / 1000} s, results of the moments that come again are stored and decide`, async (t) => {
+  test(`set back by ${backMs / 1000} s, results of repeated moments are stored and decide`, async (t) => {
     const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, backMs);
     const agent = await runtime.addAgent('local');
     const monitor = await runtime.addMonitor([agent]);
@@ -93,7 +93,7 @@ for (const backMs of [7000, 300_000, 86_400_000]) {
   });
 }
 
-test('set back, a heartbeat that is pinged is not missed, and one that is not is missed in its own time', async (t) => {
+test('set back, a pinged heartbeat is not missed, and a silent one is missed in its own time', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
   await recordPingAvailability(database, () => serviceMs);
@@ -111,7 +111,7 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   t.is(await takeMissed(runOn(database.pool), 10), 1);
 });
 
-test('set back, a heartbeat with a schedule waits for its next run by the time that it is now', async (t) => {
+test('set back, a heartbeat with a schedule waits for its next run by the current time', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 3 * 86_400_000);
   const schedule = { cron: '0 12 * * *', timezone: 'UTC', early_seconds: 0 };
   const { token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { schedule }, heartbeatGraceSeconds: 60 });
@@ -123,7 +123,7 @@ test('set back, a heartbeat with a schedule waits for its next run by the time t
   t.deepEqual(await rowsOf(runtime, 'SELECT due_at FROM heartbeats'), [{ due_at: expectedMs }]);
 });
 
-test('set back, what was received of a heartbeat and not decided yet is decided', async (t) => {
+test('set back, received heartbeat pings that are not decided yet are decided', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
   const { monitor, token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { failEnabled: true } });
@@ -147,7 +147,7 @@ test('set back, what was received of a heartbeat and not decided yet is decided'
   t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'up' }]);
 });
 
-test('set back, no empty column is filled, and what is planned comes as much nearer', async (t) => {
+test('set back, empty columns stay empty, and planned times move by the same amount', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const agent = await runtime.addAgent('local');
   await rowsOf(runtime, 'UPDATE agents SET last_seen_at = $1', [Math.floor(serviceMs / 1000)]);
@@ -173,7 +173,7 @@ test('set back, no empty column is filled, and what is planned comes as much nea
   t.deepEqual(await rowsOf(runtime, 'SELECT held_until FROM registry_turns'), [{ held_until: realMs + 1000 }]);
 });
 
-test('set back, what was made meanwhile was made now, and a period to come is reported when it is over', async (t) => {
+test('set back, rows created meanwhile are dated now, and reports of future periods are deleted', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 8 * 86_400_000);
   const { tenantId } = runtime;
   const agent = await runtime.addAgent('local');
@@ -195,7 +195,7 @@ test('set back, what was made meanwhile was made now, and a period to come is re
   t.deepEqual(await rowsOf(runtime, 'SELECT period_end FROM zone_reports'), [{ period_end: realAt }]);
 });
 
-test('set back, a group of alerts closes in its own time, and what waits for a result takes the next', async (t) => {
+test('set back, an alert group closes in its own time, and a parent hold starts no later than now', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const delivery = { id: 'dlv_1', tenantId: runtime.tenantId, monitorId: null, createdAtMs: serviceMs };
   const channelId = runtime.newId('nch');
@@ -224,34 +224,30 @@ test('set back, a group of alerts closes in its own time, and what waits for a r
   t.deepEqual(await rowsOf(runtime, 'SELECT 1 FROM parent_holds WHERE since > $1', [realMs + 60_000]), []);
 });
 
-test(
-  'set forward, what was left out is one gap of the clock, silence is not read into it, and nothing is deleted for ' +
-    'a day',
-  async (t) => {
-    const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, -366 * 24 * HOUR_MS);
-    await sweep({ ...runtime, now: () => serviceMs });
-    await rowsOf(runtime, `INSERT INTO domains (name, next_look_at) VALUES ('old.example', $1)`, [serviceMs]);
-    t.deepEqual(
-      await retainHistory({ ...runtime, now: () => serviceMs }),
-      { held: true },
-      'not while it is not settled',
-    );
-    t.like(await settle(), { byMs: 366 * 24 * HOUR_MS });
-    await sweep({ ...runtime, now: () => realMs + 5000 });
-    const gaps = await rowsOf<{ kind: string; ms: number }>(
-      runtime,
-      'SELECT kind, ended_at - started_at AS ms FROM service_gaps',
-    );
-    t.deepEqual(
-      gaps.map(({ kind, ms }) => [kind, Math.round(ms / HOUR_MS)]),
-      [['clock', 366 * 24]],
-    );
-    t.deepEqual(await retainHistory({ ...runtime, now: () => realMs + 23 * HOUR_MS }), { held: true });
-    t.like(await retainHistory({ ...runtime, now: () => realMs + 25 * HOUR_MS }), { domains: 1 });
-  },
-);
+test('set forward, the skipped time is a single clock gap, and nothing is deleted for a day', async (t) => {
+  const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, -366 * 24 * HOUR_MS);
+  await sweep({ ...runtime, now: () => serviceMs });
+  await rowsOf(runtime, `INSERT INTO domains (name, next_look_at) VALUES ('old.example', $1)`, [serviceMs]);
+  t.deepEqual(
+    await retainHistory({ ...runtime, now: () => serviceMs }),
+    { held: true },
+    'not before the time is settled',
+  );
+  t.like(await settle(), { byMs: 366 * 24 * HOUR_MS });
+  await sweep({ ...runtime, now: () => realMs + 5000 });
+  const gaps = await rowsOf<{ kind: string; ms: number }>(
+    runtime,
+    'SELECT kind, ended_at - started_at AS ms FROM service_gaps',
+  );
+  t.deepEqual(
+    gaps.map(({ kind, ms }) => [kind, Math.round(ms / HOUR_MS)]),
+    [['clock', 366 * 24]],
+  );
+  t.deepEqual(await retainHistory({ ...runtime, now: () => realMs + 23 * HOUR_MS }), { held: true });
+  t.like(await retainHistory({ ...runtime, now: () => realMs + 25 * HOUR_MS }), { domains: 1 });
+});
 
-test('of processes noticing a step of PostgreSQL one corrects the time, and one of those that settle it', async (t) => {
+test('of processes that notice a clock step only one corrects the time, and only one settles it', async (t) => {
   const { database, now } = await openTestRuntime(t);
   const reading = await readTime(database);
   const corrected = await Promise.all([1, 2, 3].map(() => correctTime(database, { reading, correctionMs: 300_000 })));
@@ -268,7 +264,7 @@ test('of processes noticing a step of PostgreSQL one corrects the time, and one 
   t.false(await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: 0 }));
 });
 
-test('a clock that was set back while no process ran is found by the marks, once', async (t) => {
+test('a clock that was set back while no process ran is detected from the marks, once', async (t) => {
   const runtime = await openTestRuntime(t);
   const reading = await readTime(runtime.database);
   await recordAgreement(runtime.database, { ...reading, databaseMs: reading.databaseMs + HOUR_MS });

@@ -70,11 +70,11 @@ async function isAsCounted(t: ExecutionContext, isPacked: boolean): Promise<void
   }
 }
 
-test('any window says what counting its checks one by one says, however far they are rolled up', isAsCounted, false);
+test('any window matches a count of its checks, however far they are rolled up', isAsCounted, false);
 
-test('it says the same where steady results are packed', isAsCounted, true);
+test('any window matches a count of its checks with steady results packed', isAsCounted, true);
 
-test('whole hours and days outlive the results that they were made of', async (t) => {
+test('hourly and daily roll-ups outlive the results that they were made of', async (t) => {
   const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 200, seed: 62 }));
   const database = await prepare(t, checks);
   for (let hour = 0; hour < 2 * 24; hour += 1) await rollNextHour(database, END + DAY_MS);
@@ -97,7 +97,7 @@ test('whole hours and days outlive the results that they were made of', async (t
   t.deepEqual(points, []);
 });
 
-test('of no monitors, and of an empty window, there is nothing', async (t) => {
+test('no monitors or an empty window give empty statistics', async (t) => {
   const database = await prepare(t, []);
   t.is((await sumTallies(database, { monitorNos: [], fromMs: MIDNIGHT, toMs: END, nowMs: END })).size, 0);
   t.deepEqual(
@@ -106,7 +106,7 @@ test('of no monitors, and of an empty window, there is nothing', async (t) => {
   );
 });
 
-test('the mean of a timing over several tallies counts each check with that timing once, and no other', (t) => {
+test('the mean of a timing over several tallies counts each check with that timing once, and no others', (t) => {
   const tallies = [
     { ...noTally(), timings: { dnsMs: 10, tlsMs: 7 }, timingChecks: { dnsMs: 3, tlsMs: 1 } },
     { ...noTally(), timings: { dnsMs: 30 }, timingChecks: { dnsMs: 1 } },

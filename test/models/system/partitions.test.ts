@@ -5,7 +5,7 @@ import { openTestRuntime } from '../../helpers/runtime.ts';
 
 const DAY_MS = 86_400_000;
 
-test('processes that make the partitions of the same days at once all succeed', async (t) => {
+test('processes that create the same partitions concurrently all succeed', async (t) => {
   const { database, now } = await openTestRuntime(t);
   for (let round = 1; round <= 5; round += 1) {
     const laterMs = now() + round * 30 * DAY_MS;

@@ -21,7 +21,7 @@ function stalledPool(stallMs: number): Database['pool'] {
   return { query } as unknown as Database['pool'];
 }
 
-test('a process that stands still at its first reading of the time starts by a better one', async (t) => {
+test('a process that stalls during its first reading of the time starts by a better one', async (t) => {
   const { stop } = await runServiceClock(
     { pool: stalledPool(STALL_MS) },
     {
@@ -35,7 +35,7 @@ test('a process that stands still at its first reading of the time starts by a b
   t.true(Math.abs(machineAheadMs()) < STALL_MS / 4, `${machineAheadMs()} ms`);
 });
 
-test('a process whose time was a day ahead has what it wrote taken away', async (t) => {
+test('a process that ran with the time a day ahead detects that it was set back', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   const { databaseMs } = await readTime(database);

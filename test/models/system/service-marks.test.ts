@@ -32,7 +32,7 @@ async function stage(t: ExecutionContext) {
   };
 }
 
-test('what PostgreSQL stores is proven by one statement a second, however often that is asked', async (t) => {
+test('the write check sends at most one statement a second, however often it is called', async (t) => {
   const { open, statements } = await stage(t);
   const isStoring = open();
   const startedAt = performance.now();
@@ -44,24 +44,19 @@ test('what PostgreSQL stores is proven by one statement a second, however often 
   });
   t.true(
     statements.sent <= 1 + (performance.now() - startedAt) / 1000,
-    `${statements.sent} statements for ${calls} questions`,
+    `${statements.sent} statements for ${calls} calls`,
   );
 });
 
-test(
-  'a server that answers and takes no writes, or has no room for them, stores nothing; and no process asks more ' +
-    'often ' +
-    'for that',
-  async (t) => {
-    for (const refusal of ['default_transaction_read_only = on', 'temp_file_limit = 0']) {
-      const { open, statements, set } = await stage(t);
-      await set(refusal);
-      const isStoring = open();
-      const startedAt = performance.now();
-      for (let round = 0; round < 3; round += 1)
-        t.deepEqual(await Promise.all([isStoring(), isStoring()]), [false, false], refusal);
-      t.is(statements.sent, 3);
-      t.true(performance.now() - startedAt > 1900);
-    }
-  },
-);
+test('a read-only or full server fails the write check, which still sends one statement a second', async (t) => {
+  for (const refusal of ['default_transaction_read_only = on', 'temp_file_limit = 0']) {
+    const { open, statements, set } = await stage(t);
+    await set(refusal);
+    const isStoring = open();
+    const startedAt = performance.now();
+    for (let round = 0; round < 3; round += 1)
+      t.deepEqual(await Promise.all([isStoring(), isStoring()]), [false, false], refusal);
+    t.is(statements.sent, 3);
+    t.true(performance.now() - startedAt > 1900);
+  }
+});
