@@ -4,7 +4,7 @@ import { createTenant } from '../../models/accounts/tenants.ts';
 import { findMonitors } from '../../models/monitors/monitors.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
-test('of monitors that are asked for together each asker gets its own, whatever others ask for', async (t) => {
+test('monitors looked up in a batch are returned in order, and only to their own tenant', async (t) => {
   const { database, tenantId, addMonitor } = await openTestRuntime(t);
   const [first, second] = [await addMonitor([]), await addMonitor([])];
   const keys = [
@@ -20,7 +20,7 @@ test('of monitors that are asked for together each asker gets its own, whatever 
   t.deepEqual(await findMonitors(database, keys.slice(2, 3)), (await findMonitors(database, keys)).slice(2, 3));
 });
 
-test('of tokens asked for together each has its own holder, and the good ones are noted as used', async (t) => {
+test('tokens looked up in a batch return their own holders, and only valid ones are marked as used', async (t) => {
   const { database, tenantId, newId, now } = await openTestRuntime(t);
   const other = newId('ten');
   await createTenant(database, { id: other, name: other, plan: 'pro', nowMs: now(), author: null });

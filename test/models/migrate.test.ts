@@ -45,7 +45,7 @@ async function migrated(databaseUrl: string, migrateAs = migrate): Promise<strin
   return said;
 }
 
-test('of several that migrate an empty database at once one does it all, and all of them find it done', async (t) => {
+test('of concurrent migrations of an empty database one does it all, and all succeed', async (t) => {
   const { databaseUrl, query } = await openMigrated(t);
   await query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   const names = (await listMigrationFiles()).map(({ name }) => `migration ${name}`);
@@ -56,7 +56,7 @@ test('of several that migrate an empty database at once one does it all, and all
   ]);
 });
 
-test('a migration that does not get its lock lets others through and comes again', async (t) => {
+test('a migration that cannot get its lock lets other statements through and retries', async (t) => {
   const [{ databaseUrl, query, client }, migrateNext] = await Promise.all([openMigrated(t), nextRelease(t)]);
   await client.query('BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE');
   const migrating = migrated(databaseUrl, migrateNext);
@@ -75,24 +75,20 @@ test('a migration that does not get its lock lets others through and comes again
   t.is((await query(`SELECT FROM information_schema.columns WHERE column_name = 'of_the_next_release'`)).length, 1);
 });
 
-test(
-  'an applied migration whose text is another one now is refused by name; one of before there were checksums gets ' +
-    'its own',
-  async (t) => {
-    const { databaseUrl, query } = await openMigrated(t);
-    await query(`UPDATE schema_migrations SET checksum = NULL WHERE name = '${SCHEMA}'`);
-    t.deepEqual(await migrated(databaseUrl), []);
-    t.deepEqual(await query('SELECT name FROM schema_migrations WHERE checksum IS NULL'), []);
-    await query(`UPDATE schema_migrations SET checksum = 'other' WHERE name = '${SCHEMA}'`);
-    await t.throwsAsync(migrate(databaseUrl), {
-      message:
-        `The migration ${SCHEMA} was changed after it was applied: restore its text, and put the change in a new ` +
-        'migration',
-    });
-  },
-);
+test('an applied migration that was changed is refused by name; one without a checksum gets its own', async (t) => {
+  const { databaseUrl, query } = await openMigrated(t);
+  await query(`UPDATE schema_migrations SET checksum = NULL WHERE name = '${SCHEMA}'`);
+  t.deepEqual(await migrated(databaseUrl), []);
+  t.deepEqual(await query('SELECT name FROM schema_migrations WHERE checksum IS NULL'), []);
+  await query(`UPDATE schema_migrations SET checksum = 'other' WHERE name = '${SCHEMA}'`);
+  await t.throwsAsync(migrate(databaseUrl), {
+    message:
+      `The migration ${SCHEMA} was changed after it was applied: restore its text, and put the change in a new ` +
+      'migration',
+  });
+});
 
-test('an older release runs on a newer schema and says so; if a migration is missing no process starts', async (t) => {
+test('an older release accepts a newer schema with a notice; no process starts without a migration', async (t) => {
   const { databaseUrl, database } = await openTestRuntime(t);
   await database.pool.query(
     `INSERT INTO schema_migrations (name, checksum) VALUES ('9999-of-the-future.sql', 'unknown')`,
@@ -116,7 +112,7 @@ const LEDGER_BEFORE = (names: readonly string[]) => `
   CREATE TABLE schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), checksum text);
   INSERT INTO schema_migrations (name, checksum) VALUES ${names.map((name) => `('${name}', 'theirs')`).join(', ')}`;
 
-test('a database that is not at the last migration before the one schema is refused with the remedy', async (t) => {
+test('a database older than the last migration before the single schema is refused with the remedy', async (t) => {
   const { databaseUrl, query } = await openMigrated(t);
   await query(LEDGER_BEFORE(['0001-accounts.sql', '0002-monitors.sql']));
   await t.throwsAsync(migrate(databaseUrl), {

@@ -84,13 +84,13 @@ function tableOf(statement: string): string {
   return found?.[1] ?? '';
 }
 
-test('no migration breaks the release before it or holds a table that is in use', async (t) => {
+test('no migration breaks the previous release or locks a table in use', async (t) => {
   const [schema, ...later] = await listMigrationFiles();
   t.is(schema?.name, '0001-schema.sql');
   for (const { name, sql } of later) t.deepEqual(violations(sql), [], name);
 });
 
-test('migrations are numbered without gap or double, so that they are applied in one order everywhere', async (t) => {
+test('migrations are numbered without gaps or duplicates, so that they apply in one order everywhere', async (t) => {
   const names = (await listMigrationFiles()).map(({ name }) => name);
   t.deepEqual(
     names.map((name) => name.slice(0, 5)),
@@ -121,7 +121,7 @@ const BAD: readonly string[] = [
   'ALTER TABLE monitors ADD COLUMN a text; ALTER TABLE deliveries ADD COLUMN a text',
 ];
 for (const sql of BAD)
-  test(`is refused in a migration: ${sql.replaceAll(/\s+/g, ' ')}`, (t) =>
+  test(`must not be in a migration: ${sql.replaceAll(/\s+/g, ' ')}`, (t) =>
     t.is(violations(`CREATE TABLE other (a int);\n${sql};`).length > 0, true));
 
 const GOOD: readonly string[] = [

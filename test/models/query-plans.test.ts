@@ -123,7 +123,7 @@ function monthsOf(table: string, fromMs: number, toMs: number): string[] {
   return [...new Set(days.map((atMs) => dayOf(table, atMs).slice(0, -2)))];
 }
 
-test('the hot queries read the partitions of their window only, by indexes', async (t) => {
+test('the hot queries read only the partitions of their window, by indexes', async (t) => {
   const { database, monitorNo } = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS;
   const raw = [
@@ -256,7 +256,7 @@ test('the hot queries read the partitions of their window only, by indexes', asy
   );
 });
 
-test('the functions of the schema are put into the statements that use them, and are never called', async (t) => {
+test('SQL functions of the schema are always inlined and never called', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   const functions = await run<{ name: string; isSet: boolean; rowTypes: string[]; types: string[] }>(
@@ -278,7 +278,7 @@ test('the functions of the schema are put into the statements that use them, and
   }
 });
 
-test('functions of the schema hold the same rules as core', async (t) => {
+test('SQL functions of the schema follow the same rules as core', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   for (const seconds of [1, 20, 30, 31, 60, 3600, 86_400]) {

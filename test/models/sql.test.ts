@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts';
 
 const BACKEND = 'SELECT pg_backend_pid() AS pid';
 
-test('a lent connection that breaks between two statements costs its borrower an error, not the process', async (t) => {
+test('a borrowed connection that breaks between statements fails its borrower, not the process', async (t) => {
   const { database } = await openTestRuntime(t);
   await t.throwsAsync(
     withClient(database, async (client) => {
@@ -35,7 +35,7 @@ test('a transaction that fails leaves neither rows nor locks behind', async (t) 
   t.is(rows[0]?.name, tenantId);
 });
 
-test('a connection outlives the refusal of a transaction, and not a transaction that cannot be ended', async (t) => {
+test('a connection survives a failed transaction, but not one that cannot be ended', async (t) => {
   const { databaseUrl } = await openTestRuntime(t);
   const database = openTestDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 2000 });
   t.teardown(() => closeDatabase(database));
@@ -57,7 +57,7 @@ test('a connection outlives the refusal of a transaction, and not a transaction 
   t.not(await pidOf(), first);
 });
 
-test('records and statements share one connection: a record joins a transaction and rolls back with it', async (t) => {
+test('records and statements share a connection: a record joins a transaction and rolls back with it', async (t) => {
   const { databaseUrl, tenantId } = await openTestRuntime(t);
   const database = openTestDatabase(databaseUrl, { poolSize: 1 });
   t.teardown(() => closeDatabase(database));
@@ -76,7 +76,7 @@ test('records and statements share one connection: a record joins a transaction 
   t.is(database.pool.totalCount, 1);
 });
 
-test('a connection that breaks under a statement of the ORM makes place for another', async (t) => {
+test('a connection that breaks during an ORM statement is replaced', async (t) => {
   const { databaseUrl, tenantId } = await openTestRuntime(t);
   const database = openTestDatabase(databaseUrl, { poolSize: 1 });
   t.teardown(() => closeDatabase(database));
@@ -85,7 +85,7 @@ test('a connection that breaks under a statement of the ORM makes place for anot
   t.is(database.pool.totalCount, 1);
 });
 
-test('of two that want a lock one does its work, and it is free again after a failure', async (t) => {
+test('only one of two callers gets an advisory lock, which is released after a failure', async (t) => {
   const { database } = await openTestRuntime(t);
   const inner = await withAdvisoryLock(database, 'chore', async () => [
     await withAdvisoryLock(database, 'chore', () => Promise.resolve('done twice')),

@@ -60,7 +60,7 @@ const CHANGES = `
   WHERE (at AT TIME ZONE $1) - ((at - interval '30 minutes') AT TIME ZONE $1) <> interval '30 minutes'
   ORDER BY 1`;
 
-test('runs around two changes of the clocks are what PostgreSQL says, in five zones', async (t) => {
+test('runs around two clock changes match PostgreSQL in five zones', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   const database = openTestDatabase(databaseUrl);
   t.teardown(async () => {
@@ -98,13 +98,13 @@ test('runs around two changes of the clocks are what PostgreSQL says, in five zo
 const iso = (runs: readonly number[]): string[] => runs.map((ms) => new Date(ms).toISOString().slice(0, 16));
 const day = (text: string) => ({ fromMs: Date.parse(text), toMs: Date.parse(text) + DAY_MS });
 
-test('a fixed time that is skipped runs when the clock has jumped, one with a step does not', (t) => {
+test('a skipped fixed time runs right after the clock change, a skipped step does not run', (t) => {
   const spring = day('2027-03-28T00:00:00Z');
   t.deepEqual(iso(listRuns('30 2 * * *', 'Europe/Berlin', spring)), ['2027-03-28T01:00']);
   t.deepEqual(iso(listRuns('*/30 2 * * *', 'Europe/Berlin', spring)), []);
 });
 
-test('a fixed time that comes twice runs once, one with a step runs twice', (t) => {
+test('a repeated fixed time runs once, a repeated step runs twice', (t) => {
   const autumn = { fromMs: Date.parse('2027-10-31T00:00:00Z'), toMs: Date.parse('2027-10-31T02:00:00Z') };
   t.deepEqual(iso(listRuns('30 2 * * *', 'Europe/Berlin', autumn)), ['2027-10-31T00:30']);
   t.deepEqual(iso(listRuns('*/30 2 * * *', 'Europe/Berlin', autumn)), [
@@ -115,7 +115,7 @@ test('a fixed time that comes twice runs once, one with a step runs twice', (t) 
   ]);
 });
 
-test('runs are the same whatever was asked before, forwards and backwards', (t) => {
+test('runs are the same whatever was requested before, forwards and backwards', (t) => {
   const runs = listRuns('*/7 1-3 * * *', 'America/New_York', { fromMs: NOW, toMs: NOW + 30 * DAY_MS });
   const { runAfter } = runScheduleOf('*/7 1-3 * * *', 'America/New_York', 0);
   for (const [index, run] of runs.entries()) {
@@ -126,7 +126,7 @@ test('runs are the same whatever was asked before, forwards and backwards', (t) 
   }
 });
 
-test('the search goes on over 40 years without 29 February on a Monday, and over the years of a kept search', (t) => {
+test('the search covers 40 years without a Monday 29 February, and more years than a cached search', (t) => {
   const { runAfter } = runScheduleOf('0 0 29 2 +MON', 'UTC', 0);
   let run = runAfter(Date.parse('2060-01-01T00:00:00Z'));
   const found: string[] = [];
@@ -134,7 +134,7 @@ test('the search goes on over 40 years without 29 February on a Monday, and over
   t.deepEqual(found, ['2072-02-29', '2112-02-29', '2140-02-29', '2168-02-29']);
 });
 
-test('a zone that is not known any more has no runs, and no failure', (t) => {
+test('an unknown time zone has no runs and does not fail', (t) => {
   t.is(runScheduleOf('0 0 * * *', 'Nowhere/City', 0).runAfter(NOW), null);
 });
 
@@ -158,7 +158,7 @@ const ACCEPTED: readonly [ScheduleInput, HeartbeatSchedule, shortest: number, lo
   [{ cron: '0 0 29 2 *' }, { cron: '0 0 29 2 *', timezone: 'UTC', early_seconds: 60 }, 1461 * 86_400, 1461 * 86_400],
 ];
 for (const [input, schedule, shortestSeconds, longestSeconds] of ACCEPTED) {
-  test(`${JSON.stringify(input)} is a schedule, and so long is between its runs`, (t) => {
+  test(`${JSON.stringify(input)} is a valid schedule with these shortest and longest intervals`, (t) => {
     t.deepEqual(readSchedule(input, NOW), { ok: true, schedule, shortestSeconds, longestSeconds });
   });
 }
@@ -192,7 +192,7 @@ const REFUSED: readonly [ScheduleInput, field: 'cron' | 'timezone' | 'early_seco
   [{ cron: '* * * * *', early_seconds: 60 }, 'early_seconds', /^early_seconds must be at most 59, less than/],
 ];
 for (const [input, field, message] of REFUSED) {
-  test(`${JSON.stringify(input).slice(0, 80)} is no schedule, and ${field} says why`, (t) => {
+  test(`${JSON.stringify(input).slice(0, 80)} is an invalid schedule, with an error for ${field}`, (t) => {
     const read = readSchedule(input, NOW);
     if (read.ok) return t.fail();
     t.is(read.field, field);

@@ -17,7 +17,7 @@ function heartbeatOf({ newId }: TestRuntime, slug: string): NewHeartbeat {
   return { id, slug, settings, author: authorOf(systemActor('Ping key'), 'monitor.created', { newId, nowMs: 1000 }) };
 }
 
-test('processes that make slugs at once make each once, agree on its token, and keep to the limit', async (t) => {
+test('processes that create slugs concurrently create each once, agree on its token and keep the limit', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId } = runtime;
   const slugs = Array.from({ length: 20 }, (_, no) => `job-${no}`);

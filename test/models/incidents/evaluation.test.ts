@@ -3,7 +3,7 @@ import { groupBySources, listStaleMonitors } from '../../../models/incidents/eva
 import { runOn } from '../../../models/sql.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
-test('pages go through all monitors in order, paused ones and drafts too, and name those in doubt', async (t) => {
+test('pages cover all monitors in order, including paused ones and drafts, and return the stale ones', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const nos: number[] = [];
@@ -27,7 +27,7 @@ test('pages go through all monitors in order, paused ones and drafts too, and na
   t.deepEqual(await list(last ?? 0, 1), { stale: [], lastNo: null });
 });
 
-test('monitors are grouped so that a group has five thousand sources at most', async (t) => {
+test('monitors are grouped with at most 5,000 sources, or alone if they have more', async (t) => {
   const runtime = await openTestRuntime(t);
   const nos: number[] = [];
   for (let made = 0; made < 4; made += 1) nos.push((await runtime.addMonitor([])).no);

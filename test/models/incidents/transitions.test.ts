@@ -11,7 +11,7 @@ import {
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
-test('what a monitor goes through in one batch is written in order, each incident with its own end', async (t) => {
+test('changes of a monitor in one batch are stored in order, each incident with its own end', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
   const [shop, mail] = [
     { id: 'mon_shop', tenantId, name: 'Shop' },
@@ -77,7 +77,7 @@ test('what a monitor goes through in one batch is written in order, each inciden
   );
 });
 
-test('a recovery that is dated before its incident ends it where it began', async (t) => {
+test('a recovery dated before its incident ends it at its start', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
   const monitor = { id: 'mon_1', tenantId, name: 'Shop' };
   await inTransaction(database, (run) =>
@@ -127,7 +127,7 @@ async function write(
   await insertTransitions(runOn(database.pool), rows);
 }
 
-test('of each monitor come the last change before the window and all in it, in order', async (t) => {
+test('a history has the last change before the window and all changes in it, in order', async (t) => {
   const runtime = await openTestRuntime(t);
   await write(runtime, 'mon_a', [
     [1000, 'up'],
@@ -165,7 +165,7 @@ test('of each monitor come the last change before the window and all in it, in o
   t.is((await readStateHistories(runtime.database, { monitorIds: [], fromMs: 0, toMs: 5000 })).size, 0);
 });
 
-test('of two changes at the moment before the window the later one is its state', async (t) => {
+test('of several changes at the same time before the window the last one counts', async (t) => {
   const runtime = await openTestRuntime(t);
   await write(runtime, 'mon_a', [
     [2000, 'down'],
@@ -178,7 +178,7 @@ test('of two changes at the moment before the window the later one is its state'
   );
 });
 
-test('a window is found by an index, without reading what else there is of the monitor', async (t) => {
+test('the state before a window is found by an index, without reading other changes', async (t) => {
   const runtime = await openTestRuntime(t);
   await runtime.database.pool.query(
     `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
@@ -196,7 +196,7 @@ test('a window is found by an index, without reading what else there is of the m
   t.false(plan.includes('Seq Scan'));
 });
 
-test('incidents that touch a window are found, open ones too', async (t) => {
+test('incidents that overlap a window are found, including open ones', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
   const incident = (id: string, startedAt: number, resolvedAt: number | null) =>
     database.pool.query(
@@ -217,7 +217,7 @@ test('incidents that touch a window are found, open ones too', async (t) => {
   t.deepEqual(await listIncidentSpans(database, { monitorId: 'mon_b', fromMs: 0, toMs: 9000 }), []);
 });
 
-test('changes are counted for each monitor, up to a number', async (t) => {
+test('changes are counted for each monitor, up to a limit', async (t) => {
   const runtime = await openTestRuntime(t);
   await write(runtime, 'mon_a', [
     [1000, 'up'],
@@ -230,7 +230,7 @@ test('changes are counted for each monitor, up to a number', async (t) => {
   t.deepEqual(await countChanges(runtime.database, { monitorIds: ['mon_a'], ...span, most: 1 }), [1]);
 });
 
-test('of more changes than are asked for come the newest, without what was before the window', async (t) => {
+test('beyond the limit only the newest changes are returned, without the one before the window', async (t) => {
   const runtime = await openTestRuntime(t);
   await write(runtime, 'mon_a', [
     [1000, 'up'],

@@ -43,7 +43,7 @@ async function storeTimes({ database: { pool }, tenantId }: TestRuntime, times: 
   );
 }
 
-test('merged maintenance counts to the second as that of each window does, entered late or not', async (t) => {
+test('merged maintenance counts to the second as the single windows do, entered late or not', async (t) => {
   const runtime = await openTestRuntime(t);
   const random = seeded(715);
   const monitors = [await runtime.addMonitor([]), await runtime.addMonitor([]), await runtime.addMonitor([])];
@@ -102,7 +102,7 @@ test('merged maintenance counts to the second as that of each window does, enter
   );
 });
 
-test('of monitors with very much maintenance few are read at a time, and each is measured in its turn', async (t) => {
+test('monitors with very much maintenance are read a few at a time, and each is measured', async (t) => {
   const runtime = await openTestRuntime(t);
   const { pool } = runtime.database;
   const monitors = [await runtime.addMonitor([]), await runtime.addMonitor([]), await runtime.addMonitor([])];

@@ -48,7 +48,7 @@ const EXPECTED = `
   WHERE starts_at >= $5::timestamptz AND starts_at < $6::timestamptz
   ORDER BY starts_at, planned`;
 
-test('schedules of twelve zones start when PostgreSQL says that the clocks there show their time', async (t) => {
+test('starts in twelve zones match the local times that PostgreSQL computes', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   const database = openTestDatabase(databaseUrl);
   t.teardown(async () => {
@@ -81,7 +81,7 @@ test('schedules of twelve zones start when PostgreSQL says that the clocks there
     }
 });
 
-test('a start that the clocks skip is the first moment after the gap, of two it is the first', (t) => {
+test('a skipped start moves to the first moment after the gap, and a repeated one is the first', (t) => {
   const berlin = { timezone: 'Europe/Berlin', startsAtMs: Date.parse('2027-01-01T00:00:00Z') };
   for (const rule of [{ cron: '30 2 * * *' }, { rrule: 'FREQ=DAILY;BYHOUR=2;BYMINUTE=30' }]) {
     t.deepEqual(startsOf({ ...berlin, ...rule }, ['2027-03-27T00:00', '2027-03-29T12:00']), [
@@ -96,7 +96,7 @@ test('a start that the clocks skip is the first moment after the gap, of two it 
   }
 });
 
-test('a day that the calendar skipped begins with the next one, once', (t) => {
+test('a start on a skipped calendar day happens once, at the beginning of the next day', (t) => {
   const apia = { timezone: 'Pacific/Apia', startsAtMs: Date.parse('2011-01-01T00:00:00Z'), rrule: 'FREQ=HOURLY' };
   const starts = startsOf(apia, ['2011-12-30T09:00', '2011-12-30T12:00']);
   t.deepEqual(starts, [
@@ -107,7 +107,7 @@ test('a day that the calendar skipped begins with the next one, once', (t) => {
   t.deepEqual(startsOf(apia, ['2011-12-30T10:00', '2011-12-30T12:00']), starts.slice(1));
 });
 
-test('the start of a schedule keeps its own moment, though the clocks skip it or show it twice', (t) => {
+test('the start of a schedule keeps its own moment even if the clocks skip or repeat it', (t) => {
   const timezone = 'Europe/Berlin';
   const daily = { timezone, rrule: 'FREQ=DAILY;COUNT=2' };
   const skipped = { startsAtMs: toInstant(Date.parse('2027-03-28T02:30Z'), timezone), localStart: '2027-03-28T02:30' };
@@ -127,7 +127,7 @@ test('a schedule without a rule takes place once', (t) => {
   t.deepEqual(startsOf({}, ['2026-11-26T12:01', '2026-12-01T00:00']), []);
 });
 
-test('nothing takes place before the start, and no more is listed than is asked for', (t) => {
+test('nothing is listed before the start or beyond the requested number', (t) => {
   for (const rule of [{ cron: '@daily' }, { rrule: 'FREQ=DAILY;BYHOUR=0;BYMINUTE=0' }])
     t.deepEqual(startsOf(rule, ['2026-01-01T00:00', '2028-01-01T00:00'], 2), [
       '2026-11-27T00:00:00 2026-11-27T00:00Z',
@@ -135,7 +135,7 @@ test('nothing takes place before the start, and no more is listed than is asked 
     ]);
 });
 
-test('what would have been before the start is listed on demand, at the times that the rule takes from it', (t) => {
+test('occurrences before the start are listed on request, at the times that the rule takes from it', (t) => {
   const span = { fromMs: NOW - 15 * DAY_MS, toMs: NOW + DAY_MS, most: 10, alsoBefore: true };
   for (const rule of [{ cron: '0 12 * * THU' }, { rrule: 'FREQ=WEEKLY;COUNT=2' }])
     t.deepEqual(
@@ -144,7 +144,7 @@ test('what would have been before the start is listed on demand, at the times th
     );
 });
 
-test('UNTIL of a moment ends with it, in whatever zone', (t) => {
+test('UNTIL with a moment ends at that moment in every zone', (t) => {
   const schedule = { timezone: 'America/New_York', rrule: 'FREQ=DAILY;BYHOUR=20;BYMINUTE=0;UNTIL=20261129T005959Z' };
   t.deepEqual(startsOf(schedule, ['2026-11-01T00:00', '2027-01-01T00:00']), [
     '2026-11-26T20:00:00 2026-11-27T01:00Z',
@@ -152,7 +152,7 @@ test('UNTIL of a moment ends with it, in whatever zone', (t) => {
   ]);
 });
 
-test('cron expressions of five fields are taken, with names, steps, last days and numbered weekdays', (t) => {
+test('five-field cron expressions are accepted, with names, steps, last days and numbered weekdays', (t) => {
   const next: Record<string, string> = {
     '0 2 * * SUN': '2026-11-29T02:00',
     '0 2 * * 7': '2026-11-29T02:00',
@@ -174,7 +174,7 @@ test('cron expressions of five fields are taken, with names, steps, last days an
   }
 });
 
-test('what cannot recur is refused with the field and a sentence', (t) => {
+test('an invalid recurrence is rejected with the field and a message', (t) => {
   const flaws: readonly (readonly [Partial<Schedule>, field: 'timezone' | 'cron' | 'rrule', RegExp])[] = [
     [{ timezone: 'Mars/Olympus' }, 'timezone', /zone of the IANA .* got "Mars\/Olympus"$/],
     [{ timezone: 'browser' }, 'timezone', /zone of the IANA/],
@@ -202,7 +202,7 @@ test('what cannot recur is refused with the field and a sentence', (t) => {
   t.is(checkRecurrence({ ...ONCE, startsAtMs: NOW - 400 * DAY_MS, rrule: 'FREQ=DAILY;COUNT=10' }, NOW)?.field, 'rrule');
 });
 
-test('no rule costs much to check or to list for sixty days, even ten years after its start', (t) => {
+test('no rule is expensive to check or to list for sixty days, even ten years after its start', (t) => {
   const hours = numbers(0, 23);
   const hostile: Partial<Schedule>[] = [
     ...[

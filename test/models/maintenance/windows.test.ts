@@ -51,7 +51,7 @@ async function copyOccurrences({ database }: TestRuntime, windowId: string, copi
   );
 }
 
-test('a rule that begins after what is planned at its creation fills its account up to the limit', async (t) => {
+test('a rule that starts after the first planning period fills its account up to the limit', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const later = await plan(runtime, { cron: '0 * * * *', startsAt: NOW_MS / 1000 + 61 * 86_400 });
@@ -71,7 +71,7 @@ test('a rule that begins after what is planned at its creation fills its account
   }
 });
 
-test('however many occurrences begin at a time, all are covered, and kept in step with their monitors', async (t) => {
+test('all of 120 occurrences due at once are covered, and kept in step with their monitors', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId } = runtime;
   const agent = await runtime.addAgent('local');

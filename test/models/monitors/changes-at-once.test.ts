@@ -6,7 +6,7 @@ import { inTransaction, runOn } from '../../../models/sql.ts';
 import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-test('who changes a monitor while another change gives it other sources sees those, and takes none away', async (t) => {
+test('a change that waits for another one with new sources sees those and removes none', async (t) => {
   const { database, tenantId, addAgent, addMonitor, now } = await openTestRuntime(t);
   const [old, other] = [await addAgent('hanoi'), await addAgent('lima')];
   const { id } = await addMonitor([old]);
@@ -30,7 +30,7 @@ test('who changes a monitor while another change gives it other sources sees tho
   t.is(found?.monitor.intervalSeconds, 120);
 });
 
-test('an agent that went before a change is stored is refused, and a vendor is left out', async (t) => {
+test('a change with a deleted agent is refused, and one with a vendor deleted meanwhile omits it', async (t) => {
   const { database, tenantId, addAgent, addMonitor, now } = await openTestRuntime(t);
   const [old, other, gone] = [await addAgent('hanoi'), await addAgent('lima'), await addAgent('oslo')];
   const [{ id }, vendor] = [await addMonitor([old]), await addMonitor([], { type: 'vendor', target: 'github' })];
@@ -59,7 +59,7 @@ test('an agent that went before a change is stored is refused, and a vendor is l
   t.is(found?.monitor.checkSpec.dependencies, undefined);
 });
 
-test('a vendor that is deleted as a change names it is forgotten again', async (t) => {
+test('a vendor deleted while a change refers to it is removed from the monitor', async (t) => {
   const { database, tenantId, addAgent, addMonitor, now } = await openTestRuntime(t);
   const [{ id }, vendor] = [
     await addMonitor([await addAgent('hanoi')]),

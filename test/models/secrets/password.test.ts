@@ -2,30 +2,26 @@ import test from 'ava';
 import { hashPassword, PasswordsBusy, verifyPassword } from '../../../models/secrets/password.ts';
 import { runCommand } from '../../helpers/command.ts';
 
-test(
-  'however many passwords are to be hashed at once, one is and 64 wait; the others are refused at once, and later ' +
-    'ones are served again',
-  async (t) => {
-    const stored = await hashPassword('right');
-    const refusals: unknown[] = [];
-    const outcomes = await Promise.all(
-      Array.from(
-        { length: 100 },
-        async (_, index) =>
-          await verifyPassword(index % 2 === 0 ? 'right' : 'wrong', index % 3 === 0 ? null : stored).catch(
-            (error: unknown) => void refusals.push(error),
-          ),
-      ),
-    );
-    t.is(refusals.length, 35);
-    t.true(refusals.every((error) => error instanceof PasswordsBusy));
-    t.deepEqual(
-      outcomes.slice(0, 65),
-      Array.from({ length: 65 }, (_, index) => index % 2 === 0 && index % 3 !== 0),
-    );
-    t.true(await verifyPassword('right', stored));
-  },
-);
+test('one password is hashed at a time and 64 wait; more are refused at once, and later ones work again', async (t) => {
+  const stored = await hashPassword('right');
+  const refusals: unknown[] = [];
+  const outcomes = await Promise.all(
+    Array.from(
+      { length: 100 },
+      async (_, index) =>
+        await verifyPassword(index % 2 === 0 ? 'right' : 'wrong', index % 3 === 0 ? null : stored).catch(
+          (error: unknown) => void refusals.push(error),
+        ),
+    ),
+  );
+  t.is(refusals.length, 35);
+  t.true(refusals.every((error) => error instanceof PasswordsBusy));
+  t.deepEqual(
+    outcomes.slice(0, 65),
+    Array.from({ length: 65 }, (_, index) => index % 2 === 0 && index % 3 !== 0),
+  );
+  t.true(await verifyPassword('right', stored));
+});
 
 const GUESSES = `
   import { verifyPassword } from './models/secrets/password.ts';
