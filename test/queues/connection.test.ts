@@ -16,7 +16,7 @@ const UPGRADE = `
       pg_get_function_identity_arguments('bullmq.finish_before'::regproc));
   END $$`;
 
-test('no job fails because an upgrade lets a function return another column', async (t) => {
+test('no job fails when an upgrade makes a function return another column', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   const errors: string[] = [];
   const failed: string[] = [];
@@ -46,7 +46,7 @@ test('no job fails because an upgrade lets a function return another column', as
   t.deepEqual([...failed, ...errors], []);
 });
 
-test.serial('a clock that is set back delays no connection to a Cluster', async (t) => {
+test.serial('a clock that is set back does not delay connections to a cluster', async (t) => {
   const nodes = new ClusterNodes([{ host: '127.0.0.1', port: 1 }], { isSecure: false });
   const connector = new (connectorTo(nodes, 0))({});
   await connector.connect(() => undefined);

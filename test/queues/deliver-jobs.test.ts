@@ -12,8 +12,8 @@ const attemptOf = (number: number, channelId: string, dueAtMs = Date.now() - 1) 
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: attempts of one commit are one job that names their channels and the first of their ` +
-      'deliveries',
+    `${backend.name}: attempts of one commit become a single job with their channels and the ids of the first ` +
+      '20 deliveries',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const dueAtMs = Date.now() - 1000;
@@ -29,7 +29,7 @@ for (const backend of listQueueBackends()) {
     },
   );
 
-  test(`${backend.name}: an event that goes to very many channels is a few jobs, and none is empty`, async (t) => {
+  test(`${backend.name}: an event for very many channels becomes a few jobs, none of them empty`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     await runtime.queues.enqueueAttempts([]);
     t.deepEqual(await deliverJobs(runtime), []);
@@ -49,7 +49,7 @@ for (const backend of listQueueBackends()) {
     t.true(Math.abs((job?.timestamp ?? 0) + (job?.delay ?? 0) - dueAtMs) < 30_000);
   });
 
-  test(`${backend.name}: a job that waits keeps no other channel's attempts from being added`, async (t) => {
+  test(`${backend.name}: a waiting job does not keep another channel's attempts from being enqueued`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const dueAtMs = Date.now() - 1000;
     const [first, second] = [attemptOf(1, 'nch_1', dueAtMs), attemptOf(2, 'nch_2', dueAtMs)];
@@ -59,7 +59,7 @@ for (const backend of listQueueBackends()) {
     t.deepEqual(channels.toSorted(), [['nch_1'], ['nch_1', 'nch_2']]);
   });
 
-  test(`${backend.name}: an alert whose time is moved has a job for that time`, async (t) => {
+  test(`${backend.name}: an alert moved to an earlier time gets a job for that time`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     await runtime.queues.enqueueAttempts([attemptOf(1, 'nch_1', Date.now() + 3_600_000)]);
     await runtime.queues.enqueueAttempts([attemptOf(1, 'nch_1')]);

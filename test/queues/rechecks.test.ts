@@ -12,9 +12,8 @@ const REGIONS = new Map([
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: rechecks of one agent that are due together are one job, however often they are requested, ` +
-      'and it ' +
-      'fires after the last of them',
+    `${backend.name}: rechecks of one agent that are due together share one job, however often requested, ` +
+      'which fires after the last',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const jobs = async (region: string) => await runtime.queues.checkQueue(region).getJobs(['delayed', 'waiting']);
@@ -47,7 +46,7 @@ for (const backend of listQueueBackends()) {
     },
   );
 
-  test(`${backend.name}: a recheck whose moment has passed already is made at once`, async (t) => {
+  test(`${backend.name}: an overdue recheck runs at once`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const beforeMs = Date.now();
     await runtime.queues.enqueueRechecks([{ agentNo: HANOI, atMs: beforeMs - 60_000 }], REGIONS);

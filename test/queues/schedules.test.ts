@@ -16,7 +16,7 @@ const REGIONS = new Map([[AGENT, 'local']]);
 const slot = (number: number, intervalSeconds = 60) => ({ agentNo: AGENT, intervalSeconds, slot: number });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: an occupied slot gets a job that fires a head start before the slot begins`, async (t) => {
+  test(`${backend.name}: an occupied slot gets a job that fires shortly before the slot begins`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
     await queues.applyScheduleChange({ occupied: [slot(120)], emptied: [], rechecks: [] }, REGIONS);
 
@@ -27,7 +27,7 @@ for (const backend of listQueueBackends()) {
     t.deepEqual(job?.data, { agentNo: AGENT, intervalSeconds: 60, phase: 120 });
   });
 
-  test(`${backend.name}: adding a slot again, from two processes at once, leaves one job`, async (t) => {
+  test(`${backend.name}: adding a slot repeatedly from two processes leaves one job`, async (t) => {
     const { queues, open } = await openTestRuntime(t, backend);
     const change = { occupied: [slot(3)], emptied: [], rechecks: [] };
     await Promise.all(
@@ -53,8 +53,8 @@ for (const backend of listQueueBackends()) {
   });
 
   test(
-    `${backend.name}: reconcile restores every schedule after the queue lost everything, and removes what the ` +
-      'database does not know',
+    `${backend.name}: reconcile restores all schedules after the queue lost everything, and removes those ` +
+      'unknown to the database',
     async (t) => {
       const { queues } = await openTestRuntime(t, backend);
       const occupied = [0, 60, 120, 180].map((number) => slot(number));
@@ -74,7 +74,7 @@ for (const backend of listQueueBackends()) {
     },
   );
 
-  test(`${backend.name}: a chore that still waits is not added twice`, async (t) => {
+  test(`${backend.name}: a waiting chore is not enqueued twice`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
     for (let round = 0; round < 3; round += 1) await queues.enqueueChore('sweep');
     const maintain = queues.all().find((queue) => queue.name === 'maintain');
@@ -96,8 +96,8 @@ async function ahead<Result>(byMs: number, act: () => Promise<Result>): Promise<
 for (const backend of listQueueBackends()) {
   for (const byMs of [300_000, 86_400_000]) {
     test.serial(
-      `${backend.name}: after the time was set back by ${byMs / 1000} s, slots fire within their interval, and ` +
-        'what waited is there or comes again',
+      `${backend.name}: after the clock is set back by ${byMs / 1000} s, slots fire within their interval again, ` +
+        'and other delayed jobs are removed',
       async (t) => {
         const { queues, open } = await openTestRuntime(t, backend);
         const entries = [slot(3), slot(4), slot(0, 1)];
@@ -133,7 +133,7 @@ for (const backend of listQueueBackends()) {
 }
 
 for (const backend of listQueueBackends())
-  test(`${backend.name}: once connected anew, reconcile compares each schedule, be their number right`, async (t) => {
+  test(`${backend.name}: after a reconnect reconcile compares every schedule even if the count is right`, async (t) => {
     const { queues, backend: connected, loseConnections } = await openOwnQueues(t, backend);
     const reconcile = (numbers: readonly number[], nowMs = Date.now()) =>
       queues.reconcileSchedules(
@@ -142,7 +142,7 @@ for (const backend of listQueueBackends())
         { nowMs, thorough: false },
       );
     t.is(await reconcile([1, 3]), 2);
-    t.is(await reconcile([1, 2]), 0, 'nothing says that something is wrong');
+    t.is(await reconcile([1, 2]), 0, 'nothing indicates a loss');
 
     const before = connected.countLosses();
     await loseConnections();
