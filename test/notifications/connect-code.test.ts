@@ -8,12 +8,12 @@ test('a connect code expires after an hour and fits a Telegram start parameter',
   t.regex(code, /^[A-Za-z0-9_-]{43}$/);
 });
 
-test('what is kept of a code is its SHA-256', (t) => {
+test('the fingerprint of a code is its SHA-256', (t) => {
   const { code, fingerprint } = generateConnectCode(randomBytes, 0);
   t.deepEqual(fingerprint, createHash('sha256').update(code).digest());
 });
 
-test('no code comes twice', (t) => {
+test('codes are unique', (t) => {
   const codes = Array.from({ length: 100 }, () => generateConnectCode(randomBytes, 0).code);
   t.is(new Set(codes).size, 100);
 });

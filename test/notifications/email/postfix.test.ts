@@ -6,7 +6,7 @@ import { canStartPostfix, startPostfix } from '../../helpers/postfix.ts';
 import { until } from '../../helpers/until.ts';
 
 if (canStartPostfix()) {
-  test("Debian's Postfix delivers a message over TLS, and its refusals are understood", async (t) => {
+  test("Debian's Postfix delivers a message over TLS, and its rejections are classified", async (t) => {
     const authority = await TestAuthority.create();
     const postfix = await startPostfix(t, await authority.issue({ hosts: ['elsewhere.example'] }));
     const troubles: string[] = [];
@@ -53,5 +53,5 @@ if (canStartPostfix()) {
     t.is(troubles.at(-1), 'refused');
   });
 } else {
-  test("Debian's Postfix is not installed here, or this is not root, so it was not tried", (t) => t.pass());
+  test("Debian's Postfix is not installed here, or this is not root, so it is not tested", (t) => t.pass());
 }

@@ -22,7 +22,7 @@ test.before(async () => {
   authority = await TestAuthority.create();
 });
 
-test('a message arrives as text and HTML, in the thread of its incident, with the link that ends it', async (t) => {
+test('a message has text and HTML, the thread of its incident, and a link to unsubscribe', async (t) => {
   const { server, send } = await prepare(t);
   t.like(await send(email({ threadId: 'inc_1' })), { outcome: 'delivered', statusCode: 250, error: null });
   const [mail] = server.taken;
@@ -45,7 +45,7 @@ test('a message arrives as text and HTML, in the thread of its incident, with th
   t.true(mail?.html.includes('href="https://spotcheck.example/monitors/mon_1?a=1&amp;b=2"'));
 });
 
-test('without an incident there is no thread, and without https no one-click header', async (t) => {
+test('without an incident there are no thread headers, and without https no one-click header', async (t) => {
   const { server, send } = await prepare(t);
   await send(email({ unsubscribeUrl: 'http://localhost:3000/connect/email/unsubscribe?token=x' }));
   const headers = server.taken[0]?.headers ?? {};
@@ -56,7 +56,7 @@ test('without an incident there is no thread, and without https no one-click hea
   t.is(headers['list-unsubscribe'], '<http://localhost:3000/connect/email/unsubscribe?token=x>');
 });
 
-test('hostile names make no header, no recipient and no markup, and nothing is loaded from elsewhere', async (t) => {
+test('hostile names add no header, recipient or markup, and nothing is loaded from other hosts', async (t) => {
   const { server, send } = await prepare(t);
   const name = 'Shop\r\nBcc: victim@elsewhere.example\r\n\r\n<img src="https://evil.example/p.png"><script>\u202E';
   await send(
@@ -78,7 +78,7 @@ test('hostile names make no header, no recipient and no markup, and nothing is l
   t.notRegex(mail?.html ?? '', /url\(|\u202E/);
 });
 
-test('a refused recipient loses the channel; a full mailbox and a refused message are final alone', async (t) => {
+test('a rejected recipient is a channel problem; a full mailbox or a rejected message only fails the delivery', async (t) => {
   const { server, send } = await prepare(t);
   const answers = [
     [{ to: { code: 550, text: '5.1.1 No such user' } }, true],
@@ -98,7 +98,7 @@ test('a refused recipient loses the channel; a full mailbox and a refused messag
   t.deepEqual(server.taken, []);
 });
 
-test('what the operator can mend is retried, and says nothing of the server to customers', async (t) => {
+test('errors that the operator can fix are retried, and the server response is hidden from customers', async (t) => {
   const { server, send, troubles } = await prepare(t);
   const answers = [
     [{ from: { code: 550, text: '5.7.1 Sender is not allowed' } }, 'refused'],
@@ -125,7 +125,7 @@ test('what the operator can mend is retried, and says nothing of the server to c
   }
 });
 
-test('what a recipient cannot take for now is retried with its response, and says nothing of the server', async (t) => {
+test('temporary rejections of a recipient are retried with their response, and report no server trouble', async (t) => {
   const { server, send, troubles } = await prepare(t);
   for (const refusal of [
     { to: { code: 451, text: '4.7.1 Greylisted' } },
@@ -142,7 +142,7 @@ test('what a recipient cannot take for now is retried with its response, and say
   t.deepEqual(troubles, []);
 });
 
-test('a server that is away, hangs or is slow is retried, within the deadline', async (t) => {
+test('a server that is down, or slower than the deadline, is retried', async (t) => {
   const server = await startMailServer(t);
   const away = open(t, { ...server.settings, port: 1 });
   t.like(await away.send(email()), { outcome: 'retry', statusCode: null });
@@ -158,7 +158,7 @@ test('a server that is away, hangs or is slow is retried, within the deadline', 
 
 const NO_CONNECTION = { outcome: 'retry', statusCode: null, error: 'Too many messages wait for the mail server' };
 
-test.serial('beyond what may wait the newest message of the account with the most is put off', async (t) => {
+test.serial('beyond 200 messages the newest one of the account with the most is deferred', async (t) => {
   const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 600_000 });
   const sent = Array.from({ length: 199 }, () => ofAccount('ten_1'));
   const last = ofAccount('ten_1');
@@ -173,7 +173,7 @@ test.serial('beyond what may wait the newest message of the account with the mos
   t.deepEqual(troubles, []);
 });
 
-test.serial('an account with few messages does not wait for all those of another', async (t) => {
+test.serial('an account with few messages does not wait for all messages of another', async (t) => {
   const { server, release, ofAccount } = await prepareHeld(t, { longestWaitMs: 600_000 });
   const sent = Array.from({ length: 150 }, () => ofAccount('ten_1'));
   const other = ofAccount('ten_2').then(() => server.taken.length);
@@ -182,7 +182,7 @@ test.serial('an account with few messages does not wait for all those of another
   await Promise.all(sent);
 });
 
-test.serial('a message that gets no connection in time is put off, and says nothing of the server', async (t) => {
+test.serial('a message that gets no connection in time is deferred, and reports no server trouble', async (t) => {
   const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 100 });
   const sent = Array.from({ length: 10 }, () => ofAccount('ten_1'));
   t.like(await ofAccount('ten_2'), NO_CONNECTION);
@@ -196,7 +196,7 @@ test.serial('a message that gets no connection in time is put off, and says noth
   t.is(server.taken.length, 11);
 });
 
-test.serial('the deadline of a message begins with its turn', async (t) => {
+test.serial('the deadline of a message starts when it gets a connection', async (t) => {
   const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 600_000, deadlineMs: 3000 });
   const hanging = Array.from({ length: 10 }, () => ofAccount('ten_1'));
   const waiting = ofAccount('ten_2');
@@ -223,7 +223,7 @@ async function prepareHeld(t: ExecutionContext, options: Partial<MailSendingOpti
   };
 }
 
-test('a sign-in goes over TLS alone, to a server whose certificate is trusted', async (t) => {
+test('credentials are sent only over TLS, to a server with a trusted certificate', async (t) => {
   const keys = await authority.issue({ hosts: ['localhost'] });
   for (const isSecure of [true, false]) {
     const { server, send } = await prepare(t, { keys, isSecure, signIn: SIGN_IN }, { authorities: authority.pem });
@@ -238,13 +238,13 @@ test('a sign-in goes over TLS alone, to a server whose certificate is trusted', 
   t.deepEqual(plain.server.taken, []);
 });
 
-test('without a sign-in TLS is used where it is offered, whatever the certificate', async (t) => {
+test('without credentials TLS is used if offered, with any certificate', async (t) => {
   const { server, send } = await prepare(t, { keys: await authority.issue({ hosts: ['elsewhere.example'] }) });
   t.like(await send(email()), { outcome: 'delivered' });
   t.true(server.taken[0]?.isEncrypted);
 });
 
-test('a wrong password is for the operator: it is retried, and stands in no error and no line', async (t) => {
+test('a wrong password is retried and reported to the operator, and appears in no error or log line', async (t) => {
   const keys = await authority.issue({ hosts: ['localhost'] });
   const server = await startMailServer(t, { keys, signIn: SIGN_IN });
   const wrong = { ...SIGN_IN, password: 'wr0ng-p4ss' };

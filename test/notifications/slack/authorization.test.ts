@@ -27,7 +27,7 @@ const GRANT = {
   },
 };
 
-test.serial("the code is exchanged by a form with the app's own credentials and the very return address", async (t) => {
+test.serial("the code is exchanged in a form with the app's credentials and the same redirect URI", async (t) => {
   const forms: unknown[] = [];
   nock('https://slack.com', { reqheaders: { 'content-type': 'application/x-www-form-urlencoded' } })
     .post('/api/oauth.v2.access', (form: unknown) => forms.push(form) > 0)
@@ -46,15 +46,18 @@ test.serial("the code is exchanged by a form with the app's own credentials and 
   ]);
 });
 
-test.serial('names are made fit to be stored, and an app of a whole organization goes by its name', async (t) => {
-  api().reply(200, {
-    ...GRANT,
-    team: null,
-    enterprise: { id: 'E1', name: 'Acme\u0000Group' },
-    incoming_webhook: { ...GRANT.incoming_webhook, channel: undefined },
-  });
-  t.like(await authorize(), { grant: { teamName: 'Acme Group', channelName: null } });
-});
+test.serial(
+  'names are cleaned for storage, and an organization-wide app has the name of its organization',
+  async (t) => {
+    api().reply(200, {
+      ...GRANT,
+      team: null,
+      enterprise: { id: 'E1', name: 'Acme\u0000Group' },
+      incoming_webhook: { ...GRANT.incoming_webhook, channel: undefined },
+    });
+    t.like(await authorize(), { grant: { teamName: 'Acme Group', channelName: null } });
+  },
+);
 
 const ERRORS: readonly [error: unknown, outcome: 'stale' | 'refused' | 'away', reason: string][] = [
   ['invalid_code', 'stale', 'Slack responded with invalid_code'],
@@ -68,7 +71,7 @@ const ERRORS: readonly [error: unknown, outcome: 'stale' | 'refused' | 'away', r
   ['internal_error', 'away', 'Slack responded with internal_error'],
 ];
 for (const [error, outcome, reason] of ERRORS) {
-  test.serial(`an answer with the error ${String(error)} is ${outcome}`, async (t) => {
+  test.serial(`a response with the error ${String(error)} is ${outcome}`, async (t) => {
     api().reply(200, { ok: false, error });
     t.deepEqual(await authorize(), { outcome, reason });
   });
@@ -82,13 +85,13 @@ const STRANGE: readonly [what: string, status: number, body: string][] = [
   ['null', 200, 'null'],
 ];
 for (const [what, status, body] of STRANGE) {
-  test.serial(`${what} in place of an answer means that Slack is away`, async (t) => {
+  test.serial(`${what} instead of a valid response means that Slack is unavailable`, async (t) => {
     api().reply(status, body);
     t.is((await authorize()).outcome, 'away');
   });
 }
 
-test.serial('a connection that breaks means that Slack is away', async (t) => {
+test.serial('a broken connection means that Slack is unavailable', async (t) => {
   api().replyWithError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
   t.is((await authorize()).outcome, 'away');
 });
@@ -109,7 +112,7 @@ for (const url of [
   });
 }
 
-test.serial('an error that could be the secret or the code sent back is not repeated', async (t) => {
+test.serial('an error that echoes the secret or the code is not repeated', async (t) => {
   for (const body of [
     { ok: false, error: 's3cret/+&' },
     { ok: false, error: 's3cret' },

@@ -12,7 +12,7 @@ const OPTIONS = {
   seal: box.seal,
 };
 
-test('the link asks Slack for an incoming webhook and to come back to us', (t) => {
+test('the link requests an incoming webhook and a redirect back to the service', (t) => {
   const link = new URL(buildSlackLink(OPTIONS));
   t.is(link.origin + link.pathname, 'https://slack.com/oauth/v2/authorize');
   t.is(link.searchParams.get('client_id'), '123.456');
@@ -20,7 +20,7 @@ test('the link asks Slack for an incoming webhook and to come back to us', (t) =
   t.is(link.searchParams.get('redirect_uri'), 'https://spotcheck.example/connect/slack');
 });
 
-test('the state carries the code and its end, and only our keys can make or read it', (t) => {
+test("the state contains the code and its expiry, and only the service's keys can open it", (t) => {
   const state = new URL(buildSlackLink(OPTIONS)).searchParams.get('state') ?? '';
   t.notRegex(state, /C0de/);
   t.deepEqual(JSON.parse(box.open(state, 'slack:state')), { code: 'C0de', expires_at: 1_700_003_600 });

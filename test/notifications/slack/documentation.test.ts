@@ -4,7 +4,7 @@ import { buildAlert } from '../../../core/alerts/chat/alert.ts';
 import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
 import { renderSlackMessage } from '../../../notifications/slack/attempt.ts';
 
-test('the message in the documentation is what becomes of the event in it two minutes later', async (t) => {
+test('the documented message is the documented event rendered two minutes later', async (t) => {
   const page = await readFile(new URL('../../../docs/deliveries.md', import.meta.url), 'utf8');
   const examples = [...page.matchAll(/^```json\n([^`]*)^```/gm)].map(
     ([, json = '']) => JSON.parse(json) as Record<string, unknown>,

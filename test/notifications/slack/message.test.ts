@@ -23,7 +23,7 @@ const runsOf = ({ blocks }: SlackMessage): Run[] =>
     block.type === 'rich_text' ? block.elements.flatMap(({ elements }): readonly Run[] => elements) : [],
   );
 
-test('state and name are the header, then reason, facts and link, with styles of their own and no markup', (t) => {
+test('a message has state and name as its header, then reason, facts and link, styled without markup', (t) => {
   const section = (...elements: object[]) => ({
     type: 'rich_text',
     elements: [{ type: 'rich_text_section', elements }],
@@ -48,7 +48,7 @@ test('state and name are the header, then reason, facts and link, with styles of
   });
 });
 
-test('what is not there takes no block: Slack refuses empty ones', (t) => {
+test('missing parts have no block, since Slack rejects empty ones', (t) => {
   const { blocks, text } = renderSlackMessage({ ...MESSAGE, text: '', facts: [], link: null });
   t.deepEqual(
     blocks.map(({ type }) => type),
@@ -71,7 +71,7 @@ const INJECTIONS = [
   '>',
 ];
 
-test('no name, reason, fact or label mentions a member, makes a link or becomes markup: each appears as it is', (t) => {
+test('names, reasons, facts and labels appear literally, without mentions, links or markup', (t) => {
   for (const text of INJECTIONS) {
     const message = renderSlackMessage({
       ...MESSAGE,
@@ -108,7 +108,7 @@ test('no name, reason, fact or label mentions a member, makes a link or becomes 
   }
 });
 
-test('every block is one that Slack reads no markup in', (t) => {
+test('only blocks without markup are used', (t) => {
   const { blocks } = renderSlackMessage({ ...MESSAGE, title: '*x* _y_ ~z~ `c` > q', text: '> quoted' });
   t.deepEqual([...new Set(blocks.map(({ type }) => type))], ['header', 'rich_text']);
   t.false(JSON.stringify(blocks).includes('mrkdwn'));
@@ -120,7 +120,7 @@ const foreign = fc.oneof(
   fc.string({ unit: fc.constantFrom('&', '<', '>', '@here', '\u{1F600}', 'é', '\n'), maxLength: 3000 }),
 );
 
-test('whatever the texts, each part stays within what Slack takes, is no half of an entity, and is not empty', (t) => {
+test("with any texts each part is within Slack's limits, not empty, and splits no entity", (t) => {
   const arbitrary = fc.record({
     tone: fc.constantFrom(...TONES),
     title: foreign,

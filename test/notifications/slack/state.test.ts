@@ -8,12 +8,12 @@ const EXPIRES_AT_SECONDS = 1_700_003_600;
 const state = sealState({ code: 'C0de', expiresAtSeconds: EXPIRES_AT_SECONDS }, box.seal);
 const openAt = (text: string, nowMs: number) => openState(text, { open: box.open, nowMs });
 
-test('a state opens until its very last millisecond, and never after', (t) => {
+test('a state opens until the last millisecond before it expires', (t) => {
   t.deepEqual(openAt(state, EXPIRES_AT_SECONDS * 1000 - 1), { outcome: 'good', code: 'C0de' });
   t.deepEqual(openAt(state, EXPIRES_AT_SECONDS * 1000), { outcome: 'expired' });
 });
 
-test('what we did not seal as a state is foreign: other keys, other purposes, any change, any rubbish', (t) => {
+test('a state with other keys or another purpose, altered or malformed, is foreign', (t) => {
   const others = [
     sealState(
       { code: 'C0de', expiresAtSeconds: EXPIRES_AT_SECONDS },

@@ -23,12 +23,12 @@ const CASES: readonly [url: string, apiUrl: string, isGood: boolean][] = [
   ['', REAL, false],
 ];
 for (const [url, apiUrl, isGood] of CASES) {
-  test(`with the API at ${apiUrl}, "${url}" is ${isGood ? 'a' : 'no'} webhook of Slack's`, (t) => {
+  test(`with the API at ${apiUrl}, "${url}" is ${isGood ? 'a' : 'no'} Slack webhook`, (t) => {
     t.is(isWebhookUrl(url, apiUrl), isGood);
   });
 }
 
-test('the API is overridden when it is anywhere but at slack.com', (t) => {
+test('the API is overridden unless it is at https://slack.com', (t) => {
   t.false(isOverridden(REAL));
   t.true(isOverridden(OWN));
   t.true(isOverridden('http://slack.com/api'));

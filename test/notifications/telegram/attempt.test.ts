@@ -18,7 +18,7 @@ test.before(() => {
 test.afterEach(() => nock.cleanAll());
 test.after.always(() => nock.restore());
 
-test.serial('a message goes to sendMessage of the bot as JSON, and its answer is kept', async (t) => {
+test.serial("a message is sent as JSON to the bot's sendMessage, and the response is stored", async (t) => {
   let body: unknown;
   nock('https://api.telegram.org')
     .post(PATH, (sent: unknown) => {
@@ -61,7 +61,7 @@ const LOST: readonly [status: number, description: string][] = [
   [400, 'Bad Request: TOPIC_CLOSED'],
 ];
 for (const [status, description] of LOST) {
-  test.serial(`${status} ${description}: no retry, and the channel has lost its chat`, async (t) => {
+  test.serial(`${status} ${description}: no retry, and a problem with the channel`, async (t) => {
     refuse(status, { error_code: status, description });
     const attempt = await attemptTelegram('42', MESSAGE, sending());
     t.like(attempt, {
@@ -73,12 +73,12 @@ for (const [status, description] of LOST) {
   });
 }
 
-test.serial('a message that Telegram finds wrong has failed, and its chat is none the worse', async (t) => {
+test.serial('a message that Telegram rejects as malformed fails without a channel problem', async (t) => {
   refuse(400, { error_code: 400, description: "Bad Request: can't parse entities: unsupported start tag" });
   t.like(await attemptTelegram('42', MESSAGE, sending()), { outcome: 'failed', statusCode: 400, channelProblem: null });
 });
 
-test.serial('429 is retried after what it asks for, an hour at most', async (t) => {
+test.serial('429 is retried after its retry_after, an hour at most', async (t) => {
   refuse(429, { error_code: 429, description: 'Too Many Requests: retry after 37', parameters: { retry_after: 37 } });
   t.like(await attemptTelegram('42', MESSAGE, sending()), {
     outcome: 'retry',
@@ -102,7 +102,7 @@ for (const [status, answer] of [
 ] as const) {
   test.serial(
     `${status} with ${typeof answer === 'string' ? 'something that is not the Bot API' : 'its error'} is ` +
-      'retried, and says nothing of the chat',
+      'retried without a channel problem',
     async (t) => {
       nock('https://api.telegram.org').post(PATH).reply(status, answer);
       t.like(await attemptTelegram('42', MESSAGE, sending()), {
@@ -114,7 +114,7 @@ for (const [status, answer] of [
   );
 }
 
-test.serial("a bot that Telegram does not know is the operator's to mend: retried", async (t) => {
+test.serial('a bot that Telegram does not know is retried, since only the operator can fix it', async (t) => {
   refuse(401, { error_code: 401, description: 'Unauthorized' });
   t.like(await attemptTelegram('42', MESSAGE, sending()), {
     outcome: 'retry',
@@ -124,7 +124,7 @@ test.serial("a bot that Telegram does not know is the operator's to mend: retrie
   });
 });
 
-test.serial('a chat that has become another is followed in the same attempt', async (t) => {
+test.serial('a group that was upgraded to a supergroup is followed in the same attempt', async (t) => {
   refuse(400, {
     error_code: 400,
     description: 'Bad Request: group chat was upgraded to a supergroup chat',
@@ -146,7 +146,7 @@ test.serial('a chat that has become another is followed in the same attempt', as
   });
 });
 
-test.serial('a server that quotes the address it was asked at does not give the token away', async (t) => {
+test.serial('the bot token is redacted if the server quotes the URL', async (t) => {
   refuse(400, { error_code: 400, description: `Bad Request: no method at /bot${TOKEN}/x` });
   const refused = await attemptTelegram('42', MESSAGE, sending());
   nock('https://api.telegram.org')
@@ -162,7 +162,7 @@ test.serial('a server that quotes the address it was asked at does not give the 
   t.true(failed.response?.includes('[secret]'));
 });
 
-test('a server that is away, closes, or stays silent is retried after the deadline, on real sockets', async (t) => {
+test('a server that is down, hangs up or does not respond is retried, on real sockets', async (t) => {
   const away = await unusedPort(t);
   t.like(await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${away}`)), {
     outcome: 'retry',
@@ -181,7 +181,7 @@ test('a server that is away, closes, or stays silent is retried after the deadli
   t.true(attempt.durationMs >= 299 && attempt.durationMs < 30_000, `${attempt.durationMs} ms`);
 });
 
-test('a chat of a whole Bot API gets the message as people see it, and only such a chat', async (t) => {
+test('a simulated Bot API shows the message in an open chat and rejects an unknown one', async (t) => {
   const telegram = await startTelegramServer(t);
   telegram.open(42);
   t.is((await attemptTelegram('42', MESSAGE, sending(telegram.url))).outcome, 'delivered');

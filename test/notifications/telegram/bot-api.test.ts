@@ -12,6 +12,6 @@ test('without a bot the links name the placeholder', (t) => {
   t.is(buildTelegramLinks('C0de', null).deepLink, 'https://t.me/spotcheck_bot?start=C0de');
 });
 
-test("a bot's name that was configured with its @ makes the same links", (t) => {
+test('a bot name configured with its @ gives the same links', (t) => {
   t.deepEqual(buildTelegramLinks('code', '@our_bot'), buildTelegramLinks('code', 'our_bot'));
 });

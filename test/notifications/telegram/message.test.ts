@@ -13,7 +13,7 @@ const PLAIN: ChatMessage = {
   link: { label: 'View monitor', url: 'https://spotcheck.example/monitors/mon_1' },
 };
 
-test('a message is HTML without a preview of its link: title, reason, facts, link', (t) => {
+test('a message is HTML with title, reason, facts and link, without a link preview', (t) => {
   t.deepEqual(renderTelegramMessage('-1001234567890', PLAIN), {
     chat_id: -1_001_234_567_890,
     text:
@@ -24,14 +24,14 @@ test('a message is HTML without a preview of its link: title, reason, facts, lin
   });
 });
 
-test('what is not there leaves no empty lines', (t) => {
+test('missing parts leave no empty lines', (t) => {
   t.is(
     renderTelegramMessage('1', { tone: 'good', title: 'Up', text: null, facts: [], link: null }).text,
     '🟢 <b>Up</b>',
   );
 });
 
-test('markup in names and reasons is shown, not obeyed', (t) => {
+test('markup in names and reasons is escaped', (t) => {
   const { text } = renderTelegramMessage('1', {
     ...PLAIN,
     title: 'Down: <b>R&D</b>',
@@ -42,7 +42,7 @@ test('markup in names and reasons is shown, not obeyed', (t) => {
   t.true(stripHtml(text)?.includes('Down: <b>R&D</b>'));
 });
 
-test('foreign text can mention no member and offer no command', (t) => {
+test('untrusted text cannot mention members or offer commands', (t) => {
   const { text } = renderTelegramMessage('1', {
     ...PLAIN,
     title: '@channel (/stop) a@b.example https://x.example/a',
@@ -61,7 +61,7 @@ test('a link cannot break out of its attribute', (t) => {
   t.true(text.endsWith('<a href="https://x.example/?a=&quot;&gt;&lt;b&gt;&amp;b=1">Open</a>'));
 });
 
-test("any message is well-formed and within Telegram's 4,096 characters, tags and entities counted", (t) => {
+test("any message is well-formed and within Telegram's 4,096 characters, including tags and entities", (t) => {
   const anyText = fc.oneof(
     fc.string({ unit: anyCharacter, maxLength: 3000 }),
     fc.string({ unit: fc.constantFrom('&', '<', '"', '\u{1F600}', '@', 'x'), minLength: 400, maxLength: 3000 }),

@@ -33,12 +33,12 @@ for (const [text, update] of messages) {
   });
 }
 
-test("while the bot's name is not configured, a command to any name counts", (t) => {
+test('without a configured bot name a command to any bot counts', (t) => {
   t.is(readUpdate({ update_id: 7, message: { chat: ADA, text: '/stop@whoever' } }, null).update.kind, 'stop');
 });
 
 for (const status of ['kicked', 'left']) {
-  test(`a bot that is ${status} has left the chat`, (t) => {
+  test(`the status ${status} means that the bot was removed from the chat`, (t) => {
     t.deepEqual(
       readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null).update,
       { kind: 'removed', chatId: '-1001234567890' },
@@ -46,7 +46,7 @@ for (const status of ['kicked', 'left']) {
   });
 }
 
-test('a bot that is restricted has left the chat where it says that it is no member', (t) => {
+test('a restricted bot was removed from the chat only if it is not a member', (t) => {
   const kindOf = (isMember: boolean) =>
     readUpdate(
       { update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status: 'restricted', is_member: isMember } } },
@@ -55,7 +55,7 @@ test('a bot that is restricted has left the chat where it says that it is no mem
   t.deepEqual([kindOf(false), kindOf(true)], ['removed', 'other']);
 });
 
-test('a bot that joined, or was given rights, changes nothing', (t) => {
+test('a bot that joins or gets other rights changes nothing', (t) => {
   for (const status of ['member', 'administrator', 'restricted']) {
     t.deepEqual(readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null), {
       id: 8,
@@ -64,7 +64,7 @@ test('a bot that joined, or was given rights, changes nothing', (t) => {
   }
 });
 
-test('a group that has become a supergroup is followed', (t) => {
+test('a group that was upgraded to a supergroup is followed', (t) => {
   t.deepEqual(
     readUpdate({ update_id: 9, message: { chat: { id: -5, type: 'group' }, migrate_to_chat_id: GROUP.id } }, null)
       .update,
@@ -72,7 +72,7 @@ test('a group that has become a supergroup is followed', (t) => {
   );
 });
 
-test('whatever else Telegram sends is passed over with its id, and what is no update has none', (t) => {
+test('other updates are ignored but keep their id, and invalid ones have none', (t) => {
   t.deepEqual(readUpdate({ update_id: 10, poll: { id: '1' } }, null), { id: 10, update: { kind: 'other' } });
   t.deepEqual(readUpdate({ update_id: 11, message: { chat: 'nobody', text: 5 } }, null), {
     id: 11,

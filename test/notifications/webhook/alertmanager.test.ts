@@ -21,7 +21,7 @@ type Alert = { labels: Record<string, string>; annotations: { summary: string };
 
 // Debian's `prometheus-alertmanager`; `.ci/run` installs it.
 if (isInstalled) {
-  test('an Alertmanager shows an alert firing, and resolved once the monitor is up', async (t) => {
+  test('Alertmanager shows an alert as firing, and as resolved once the monitor is up', async (t) => {
     const { url, listAlerts } = await startAlertmanager(t);
     const sending = openWebhookSending({ allowPrivateNetwork: true, deadlineMs: 60_000 });
     t.teardown(sending.close);
@@ -48,7 +48,7 @@ if (isInstalled) {
     t.true(await until(async () => (await listAlerts()).length === 0));
   });
 } else {
-  test('Alertmanager is not installed here, so it was not tried', (t) => t.pass());
+  test('Alertmanager is not installed here, so it is not tested', (t) => t.pass());
 }
 
 /** Starts an Alertmanager with TLS, which webhooks require; it stops with the test. */

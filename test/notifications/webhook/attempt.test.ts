@@ -54,7 +54,7 @@ test('a delivery is a signed POST of its envelope that independent verifiers acc
   t.is(envelope.sent_at, Number(request?.headers['x-service-timestamp']));
 });
 
-test('a retry has the same id, and its own moment and signatures', async (t) => {
+test('a retry has the same delivery id, and its own timestamp and signatures', async (t) => {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
   const { port } = await receive(t, async (request, response) => {
     received.push({ headers: request.headers, body: await text(request) });
@@ -88,7 +88,7 @@ const STATUSES: readonly [number, 'delivered' | 'retry' | 'failed'][] = [
   [599, 'retry'],
 ];
 for (const [status, outcome] of STATUSES) {
-  test(`an answer ${status} is ${outcome}`, async (t) => {
+  test(`a response with ${status} has the outcome ${outcome}`, async (t) => {
     const { port } = await receive(t, (_request, response) => void response.writeHead(status).end());
     const result = await attempt(t, port);
     t.is(result.outcome, outcome);
@@ -97,7 +97,7 @@ for (const [status, outcome] of STATUSES) {
   });
 }
 
-test('a redirect is not followed, be it to the receiver itself', async (t) => {
+test('a redirect is not followed, even to the receiver itself', async (t) => {
   const paths: (string | undefined)[] = [];
   const { port } = await receive(t, (request, response) => {
     paths.push(request.url);
@@ -108,14 +108,14 @@ test('a redirect is not followed, be it to the receiver itself', async (t) => {
   t.deepEqual(paths, ['/hook?team=ops']);
 });
 
-test('a receiver that never answers is given up at the deadline and retried', async (t) => {
+test('a receiver that never responds times out at the deadline and is retried', async (t) => {
   const { port } = await receive(t, () => undefined);
   const result = await attempt(t, port, { sending: { deadlineMs: 150 } });
   t.like(result, { outcome: 'retry', statusCode: null, response: null });
   t.true(result.durationMs >= 140 && result.durationMs < 100_000, `${result.durationMs} ms`);
 });
 
-test('the deadline spans the body: a 200 that dribbles on and on is no success', async (t) => {
+test('the deadline covers the body: a 200 whose body never ends is retried', async (t) => {
   const { port } = await receive(t, (_request, response) => {
     response.writeHead(200);
     const dribble = setInterval(() => response.write('.'), 20);
@@ -137,7 +137,7 @@ test('a 404 is final even if its body never ends', async (t) => {
   });
 });
 
-test('a body that breaks off leaves the status to decide, and is kept as far as it came', async (t) => {
+test('if the body is cut off the status decides, and the received part is stored', async (t) => {
   for (const [status, outcome] of [
     [200, 'delivered'],
     [410, 'failed'],
@@ -151,7 +151,7 @@ test('a body that breaks off leaves the status to decide, and is kept as far as 
   }
 });
 
-test('a 200 that lies of its content coding is a success, and its body kept as it came', async (t) => {
+test('a 200 with a wrong Content-Encoding is delivered, and its body is stored as received', async (t) => {
   for (const coding of ['gzip', 'zstd', 'br', 'deflate']) {
     const { port } = await receive(
       t,
@@ -161,7 +161,7 @@ test('a 200 that lies of its content coding is a success, and its body kept as i
   }
 });
 
-test('of a huge answer the first kilobyte is kept and the connection closed', async (t) => {
+test('the first kilobyte of a huge response is stored, and the connection is closed', async (t) => {
   let closed = false;
   const { port } = await receive(t, (_request, response) => {
     response.writeHead(200);
@@ -175,7 +175,7 @@ test('of a huge answer the first kilobyte is kept and the connection closed', as
   await until(() => closed);
 });
 
-test('what is kept of an answer is printable', async (t) => {
+test('a stored response is printable', async (t) => {
   const { port } = await receive(
     t,
     (_request, response) => void response.end(Buffer.from([0x6f, 0x6b, 0x00, 0x1b, 0x0a, 0xff])),
@@ -183,38 +183,31 @@ test('what is kept of an answer is printable', async (t) => {
   t.is((await attempt(t, port)).response, 'ok\uFFFD\uFFFD\n\uFFFD');
 });
 
-test(
-  'an answer that quotes the address or a secret is kept without them, even where they stand at the end of what is ' +
-    'kept',
-  async (t) => {
-    const previousSecret = generateSigningSecret(randomBytes);
-    const { port } = await receive(t, (request, response) => {
-      const cut = 'x'.repeat(1024 - 10);
-      response
-        .writeHead(404)
-        .end(
-          `Cannot POST ${request.url}; token=k%C3%A9y-of-the-customer, kéy-of-the-customer; ${SECRET} ` +
-            `${previousSecret} ${cut}${request.url}`,
-        );
-    });
-    const { response } = await attempt(t, port, {
-      delivery: { url: `https://127.0.0.1:${port}/in/s3cret-path?token=k%C3%A9y-of-the-customer`, previousSecret },
-    });
-    t.true(
-      response?.startsWith('Cannot POST [secret]; token=[secret], [secret]; [secret] [secret] xxx'),
-      response ?? '',
-    );
-    for (const secret of ['s3cret', 'customer', SECRET.slice(6), previousSecret.slice(6)])
-      t.false(response?.includes(secret));
-  },
-);
+test('the URL and secrets are redacted from a stored response, even across its end', async (t) => {
+  const previousSecret = generateSigningSecret(randomBytes);
+  const { port } = await receive(t, (request, response) => {
+    const cut = 'x'.repeat(1024 - 10);
+    response
+      .writeHead(404)
+      .end(
+        `Cannot POST ${request.url}; token=k%C3%A9y-of-the-customer, kéy-of-the-customer; ${SECRET} ` +
+          `${previousSecret} ${cut}${request.url}`,
+      );
+  });
+  const { response } = await attempt(t, port, {
+    delivery: { url: `https://127.0.0.1:${port}/in/s3cret-path?token=k%C3%A9y-of-the-customer`, previousSecret },
+  });
+  t.true(response?.startsWith('Cannot POST [secret]; token=[secret], [secret]; [secret] [secret] xxx'), response ?? '');
+  for (const secret of ['s3cret', 'customer', SECRET.slice(6), previousSecret.slice(6)])
+    t.false(response?.includes(secret));
+});
 
-test('an answer is kept as it is where the address holds no secret', async (t) => {
+test('a response that does not quote the URL is stored unchanged', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end('a/b and /'));
   t.is((await attempt(t, port)).response, 'a/b and /');
 });
 
-test("headers of the webhook's owner go along, replace none of ours, and are struck out of answers", async (t) => {
+test("custom headers are sent, do not override the service's own, and are redacted from responses", async (t) => {
   const headers: IncomingHttpHeaders[] = [];
   const { port } = await receive(t, (request, response) => {
     headers.push(request.headers);
@@ -227,7 +220,7 @@ test("headers of the webhook's owner go along, replace none of ours, and are str
   t.regex(response ?? '', /1 of 1/);
 });
 
-test('a short value of a header is struck out as a word, a very short one where its header is quoted', async (t) => {
+test('a short header value is redacted as a whole word, and a very short one only after its name', async (t) => {
   const own = { Authorization: 'Bearer p.4s+', 'X-Pin': '4711', 'X-Word': 'secret', 'X-Code': '12', 'X-Empty': '' };
   const { port } = await receive(t, ({ headers }, response) => {
     const quoted = Object.keys(own).map((name) => [name, headers[name.toLowerCase()]]);
@@ -243,7 +236,7 @@ test('a short value of a header is struck out as a word, a very short one where 
   );
 });
 
-test('a short value of the query is struck out as a word, a very short one behind its name', async (t) => {
+test('a short query value is redacted as a whole word, and a very short one only after its name', async (t) => {
   const { port } = await receive(t, ({ url }, response) =>
     response.end(`key pw 1 is wrong, not 47110; pin=4711 and (4711) for ${url}`),
   );
@@ -258,7 +251,7 @@ test('a short value of the query is struck out as a word, a very short one behin
   t.is(quoted.response, 'pin: [secret], key=[secret], n=[secret], 11 of 1');
 });
 
-test('for a day after a change of the secret a receiver verifies with the old one as well as the new', async (t) => {
+test('with a previous secret, a receiver can verify with the old one as well as the new one', async (t) => {
   const previousSecret = generateSigningSecret(randomBytes);
   const verified: string[] = [];
   const { port } = await receive(t, async (request, response) => {
@@ -274,23 +267,23 @@ test('for a day after a change of the secret a receiver verifies with the old on
   t.deepEqual(verified, ['SECRET', 'previousSecret']);
 });
 
-test('a receiver that hangs up without an answer is retried later, not at once', async (t) => {
+test('a receiver that hangs up without a response is retried later, not immediately', async (t) => {
   const { port, connections } = await receive(t, (request) => request.socket.destroy());
   t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });
   t.is(connections(), 1);
 });
 
-test('a receiver that does not run is retried', async (t) => {
+test('a refused connection is retried', async (t) => {
   t.like(await attempt(t, 1), { outcome: 'retry', statusCode: null, error: 'Connection refused' });
 });
 
-test('a receiver that hangs up during the handshake is retried', async (t) => {
+test('a receiver that hangs up during the TLS handshake is retried', async (t) => {
   const { port, connections } = await startRawServer(t, (socket) => socket.destroy());
   t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });
   t.is(connections(), 1);
 });
 
-test('a name that does not resolve is retried', async (t) => {
+test('a host name that does not resolve is retried', async (t) => {
   t.like(await attempt(t, 443, { delivery: { url: 'https://nowhere.invalid/hook' } }), {
     outcome: 'retry',
     statusCode: null,
@@ -303,7 +296,7 @@ const BAD_CERTIFICATES = {
   'for another host': () => authority.issue({ hosts: ['hooks.example'] }),
 };
 for (const [flaw, issue] of Object.entries(BAD_CERTIFICATES)) {
-  test(`a certificate ${flaw} is told nothing, and the delivery retried`, async (t) => {
+  test(`a receiver with a certificate ${flaw} gets no request, and the delivery is retried`, async (t) => {
     let requests = 0;
     const { port } = await startHttpServer(t, () => (requests += 1), await issue());
     t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });
@@ -311,12 +304,12 @@ for (const [flaw, issue] of Object.entries(BAD_CERTIFICATES)) {
   });
 }
 
-test('what speaks no TLS is retried', async (t) => {
+test('a server that does not speak TLS is retried', async (t) => {
   const { port } = await startRawServer(t, (socket) => void socket.end('220 mail.example ESMTP\r\n'));
   t.is((await attempt(t, port)).outcome, 'retry');
 });
 
-test('a private address is refused by the guard, for good and before any connection', async (t) => {
+test('the guard blocks a private address, without a retry and before any connection', async (t) => {
   const { port, connections } = await receive(t, (_request, response) => void response.end());
   const http = createHttpClient({ allowPrivateNetwork: false });
   for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
@@ -329,7 +322,7 @@ test('a private address is refused by the guard, for good and before any connect
   t.is(connections(), 0);
 });
 
-test('a URL that is not https is never asked', async (t) => {
+test('a URL that is not https gets no request', async (t) => {
   const { port, connections } = await startHttpServer(t, (_request, response) => void response.end());
   t.like(await attempt(t, port, { delivery: { url: `http://127.0.0.1:${port}/` } }), {
     outcome: 'failed',
@@ -338,7 +331,7 @@ test('a URL that is not https is never asked', async (t) => {
   t.is(connections(), 0);
 });
 
-test('first attempts share a connection, a retry has one of its own', async (t) => {
+test('first attempts share a connection, and a retry opens its own', async (t) => {
   const { port, connections } = await receive(t, (_request, response) => void response.end());
   // Connections are kept for a second: a busy machine may miss it once, but not every time.
   const isShared = async () => {
@@ -353,7 +346,7 @@ test('first attempts share a connection, a retry has one of its own', async (t) 
   t.true(await until(isShared));
 });
 
-test('a request that breaks on a kept connection goes out once: whether it was taken is unknown', async (t) => {
+test('a request that fails on a reused connection is not resent, since it may have been processed', async (t) => {
   const sockets = new WeakSet<object>();
   const { port, connections } = await receive(t, (request, response) => {
     if (sockets.has(request.socket)) request.socket.destroy();
@@ -370,7 +363,7 @@ test('a request that breaks on a kept connection goes out once: whether it was t
   t.like(await until(breakOne), { outcome: 'retry', statusCode: null });
 });
 
-test('a connection is kept for a second only, which no server is too short for', async (t) => {
+test('an idle connection is closed soon', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end());
   const sending = sendingOf(t);
   await until(async () => {

@@ -11,7 +11,7 @@ function messageOf(atMs: number) {
   return buildTestMessage({ nowMs: atMs, publicUrl: 'https://a.example' });
 }
 
-test('a ping is one POST with a line of text, over plain http and to a private address as well', async (t) => {
+test('a ping is one POST with a line of text, allowed over plain http and to a private address', async (t) => {
   const requests: string[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
     request.setEncoding('utf8').on('data', (text) => requests.push(`${request.method} ${request.url} ${text}`));
@@ -24,7 +24,7 @@ test('a ping is one POST with a line of text, over plain http and to a private a
   ]);
 });
 
-test('whatever goes wrong is final: the next turn brings the next ping', async (t) => {
+test('a failed ping is final, since the next run sends the next one', async (t) => {
   for (const status of [302, 404, 503]) {
     const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(status).end());
     const result = await send({ url: `http://127.0.0.1:${port}/`, message: messageOf(NOW_MS) });

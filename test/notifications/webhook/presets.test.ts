@@ -211,7 +211,7 @@ const HOSTILE = ['[x](https://evil.example) @everyone <b>&', '"\\\n\u{202E}', '\
 
 for (const preset of WEBHOOK_PRESETS) {
   const { url, schema } = RECEIVERS[preset];
-  test(`${preset} gets each event in the format that it publishes, whatever names hold`, (t) => {
+  test(`${preset} gets each event in its published format, whatever the names contain`, (t) => {
     const isValid = ajv.compile(schema);
     for (const name of ['Shop', ...HOSTILE])
       for (const message of messagesAbout(name))
@@ -223,7 +223,7 @@ for (const preset of WEBHOOK_PRESETS) {
   });
 }
 
-test('PagerDuty opens and resolves one alert, its key out of the URL', (t) => {
+test('PagerDuty opens and resolves one alert, with the routing key from the URL', (t) => {
   const [down, up] = [downOf('Shop'), upOf('Shop')];
   const { url } = RECEIVERS.pagerduty;
   const [opened] = requestsOf('pagerduty', down, url);
@@ -245,7 +245,7 @@ test('PagerDuty opens and resolves one alert, its key out of the URL', (t) => {
   });
 });
 
-test('an alert of an unknown monitor is resolved by the incident that follows it', (t) => {
+test('when an unknown monitor goes down, its alert is resolved and one for the incident is triggered', (t) => {
   const down = downOf('Shop');
   const after = { ...down, detail: { ...down.detail, previous_state: 'unknown' as const } };
   const sent = requestsOf('pagerduty', after, RECEIVERS.pagerduty.url).map(({ body }) => body);
@@ -255,7 +255,7 @@ test('an alert of an unknown monitor is resolved by the incident that follows it
   ]);
 });
 
-test('Opsgenie closes by the alias of what it opened, which is one part of the path however it is decoded', (t) => {
+test('Opsgenie closes an alert by its alias, which stays one path segment when decoded', (t) => {
   const { url } = RECEIVERS.opsgenie;
   const [opened] = requestsOf('opsgenie', downOf('Shop'), url);
   t.like(opened, { url: new URL(url), body: { alias: 'spotcheck:spotcheck.example:inc_1', priority: 'P1' } });
@@ -264,7 +264,7 @@ test('Opsgenie closes by the alias of what it opened, which is one part of the p
   t.is(decodeURIComponent(close?.pathname ?? ''), '/v2/alerts/spotcheck:spotcheck.example:inc_1/close');
 });
 
-test('Alertmanager gets the same labels while an alert fires and when it ends, and ends it by endsAt', (t) => {
+test('Alertmanager gets the same labels for a firing and a resolved alert, and endsAt resolves it', (t) => {
   const { url } = RECEIVERS.alertmanager;
   const [firing, resolved] = [downOf('Shop'), upOf('Shop')].map(
     (message) => requestsOf('alertmanager', message, url)[0]?.body as [{ labels: object; endsAt: string }] | undefined,
@@ -274,7 +274,7 @@ test('Alertmanager gets the same labels while an alert fires and when it ends, a
   t.true(Date.parse(firing?.[0].endsAt ?? '') > AT * 1000 + 86_400_000);
 });
 
-test('Alertmanager ends the alert of a monitor or agent that was renamed or led elsewhere meanwhile', (t) => {
+test('Alertmanager gets the same labels after a monitor or agent is renamed or its target changes', (t) => {
   const up = upOf('Market');
   const moved = { ...up, monitor: { ...up.monitor, target: 'https://market.example/' } };
   const agentWas = (state: 'offline' | 'online', name: string) =>
@@ -296,7 +296,7 @@ test('Alertmanager ends the alert of a monitor or agent that was renamed or led 
   }
 });
 
-test('Discord gets a title that is cut between characters, without markup of its own', (t) => {
+test('a Discord title has its markup escaped and is cut at a character boundary', (t) => {
   const titleOf = (name: string) => {
     const body = requestsOf('discord', downOf(name), RECEIVERS.discord.url)[0]?.body as { embeds: { title: string }[] };
     return body.embeds[0]?.title ?? '';
@@ -309,14 +309,14 @@ test('Discord gets a title that is cut between characters, without markup of its
   }
 });
 
-test('a topic that ntfy does not take is refused', (t) => {
+test('a topic that ntfy does not accept is rejected', (t) => {
   for (const path of ['%zz', 'a%2Fb', '%E2%98%83', '/', 'x'.repeat(65), 'a b'])
     t.regex(findPresetUrlProblem('ntfy', `https://ntfy.sh/${path}`) ?? '', /^must end with the topic/, path);
   for (const path of ['up_1-x', 'base/alerts/', 'x'.repeat(64)])
     t.is(findPresetUrlProblem('ntfy', `https://ntfy.sh/${path}`), null, path);
 });
 
-test('a URL without what its receiver is known by is refused', (t) => {
+test('a URL without the integration key or topic of its receiver is rejected', (t) => {
   t.regex(findPresetUrlProblem('pagerduty', 'https://events.pagerduty.com/v2/enqueue') ?? '', /integration key/);
   t.regex(findPresetUrlProblem('ntfy', 'https://ntfy.sh/') ?? '', /topic/);
   for (const preset of WEBHOOK_PRESETS) t.is(findPresetUrlProblem(preset, RECEIVERS[preset].url), null, preset);

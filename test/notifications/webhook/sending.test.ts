@@ -20,7 +20,7 @@ test.before(async () => {
   keys = await authority.issue({ hosts: ['127.0.0.1'] });
 });
 
-test('a receiver that answers 2xx has passed, and saw a signed monitor.up marked as a test', async (t) => {
+test('a receiver that responds with 2xx passes, and gets a signed monitor.up marked as a test', async (t) => {
   const bodies: string[] = [];
   const signatures: string[] = [];
   const problem = await tryReceiver(t, async (request, response) => {
@@ -45,11 +45,11 @@ test('a 5xx fails at once: a test delivery is never retried', async (t) => {
   t.is(requests, 1);
 });
 
-test('silence fails at the deadline and says so', async (t) => {
+test('a receiver that does not respond fails at the deadline with a timeout', async (t) => {
   t.regex((await tryReceiver(t, () => undefined, { deadlineMs: 300 })) ?? '', /^test delivery failed: .*[Tt]imed out/);
 });
 
-test('an untrusted certificate fails and says so', async (t) => {
+test('an untrusted certificate fails with a reason that names it', async (t) => {
   const untrusted = await (await TestAuthority.create()).issue({ hosts: ['127.0.0.1'] });
   t.regex(
     (await tryReceiver(t, (_request, response) => void response.end(), { keyPair: untrusted })) ?? '',
@@ -75,7 +75,7 @@ const BAD_TEMPLATES: readonly [string, string, RegExp][] = [
   ['more than 256 kB', '{% for a in (1..9999) %}{{ "now" | date: "%0100Y" }}{% endfor %}', /renders/],
 ];
 for (const [what, body, sentence] of BAD_TEMPLATES) {
-  test(`a template with ${what} is refused with a sentence, and nothing is sent`, async (t) => {
+  test(`a template with ${what} is rejected with a reason, and nothing is sent`, async (t) => {
     let requests = 0;
     const listener: RequestListener = (_request, response) => void ((requests += 1), response.end());
     const template = { method: 'POST', contentType: 'application/json', body } as const;
@@ -84,7 +84,7 @@ for (const [what, body, sentence] of BAD_TEMPLATES) {
   });
 }
 
-test('a template says what is sent, and how', async (t) => {
+test('a template sets the method, content type and body', async (t) => {
   const seen: unknown[] = [];
   const template = { method: 'PUT', contentType: 'text/plain', body: '{{ title }} of {{ dedup_key }}' } as const;
   const problem = await tryReceiver(

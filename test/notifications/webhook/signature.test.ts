@@ -8,13 +8,13 @@ import { decodeSigningSecret, generateSigningSecret, signDelivery } from '../../
 const SECRET = generateSigningSecret(randomBytes);
 const DELIVERY = { event: 'monitor.down', deliveryId: 'dlv_1', sentAtSeconds: Math.floor(Date.now() / 1000) };
 
-test('a signing secret is whsec_ and 32 random bytes in base64, and never the same', (t) => {
+test('a signing secret is whsec_ and 32 random bytes in base64, different each time', (t) => {
   t.regex(SECRET, /^whsec_[A-Za-z0-9+/]{43}=$/);
   t.is(decodeSigningSecret(SECRET).length, 32);
   t.not(generateSigningSecret(randomBytes), SECRET);
 });
 
-test('the headers name the event, the delivery and the moment of sending', (t) => {
+test('the headers contain the event, the delivery id and the timestamp', (t) => {
   const headers = signDelivery({ ...DELIVERY, body: Buffer.from('{}') }, SECRET);
   t.like(headers, {
     'X-Service-Event': 'monitor.down',
@@ -25,7 +25,7 @@ test('the headers name the event, the delivery and the moment of sending', (t) =
   });
 });
 
-test('a body, key and signature computed elsewhere agree', (t) => {
+test('the signature matches one that openssl computed', (t) => {
   // printf '{"version":"1"}' | openssl dgst -sha256 -hmac 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
   const headers = signDelivery(
     { ...DELIVERY, body: Buffer.from('{"version":"1"}') },
@@ -34,7 +34,7 @@ test('a body, key and signature computed elsewhere agree', (t) => {
   t.is(headers['X-Service-Signature'], 'sha256=48a430bcbca2002668fd119d8119b1b269781bb946c197a4dd47c44a162aa469');
 });
 
-test('independent verifiers accept every body, and refuse it with one byte changed', async (t) => {
+test('independent verifiers accept every body, and reject it with a byte added', async (t) => {
   const standard = new Webhook(SECRET);
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (value) => {
@@ -49,25 +49,21 @@ test('independent verifiers accept every body, and refuse it with one byte chang
   );
 });
 
-test(
-  'for a day after a change an independent verifier accepts a delivery with the new secret and with the one ' +
-    'before, and with no other',
-  async (t) => {
-    const [previous, other] = [generateSigningSecret(randomBytes), generateSigningSecret(randomBytes)];
-    const text = '{"event":"monitor.down"}';
-    const headers = signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET, previous);
-    t.notThrows(() => new Webhook(SECRET).verify(text, headers));
-    t.notThrows(() => new Webhook(previous).verify(text, headers));
-    t.throws(() => new Webhook(other).verify(text, headers));
-    t.true(await verify(SECRET, text, headers['X-Service-Signature'] ?? ''));
-    t.true(await verify(previous, text, headers['X-Service-Signature-Previous'] ?? ''));
-    t.false(await verify(previous, text, headers['X-Service-Signature'] ?? ''));
-    t.regex(headers['webhook-signature'] ?? '', /^v1,\S{44} v1,\S{44}$/);
-    t.false('X-Service-Signature-Previous' in signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET));
-  },
-);
+test('with a previous secret, independent verifiers accept it and the new one, and no other', async (t) => {
+  const [previous, other] = [generateSigningSecret(randomBytes), generateSigningSecret(randomBytes)];
+  const text = '{"event":"monitor.down"}';
+  const headers = signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET, previous);
+  t.notThrows(() => new Webhook(SECRET).verify(text, headers));
+  t.notThrows(() => new Webhook(previous).verify(text, headers));
+  t.throws(() => new Webhook(other).verify(text, headers));
+  t.true(await verify(SECRET, text, headers['X-Service-Signature'] ?? ''));
+  t.true(await verify(previous, text, headers['X-Service-Signature-Previous'] ?? ''));
+  t.false(await verify(previous, text, headers['X-Service-Signature'] ?? ''));
+  t.regex(headers['webhook-signature'] ?? '', /^v1,\S{44} v1,\S{44}$/);
+  t.false('X-Service-Signature-Previous' in signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET));
+});
 
-test("the timestamp is no part of the service's own signature, and part of the standard one", (t) => {
+test("the timestamp is part of the standard signature, but not of the service's own", (t) => {
   const body = Buffer.from('{}');
   const first = signDelivery({ ...DELIVERY, body }, SECRET);
   const later = signDelivery({ ...DELIVERY, body, sentAtSeconds: DELIVERY.sentAtSeconds + 5 }, SECRET);

@@ -7,7 +7,7 @@ import { createTemplateRenderer } from '../../../notifications/webhook/template/
 
 const VARIABLES = { title: 'Down: Shop', monitor: { name: 'Shop' } };
 
-test.serial('a template is rendered however long others have the processor meanwhile', (t) => {
+test.serial('rendering does not time out while other processes hold the CPU', (t) => {
   const { now } = performance;
   let heldUpMs = 0;
   performance.now = () => now.call(performance) + (heldUpMs += 10_000);
@@ -19,7 +19,7 @@ test.serial('a template is rendered however long others have the processor meanw
   });
 });
 
-test('what never ends, or makes too much, is broken off, and the next template is rendered', async (t) => {
+test('a template that never ends or outputs too much is aborted, and the next one is rendered', async (t) => {
   const renderer = createTemplateRenderer();
   t.teardown(renderer.close);
   const render = (template: string) => renderer.render({ template, variables: VARIABLES }, 'ten_1');
@@ -37,7 +37,7 @@ test('what never ends, or makes too much, is broken off, and the next template i
   }
 });
 
-test('captures count like what filters make, however little they are shown', (t) => {
+test('captures count toward the output limit like filter results, even if they are not shown', (t) => {
   const doubling = '{% capture a %}{{ a }}{{ a }}{% endcapture %}';
   const doubled = (times: number) =>
     `{% assign a = "aaaaaaaaaaaaaaaa" %}{% for i in (1..${times}) %}${doubling}{% endfor %}`;
@@ -49,7 +49,7 @@ test('captures count like what filters make, however little they are shown', (t)
   t.deepEqual(renderTemplate(nested, VARIABLES), { ok: true, text: 'xyy' });
 });
 
-test('what is said of a template is short, however long a text it quotes', (t) => {
+test('a template error is short, even if it quotes a long text', (t) => {
   const long = "{% assign e = 'xxxxxxxxxxxxxxxx' %}{% for i in (1..14) %}{% assign e = e | append: e %}{% endfor %}";
   const rendered = renderTemplate(`${long}{% assign e = 'i | ' | append: e %}{{ list | where_exp: 'i', e }}`, {
     list: ['Frankfurt'],
@@ -57,7 +57,7 @@ test('what is said of a template is short, however long a text it quotes', (t) =
   t.regex(rendered.ok ? '' : rendered.problem, /^is not valid Liquid: undefined filter: x{200,300}$/);
 });
 
-test('a template reads its variables, and neither prototypes, globals nor files', async (t) => {
+test('a template can read its variables, but no prototypes, globals or files', async (t) => {
   const renderer = createTemplateRenderer();
   t.teardown(renderer.close);
   const render = (template: string) => renderer.render({ template, variables: VARIABLES }, 'ten_1');
@@ -67,7 +67,7 @@ test('a template reads its variables, and neither prototypes, globals nor files'
   for (const tag of ['include', 'render', 'layout']) t.false((await render(`{% ${tag} "/etc/passwd" %}`)).ok);
 });
 
-test('where a template is not rendered in time the envelope is sent instead', async (t) => {
+test('if a template is not rendered in time the envelope is sent instead', async (t) => {
   const never = new Promise<Rendered>(() => undefined);
   const { requests, problem } = await prepareRequests(
     {
