@@ -78,7 +78,7 @@ test('hostile names add no header, recipient or markup, and nothing is loaded fr
   t.notRegex(mail?.html ?? '', /url\(|\u202E/);
 });
 
-test('a rejected recipient is a channel problem; a full mailbox or a rejected message only fails the delivery', async (t) => {
+test('a rejected recipient is a channel problem, a full mailbox or a rejected message is not', async (t) => {
   const { server, send } = await prepare(t);
   const answers = [
     [{ to: { code: 550, text: '5.1.1 No such user' } }, true],
