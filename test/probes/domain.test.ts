@@ -85,7 +85,7 @@ const judge = (facts: Awaited<ReturnType<KnowDomain>>['facts'], aheadMs = 0) =>
     observation: { type: 'domain', startedAt: Date.now() + aheadMs, latencyMs: null, facts },
   });
 
-test('a domain is looked up by RDAP once a day, by whichever process and however often it starts', async (t) => {
+test('a domain is looked up by RDAP once a day, across processes and restarts', async (t) => {
   const { com, rdap, open } = await openFixture(t);
   const probe = createDomainProbe(open());
   const target = httpTarget({ type: 'domain', target: `www.Example.${com}.` });
@@ -103,7 +103,7 @@ test('a domain is looked up by RDAP once a day, by whichever process and however
   t.is(rdap.requests.length, 2);
 });
 
-test('a hundred who ask at once, in two processes, cause one request', async (t) => {
+test('a hundred concurrent lookups in two processes make one request', async (t) => {
   const { com, rdap, open } = await openFixture(t);
   const processes = [open(), open()];
   const answers = await Promise.all(
@@ -113,7 +113,7 @@ test('a hundred who ask at once, in two processes, cause one request', async (t)
   t.is(rdap.requests.length, 1);
 });
 
-test('a registry is asked one question at a time, with a pause after each', async (t) => {
+test('a registry gets one request at a time, with a pause of a second after each', async (t) => {
   const began: number[] = [];
   let underWay = 0;
   let most = 0;
@@ -162,7 +162,7 @@ function openForAccounts(whois: WhoisTestServer) {
   };
 }
 
-test('two hundred names of an account leave another one its turn at their registry', async (t) => {
+test('two hundred names of one account do not hold up another account at their registry', async (t) => {
   const { com, rdap, whois } = await openFixture(t);
   const { asked, knowFor } = openForAccounts(whois);
   const many = Array.from({ length: 200 }, (_, index) => knowFor('ten_many', `many${index}.${com}`));
@@ -176,7 +176,7 @@ test('two hundred names of an account leave another one its turn at their regist
   t.true(asked.polls <= 60, `${asked.polls} polls`);
 });
 
-test('a name that waits for the turns of one account has that of another one who asks for it', async (t) => {
+test('a name that waits behind others of its account moves up when another account requests it', async (t) => {
   const { com, rdap, whois } = await openFixture(t);
   const { knowFor } = openForAccounts(whois);
   const many = Array.from({ length: 8 }, (_, index) => knowFor('ten_many', `many${index}.${com}`));
@@ -187,7 +187,7 @@ test('a name that waits for the turns of one account has that of another one who
   t.true(turns.indexOf(`many7.${com}`) <= 2, turns.join(', '));
 });
 
-test('who had no turn asks again ever later, and keeps nobody else from the same name', async (t) => {
+test('an account whose lookup was crowded out retries after 5, 20 and 80 s, and another immediately', async (t) => {
   const clock = { ms: START_MS };
   const facts = new Map<string, DomainFacts>();
   const claims: string[] = [];
@@ -225,7 +225,7 @@ test('who had no turn asks again ever later, and keeps nobody else from the same
   await Promise.all(filled);
 });
 
-test('a top-level domain that nobody knows costs the root one question for all of its names', async (t) => {
+test('an unknown top-level domain costs the root one query for all of its names', async (t) => {
   const { io, open, whois } = await openFixture(t, {
     whois: () => '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n',
   });
@@ -237,7 +237,7 @@ test('a top-level domain that nobody knows costs the root one question for all o
   t.is(whois.queries.length, 1);
 });
 
-test('what an installation’s own WHOIS server does not understand of one name says nothing of others', async (t) => {
+test('one name that the configured WHOIS server does not understand does not affect others', async (t) => {
   const { io, open, whois } = await openFixture(t, {
     whois: (query) => (query.startsWith('odd') ? 'Invalid query\r\n' : `domain: ${query}\r\nexpires: ${EXPIRY}\r\n`),
   });
@@ -247,7 +247,7 @@ test('what an installation’s own WHOIS server does not understand of one name 
   t.is(whois.queries.length, 2);
 });
 
-test('a lookup outlasts the patience of a check, and the next check has its outcome', async (t) => {
+test('a lookup continues after its check gave up, and the next check has its outcome', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { com, rdap, whois } = await openFixture(t, {
     rdap: (request, response) => void released.then(() => response.end(rdapDomain(nameIn(request.url), EXPIRY))),
@@ -274,7 +274,7 @@ test('a lookup outlasts the patience of a check, and the next check has its outc
   t.is(rdap.requests.length, 1);
 });
 
-test('a look-up that finds its registry busy with another domain comes back soon', async (t) => {
+test('a lookup that finds its registry busy is retried soon, without counting as failed', async (t) => {
   const { com, rdap, open } = await openFixture(t, {
     rdap: (request, response) =>
       void (nameIn(request.url).startsWith('stuck') || response.end(rdapDomain(nameIn(request.url), EXPIRY))),
@@ -292,7 +292,7 @@ test('a look-up that finds its registry busy with another domain comes back soon
   t.like(facts, { failures: 0, registration: { expiresAt: EXPIRY_SECONDS } });
 });
 
-test('a registry that asks for a pause gets it, for all of its domains and after a restart', async (t) => {
+test("a registry's Retry-After is respected for all of its domains, even after a restart", async (t) => {
   const { com, rdap, whois, open } = await openFixture(t, {
     rdap: (_, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end(),
   });
@@ -333,7 +333,7 @@ test('a domain that is not found is down only after a second lookup an hour late
   });
 });
 
-test('a registered domain that is once not found keeps its verdict', async (t) => {
+test('a registered domain that is not found once keeps its verdict', async (t) => {
   let isThere = true;
   const { com, open } = await openFixture(t, {
     rdap: (_, response) =>
@@ -349,7 +349,7 @@ test('a registered domain that is once not found keeps its verdict', async (t) =
   t.is((await open({ aheadMs: aheadMs + 2 * HOUR_MS })(`here.${com}`, PATIENCE_MS)).facts.notFoundSinceMs, null);
 });
 
-test('a lookup that fails keeps what was known, and is tried again ever later', async (t) => {
+test('a failed lookup keeps the known facts for days, and is retried within an hour', async (t) => {
   let isWell = true;
   const { com, rdap, open } = await openFixture(t, {
     rdap: (_, response) =>
@@ -370,7 +370,7 @@ test('a lookup that fails keeps what was known, and is tried again ever later', 
   t.like(judge(failed.facts, 9 * 24 * HOUR_MS), { verdict: 'none', cause: 'domain_unknown' });
 });
 
-test('a redirect leads to the registry', async (t) => {
+test('a redirect to the registry is followed', async (t) => {
   const { com, open, rdap } = await openFixture(t, {
     rdap(request, response) {
       if (request.url?.startsWith('/rdap/')) response.writeHead(301, { Location: `/v2${request.url}` }).end();
@@ -381,7 +381,7 @@ test('a redirect leads to the registry', async (t) => {
   t.deepEqual(rdap.requests, [`/rdap/domain/moved.${com}`, `/v2/rdap/domain/moved.${com}`]);
 });
 
-test('more than a few redirects lead nowhere', async (t) => {
+test('more than three redirects fail the lookup', async (t) => {
   const { com, open, rdap } = await openFixture(t, {
     // Redirects back and forth between two hosts: each enforces a second's pause after a request, and a lookup has four
     // seconds.
@@ -411,7 +411,7 @@ const BAD_RDAP: readonly [what: string, RequestListener][] = [
   ['closes the connection', (request) => void request.socket.destroy()],
 ];
 for (const [what, rdap] of BAD_RDAP) {
-  test(`WHOIS answers where RDAP ${what}`, async (t) => {
+  test(`WHOIS is the fallback if RDAP ${what}`, async (t) => {
     const { com, open, whois } = await openFixture(t, {
       rdap,
       whois: (query) => `Domain Name: ${query}\r\nRegistry Expiry Date: ${EXPIRY}\r\n`,
@@ -421,7 +421,7 @@ for (const [what, rdap] of BAD_RDAP) {
   });
 }
 
-test('WHOIS adds the expiry to an RDAP answer without one, and where it has none it stays unknown', async (t) => {
+test('WHOIS adds the expiry that RDAP lacks, and if it has none either the expiry stays unknown', async (t) => {
   const { com, open } = await openFixture(t, {
     rdap: (request, response) => void response.end(rdapDomain(nameIn(request.url), null)),
     whois: (query) =>
@@ -437,41 +437,37 @@ test('WHOIS adds the expiry to an RDAP answer without one, and where it has none
   t.deepEqual(judge(facts), { verdict: 'up', cause: null, reason: null });
 });
 
-test(
-  'the root refers to the registry once for all of its domains, and the registry to the registrar where it has no ' +
-    'expiry',
-  async (t) => {
-    const registrar = await startWhoisServer(
-      t,
-      (query) =>
-        `Domain Name: ${query.toUpperCase()}\nRegistrar Registration Expiration Date: ${EXPIRY}\nRegistrar: ` +
-        `Example LLC\n`,
-    );
-    const registry = await startWhoisServer(t, (query) =>
-      query.startsWith('thick')
-        ? `domain: ${query}\nexpires: 2031-01-02\n`
-        : `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
-    );
-    const { io, open, whois } = await openFixture(t, {
-      whois: () => `% IANA WHOIS server\nrefer: 127.0.0.1:${registry.port}\n`,
-    });
-    const know = open();
-    t.deepEqual((await know(`thin.${io}`, PATIENCE_MS)).facts.registration, {
-      expiresAt: EXPIRY_SECONDS,
-      registrar: 'Example LLC',
-    });
-    t.deepEqual((await know(`thick.${io}`, PATIENCE_MS)).facts.registration, {
-      expiresAt: Date.parse('2031-01-02') / 1000,
-      registrar: null,
-    });
-    t.deepEqual(
-      [whois.queries, registry.queries, registrar.queries],
-      [[`thin.${io}`], [`thin.${io}`, `thick.${io}`], [`thin.${io}`]],
-    );
-  },
-);
+test('the root is queried once per top-level domain, and the registrar only for a missing expiry', async (t) => {
+  const registrar = await startWhoisServer(
+    t,
+    (query) =>
+      `Domain Name: ${query.toUpperCase()}\nRegistrar Registration Expiration Date: ${EXPIRY}\nRegistrar: ` +
+      `Example LLC\n`,
+  );
+  const registry = await startWhoisServer(t, (query) =>
+    query.startsWith('thick')
+      ? `domain: ${query}\nexpires: 2031-01-02\n`
+      : `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
+  );
+  const { io, open, whois } = await openFixture(t, {
+    whois: () => `% IANA WHOIS server\nrefer: 127.0.0.1:${registry.port}\n`,
+  });
+  const know = open();
+  t.deepEqual((await know(`thin.${io}`, PATIENCE_MS)).facts.registration, {
+    expiresAt: EXPIRY_SECONDS,
+    registrar: 'Example LLC',
+  });
+  t.deepEqual((await know(`thick.${io}`, PATIENCE_MS)).facts.registration, {
+    expiresAt: Date.parse('2031-01-02') / 1000,
+    registrar: null,
+  });
+  t.deepEqual(
+    [whois.queries, registry.queries, registrar.queries],
+    [[`thin.${io}`], [`thin.${io}`, `thick.${io}`], [`thin.${io}`]],
+  );
+});
 
-test('a registrar that does not answer costs only the expiry', async (t) => {
+test('if the registrar does not respond only the expiry is missing', async (t) => {
   const registrar = await startWhoisServer(t, () => null);
   const registry = await startWhoisServer(
     t,
@@ -502,7 +498,7 @@ for (const [what, answer, reason] of BAD_WHOIS) {
   });
 }
 
-test('an answer in Latin-1, in any script or of any length is read', async (t) => {
+test('a long WHOIS response in Latin-1 is read, and an internationalized name is queried in ASCII', async (t) => {
   const { io, open, whois } = await openFixture(t, {
     whois: (query) =>
       Buffer.concat([
@@ -519,20 +515,16 @@ test('an answer in Latin-1, in any script or of any length is read', async (t) =
   t.deepEqual(whois.queries, [`xn--bcher-kva.${io}`]);
 });
 
-test(
-  'the guard keeps lookups from private RDAP services, and lets them ask the WHOIS server that the operator has ' +
-    'chosen',
-  async (t) => {
-    const { com, open, rdap, whois } = await openFixture(t, {
-      whois: (query) => `domain: ${query}\r\nexpires: ${EXPIRY}\r\n`,
-    });
-    const { facts } = await open({ allowPrivateNetwork: false })(`example.${com}`, PATIENCE_MS);
-    t.deepEqual(facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: null });
-    t.deepEqual([rdap.requests, whois.queries], [[], [`example.${com}`]]);
-  },
-);
+test('the guard blocks private RDAP services, but not the WHOIS server that the operator configured', async (t) => {
+  const { com, open, rdap, whois } = await openFixture(t, {
+    whois: (query) => `domain: ${query}\r\nexpires: ${EXPIRY}\r\n`,
+  });
+  const { facts } = await open({ allowPrivateNetwork: false })(`example.${com}`, PATIENCE_MS);
+  t.deepEqual(facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: null });
+  t.deepEqual([rdap.requests, whois.queries], [[], [`example.${com}`]]);
+});
 
-test('the guard keeps lookups from private servers that the chosen WHOIS server refers to', async (t) => {
+test('the guard blocks private servers that the configured WHOIS server refers to', async (t) => {
   const registry = await startWhoisServer(t, (query) => `domain: ${query}\nexpires: ${EXPIRY}\n`);
   const { io, open, whois } = await openFixture(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
   const { facts } = await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS);
@@ -540,23 +532,19 @@ test('the guard keeps lookups from private servers that the chosen WHOIS server 
   t.deepEqual([whois.queries, registry.queries], [[`example.${io}`], []]);
 });
 
-test(
-  'the guard keeps lookups from a private registrar that the chosen WHOIS server names, which costs only the ' +
-    'expiry',
-  async (t) => {
-    const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);
-    const { io, open } = await openFixture(t, {
-      whois: (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
-    });
-    t.deepEqual((await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS)).facts.registration, {
-      expiresAt: null,
-      registrar: null,
-    });
-    t.deepEqual(registrar.queries, []);
-  },
-);
+test('the guard blocks a private registrar that the WHOIS server names, which costs only the expiry', async (t) => {
+  const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);
+  const { io, open } = await openFixture(t, {
+    whois: (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
+  });
+  t.deepEqual((await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS)).facts.registration, {
+    expiresAt: null,
+    registrar: null,
+  });
+  t.deepEqual(registrar.queries, []);
+});
 
-test('a target without a registrable domain is no vote and asks no registry', async (t) => {
+test('a target without a registrable domain is no vote and queries no registry', async (t) => {
   const { open, whois } = await openFixture(t);
   const observation = await createDomainProbe(open())(httpTarget({ type: 'domain', target: 'co.uk' }));
   t.like(observation, { latencyMs: null, facts: null });

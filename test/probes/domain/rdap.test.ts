@@ -1,7 +1,7 @@
 import test from 'ava';
 import { parseBootstrap, readSnapshot } from '../../../probes/domain/rdap.ts';
 
-test('the snapshot knows the services of more than a thousand top-level domains', (t) => {
+test('the snapshot has the services of more than a thousand top-level domains', (t) => {
   const services = readSnapshot();
   t.like(services, { com: 'https://rdap.verisign.com/com/v1/', org: 'https://rdap.publicinterestregistry.org/rdap/' });
   t.true(Object.keys(services).length > 1000);

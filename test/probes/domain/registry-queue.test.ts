@@ -21,7 +21,7 @@ function openRow() {
   return { row, run: createRegistryQueue({ store: store as unknown as DomainStore, now: Date.now }) };
 }
 
-test('the accounts that wait take turns, and each asks in its own name', async (t) => {
+test('waiting accounts are served in rotation, and each request counts for its own account', async (t) => {
   const { run } = openRow();
   const turns: string[] = [];
   const ask = (account: string, label: string) =>
@@ -39,7 +39,7 @@ test('the accounts that wait take turns, and each asks in its own name', async (
   t.deepEqual(turns, ['a1 by a', 'b1 by b', 'c1 by c', 'a2 by a', 'a3 by a']);
 });
 
-test('beyond eight the requests of an account do not wait, and one poll is made for all of a process', async (t) => {
+test('the ninth waiting request of an account is busy at once, and a process polls once for all', async (t) => {
   const { row, run } = openRow();
   row.heldUntilMs = Date.now() + 1500;
   const request = (account: string) => ({
@@ -56,7 +56,7 @@ test('beyond eight the requests of an account do not wait, and one poll is made 
   t.true(row.polls <= 15, `${row.polls} polls for nine`);
 });
 
-test('a registry that asks for a pause ends those who cannot wait for it, and says until when', async (t) => {
+test('a pause of the registry ends requests that cannot outwait it, with the time to retry', async (t) => {
   const { row, run } = openRow();
   row.freeAtMs = Date.now() + 3_600_000;
   const request = {
@@ -67,7 +67,7 @@ test('a registry that asks for a pause ends those who cannot wait for it, and sa
   t.deepEqual(await run('registry', request), { outcome: 'busy', retryAtMs: row.freeAtMs });
 });
 
-test('where PostgreSQL is away those who wait learn it, and the next one asks anew', async (t) => {
+test('if PostgreSQL is unavailable waiting requests fail, and the next one tries again', async (t) => {
   let isAway = true;
   const store = {
     acquireRegistry: async () => {

@@ -388,12 +388,12 @@ const ROOT: readonly [text: string, server: object | null][] = [
 ];
 for (const [text, server] of ROOT) {
   const named = server === null ? 'nobody' : JSON.stringify(server);
-  test(`the root that says ${JSON.stringify(text)} refers to ${named}`, (t) => {
+  test(`the root response ${JSON.stringify(text)} refers to ${named}`, (t) => {
     t.deepEqual(readRootReferral(text), server);
   });
 }
 
-test('answers made to keep a pattern busy are read at once', (t) => {
+test('responses built to slow down patterns are read quickly', (t) => {
   const BYTES = 128 * 1024;
   const answers = [
     ' '.repeat(BYTES),
@@ -409,7 +409,7 @@ test('answers made to keep a pattern busy are read at once', (t) => {
   t.true(performance.now() - startedAt < 20_000);
 });
 
-test('the work on an answer grows with its length, not with that of its lines', (t) => {
+test('the time to read a response grows with its length, not with that of its lines', (t) => {
   const BYTES = 128 * 1024;
   const workMs = (line: string): number => {
     const answer = `${line}\n`.repeat(BYTES / (line.length + 1));
