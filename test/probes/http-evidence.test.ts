@@ -29,7 +29,7 @@ function answering(t: ExecutionContext, answer: (response: ServerResponse, reque
   return startHttpServer(t, (request, response) => answer(response, request));
 }
 
-test('of an answer with a bad status the start of the body is read, though nothing looks at it', async (t) => {
+test('after a bad status the first 1,024 bytes of the body are read, even if no condition needs it', async (t) => {
   const { port } = await answering(t, (response) =>
     response
       .writeHead(503, { 'Content-Type': 'text/html', 'Retry-After': '30' })
@@ -50,7 +50,7 @@ test('a compressed body is read as text', async (t) => {
   t.is((await check(port)).answer?.body, 'squeezed');
 });
 
-test('a body whose decoder holds much memory is not read for evidence', async (t) => {
+test('a body whose decoder needs much memory is not read for evidence', async (t) => {
   for (const [coding, squeeze] of [
     ['br', zlib.brotliCompressSync],
     ['zstd', zlib.zstdCompressSync],
@@ -64,7 +64,7 @@ test('a body whose decoder holds much memory is not read for evidence', async (t
   }
 });
 
-test('of a compressed page far longer than is looked at the start is read', async (t) => {
+test('the start of a compressed page is read, even if it is far longer', async (t) => {
   // Random text hardly compresses: a hundred kilobytes on the wire.
   const page = `<h1>Oops</h1>${randomBytes(100_000).toString('base64')}`;
   for (const [coding, squeeze] of [
@@ -78,7 +78,7 @@ test('of a compressed page far longer than is looked at the start is read', asyn
   }
 });
 
-test('an endless body after a bad status is the same bad status at once, and its start is read', async (t) => {
+test('an endless body after a bad status does not change the cause, and its start is read', async (t) => {
   const { port } = await answering(t, (response) => {
     response.writeHead(502, { 'Content-Type': 'text/plain' });
     const timer = setInterval(() => response.write('more '.repeat(2000)), 1);
@@ -90,7 +90,7 @@ test('an endless body after a bad status is the same bad status at once, and its
   t.is(observation.timings.downloadMs, null);
 });
 
-test('a body that drips after a bad status neither slows the answer nor holds the check up for long', async (t) => {
+test('a slow body after a bad status neither counts as latency nor delays the check for long', async (t) => {
   const { port } = await answering(t, (response) => {
     response.writeHead(500, { 'Content-Type': 'text/plain' }).write('first ');
     const timer = setInterval(() => response.write('.'), 100);
@@ -106,7 +106,7 @@ test('a body that drips after a bad status neither slows the answer nor holds th
   t.true(tookMs < 30_000, `${tookMs} ms, though the body has no end`);
 });
 
-test('a body that never begins is reported as not read', async (t) => {
+test('a body that never starts is reported as not read', async (t) => {
   const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Length': '10' }).flushHeaders());
   const { judgement, answer } = await check(port);
   t.is(judgement.cause, 'status_500');
@@ -119,7 +119,7 @@ const BROKEN: readonly [what: string, bytes: string, body: string | null][] = [
   ['not what its coding says', 'HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope', null],
 ];
 for (const [what, bytes, body] of BROKEN) {
-  test(`a body that is ${what} after a bad status is the same bad status`, async (t) => {
+  test(`a body that is ${what} after a bad status does not change the cause`, async (t) => {
     const { port } = await startRawServer(t, (socket) => socket.once('data', () => socket.end(bytes)));
     const { judgement, answer } = await check(port);
     t.is(judgement.cause, 'status_500');
@@ -127,14 +127,14 @@ for (const [what, bytes, body] of BROKEN) {
   });
 }
 
-test('a body that was looked at is read as well', async (t) => {
+test('a body that a match has read is evidence as well', async (t) => {
   const { port } = await answering(t, (response) => response.end('quite another text'));
   const { judgement, answer } = await check(port, { bodyMatch: 'the text' });
   t.is(judgement.cause, 'body_mismatch');
   t.is(answer?.body, 'quite another text');
 });
 
-test('nothing is read of a body after a good status, nor after HEAD', async (t) => {
+test('no body is read after a good status or after HEAD', async (t) => {
   const { port } = await answering(t, (response, { method }) =>
     response.writeHead(method === 'HEAD' ? 500 : 200).end('text'),
   );
@@ -142,7 +142,7 @@ test('nothing is read of a body after a good status, nor after HEAD', async (t) 
   t.like((await check(port, { method: 'HEAD' })).answer, { status: 500, body: null });
 });
 
-test('an answer that echoes what it was sent shows nothing of it where that was secret', async (t) => {
+test('a response that echoes secrets is stored without its body and the headers that contain them', async (t) => {
   const { port } = await answering(t, (response, request) => {
     const { authorization = '', 'x-key': key = '' } = request.headers;
     response
@@ -173,7 +173,7 @@ test('an answer that echoes what it was sent shows nothing of it where that was 
   );
 });
 
-test('a user in the URL is a secret like any other', async (t) => {
+test('credentials in the URL are secrets like any other', async (t) => {
   const { port } = await answering(t, (response, request) =>
     response.writeHead(500).end(request.headers.authorization),
   );
@@ -183,7 +183,7 @@ test('a user in the URL is a secret like any other', async (t) => {
   });
 });
 
-test('secrets that were sent on the way are withheld from the answer of another host, too', async (t) => {
+test('the body from another host is withheld, too, if secrets were sent before the redirect', async (t) => {
   const last = await answering(t, (response) => response.writeHead(500).end('text'));
   const { port } = await answering(t, (response) =>
     response.writeHead(302, { Location: `http://localhost:${last.port}/` }).end(),

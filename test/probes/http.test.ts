@@ -75,7 +75,7 @@ test('the request has its method, plain and secret headers, body and content typ
   });
 });
 
-test('a request that says nothing itself names the service and the codings that are understood', async (t) => {
+test('a request without settings names the service and the supported content codings', async (t) => {
   const { port, requests } = await startRecorder(t);
   await probe(httpTarget({ target: `http://127.0.0.1:${port}`, method: null }));
   t.like(requests[0], { method: 'GET', url: '/', body: '' });
@@ -117,7 +117,7 @@ for (const [what, { target, authorization }] of Object.entries(CREDENTIALS)) {
   });
 }
 
-test('a secret body is sent in place of a plain one', async (t) => {
+test('a secret body is sent', async (t) => {
   const { port, requests } = await startRecorder(t);
   await probe(
     withRequest(`http://127.0.0.1:${port}/`, { bodySecret: true }, { method: 'PUT', secrets: { body: 'hidden' } }),
@@ -125,7 +125,7 @@ test('a secret body is sent in place of a plain one', async (t) => {
   t.is(requests[0]?.body, 'hidden');
 });
 
-test("a length of the customer's own does not make the server wait", async (t) => {
+test('custom Content-Length and Transfer-Encoding headers do not make the server wait', async (t) => {
   const { port, requests } = await startRecorder(t);
   const headers = { 'content-length': '999', 'Transfer-Encoding': 'chunked' };
   const observation = await probe(
@@ -135,13 +135,13 @@ test("a length of the customer's own does not make the server wait", async (t) =
   t.is(requests[0]?.body, 'four');
 });
 
-test('a header beyond ASCII goes out as UTF-8', async (t) => {
+test('a non-ASCII header is sent as UTF-8', async (t) => {
   const { port, requests } = await startRecorder(t);
   await probe(withRequest(`http://127.0.0.1:${port}/`, { headers: { 'X-Name': 'Zoë €' } }));
   t.is(Buffer.from(String(requests[0]?.headers['x-name']), 'latin1').toString(), 'Zoë €');
 });
 
-test('the body is read where something looks at it, and left alone otherwise', async (t) => {
+test('the body is read only if a match or an assertion needs it', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => response.end('here'));
   const target = `http://127.0.0.1:${port}/`;
   t.like(await probe(httpTarget({ target })), { body: null, status: 200 });
@@ -177,7 +177,7 @@ for (const [what, { type, bytes, text }] of Object.entries(CHARSETS)) {
   });
 }
 
-test('of a body one decoded MiB is kept', async (t) => {
+test('one decoded MiB of a body is kept', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => {
     response.setHeader('Content-Encoding', 'gzip');
     response.end(zlib.gzipSync('x'.repeat(3 * 1024 * 1024)));
@@ -187,7 +187,7 @@ test('of a body one decoded MiB is kept', async (t) => {
   t.is(observation.outcome === 'answered' ? observation.body?.length : 0, 1024 * 1024);
 });
 
-test('a redirect is not followed unless the monitor says so', async (t) => {
+test('a redirect is the final response if the monitor does not follow redirects', async (t) => {
   const { port } = await startRedirect(t, 302, () => '/elsewhere');
   t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, followRedirects: false, bodyMatch: 'moved' })), {
     status: 302,
@@ -228,7 +228,7 @@ test('HEAD stays HEAD through a 303', async (t) => {
   t.is(requests[0]?.method, 'HEAD');
 });
 
-test('locations are read against the address they came from, beyond ASCII too', async (t) => {
+test('locations are resolved against the URL that they came from, even non-ASCII ones', async (t) => {
   const paths: (string | undefined)[] = [];
   const locations: Record<string, string> = {
     '/a/start': 'next?x=1',
@@ -245,7 +245,7 @@ test('locations are read against the address they came from, beyond ASCII too', 
 });
 
 for (const location of ['ftp://127.0.0.1/', 'javascript:alert(1)', 'http://', 'file:///etc/passwd']) {
-  test(`a redirect to ${location} cannot be followed and is the final answer`, async (t) => {
+  test(`a redirect to ${location} cannot be followed and is the final response`, async (t) => {
     const { port } = await startRedirect(t, 302, () => location);
     t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, bodyMatch: 'moved' })), {
       status: 302,
@@ -259,7 +259,7 @@ for (const [status, what] of [
   [300, 'a list of choices'],
   [304, 'not modified'],
 ] as const) {
-  test(`a ${status}, ${what}, is a final answer`, async (t) => {
+  test(`a ${status}, ${what}, is a final response`, async (t) => {
     const { port } = await startHttpServer(t, (_, response) =>
       response.writeHead(status, status === 302 ? {} : { Location: '/x' }).end(),
     );
@@ -276,13 +276,13 @@ test('ten redirects are followed and the eleventh is one too many', async (t) =>
   t.is(failureOf(await probe(httpTarget({ target: `http://127.0.0.1:${port}/11` }))), 'too_many_redirects');
 });
 
-test('a loop of redirects ends', async (t) => {
+test('a redirect loop ends after eleven requests', async (t) => {
   const server = await startRedirect(t, 301, () => '/');
   t.is(failureOf(await probe(httpTarget({ target: `http://127.0.0.1:${server.port}/` }))), 'too_many_redirects');
   t.is(server.connections(), 11);
 });
 
-test('one deadline holds for all hops together', async (t) => {
+test('one deadline covers all hops together', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => {
     setTimeout(() => response.writeHead(302, { Location: '/' }).end(), 60);
   });
@@ -314,7 +314,7 @@ const SECRET_REQUEST: Partial<CheckTarget> = {
   secrets: { secretHeaders: { 'X-Key': 'hidden' }, auth: { token: 'tkn' }, body: 'hidden body' },
 };
 
-test('secrets stay on the way as long as host and port do', async (t) => {
+test('secrets follow a redirect to the same host and port', async (t) => {
   const { port, requests } = await startRecorder(t, (ownPort) => `http://127.0.0.1:${ownPort}/end`);
   await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, ...SECRET_REQUEST }));
   t.like(requests[0]?.headers, {
@@ -326,7 +326,7 @@ test('secrets stay on the way as long as host and port do', async (t) => {
   t.is(requests[0]?.body, 'hidden body');
 });
 
-test('secrets reach a subdomain of the first host', async (t) => {
+test('secrets follow a redirect to a subdomain of the first host', async (t) => {
   const { port, requests } = await startRecorder(t, (ownPort) => `http://sub.localhost:${ownPort}/end`);
   const observation = await probe(httpTarget({ target: `http://localhost:${port}/`, ...SECRET_REQUEST }));
   // Not every resolver finds names below localhost; if one does, the secrets must have arrived.
@@ -334,7 +334,7 @@ test('secrets reach a subdomain of the first host', async (t) => {
   else t.like(requests[0]?.headers, { 'x-key': 'hidden', authorization: 'Bearer tkn', host: `sub.localhost:${port}` });
 });
 
-test('nothing secret reaches another host, and the rest does', async (t) => {
+test('a redirect to another host drops secrets and keeps plain headers', async (t) => {
   const { port, requests } = await startRecorder(t);
   const first = await startRedirect(t, 307, () => `http://localhost:${port}/`);
   const observation = await probe(httpTarget({ target: `http://127.0.0.1:${first.port}/`, ...SECRET_REQUEST }));
@@ -345,7 +345,7 @@ test('nothing secret reaches another host, and the rest does', async (t) => {
   t.like(headers, { 'x-plain': 'plain', host: `localhost:${port}` });
 });
 
-test('secrets that were dropped do not come back with the first host', async (t) => {
+test('dropped secrets are not sent again after a redirect back to the first host', async (t) => {
   const { port, requests } = await startRecorder(t);
   const abroad = await startRedirect(t, 307, () => `http://127.0.0.1:${port}/`);
   const first = await startRedirect(t, 307, () => `http://localhost:${abroad.port}/`);
@@ -355,7 +355,7 @@ test('secrets that were dropped do not come back with the first host', async (t)
   t.is(requests[0]?.body, '');
 });
 
-test("credentials of the target's URL are dropped like the others, and those in a location are not used", async (t) => {
+test("credentials in the target's URL are dropped for another host, and those in a location ignored", async (t) => {
   const { port, requests } = await startRecorder(t);
   const first = await startRedirect(t, 302, () => `http://evil:twin@localhost:${port}/`);
   await probe(httpTarget({ target: `http://me:secret@127.0.0.1:${first.port}/` }));
@@ -375,7 +375,7 @@ for (const target of [
   });
 }
 
-test('a certificate without a subject goes by the host that showed it, also behind a redirect', async (t) => {
+test('a certificate without a subject gets the name of its host, even after a redirect', async (t) => {
   const authority = await TestAuthority.create();
   authority.trust();
   const hosts = ['localhost', '127.0.0.1'];

@@ -58,7 +58,7 @@ const LOOPBACK = [
 ];
 
 for (const host of LOOPBACK) {
-  test(`${host} answers real echo requests, each of them`, async (t) => {
+  test(`${host} replies to every real echo request`, async (t) => {
     const { probe, notices } = openProbe(t);
     // A busy machine may take seconds to read a reply that has arrived.
     const checked = target(host, { count: 3 }, 15_000);
@@ -73,7 +73,7 @@ for (const host of LOOPBACK) {
   });
 }
 
-test('the means is reported once for each family, a socket where the kernel grants one', async (t) => {
+test('the means is reported once for each address family, a socket if the kernel grants one', async (t) => {
   const { probe, notices } = openProbe(t);
   await Promise.all([
     probe(target('127.0.0.1', { count: 1 })),
@@ -87,14 +87,14 @@ test('the means is reported once for each family, a socket where the kernel gran
   return t.like(ipv4, { means: granted, reason: null });
 });
 
-test('four requests go out unless the monitor says otherwise', async (t) => {
+test('four requests are sent by default', async (t) => {
   const { probe, notices } = openProbe(t);
   const observation = await probe(httpTarget({ type: 'icmp', target: '127.0.0.1', timeoutMs: 5000 }));
   if (!(await maySend(notices))) return t.is(observation.outcome, 'unavailable');
   return t.like(observation, { sent: 4, received: 4 });
 });
 
-test('thousands of checks at once share a socket and lose no reply', async (t) => {
+test('2,000 concurrent checks share a socket and lose no reply', async (t) => {
   const { probe, notices } = openProbe(t);
   await probe(target('127.0.0.1', { count: 1 }));
   if ((await grantedSocket()) === null)
@@ -107,7 +107,7 @@ test('thousands of checks at once share a socket and lose no reply', async (t) =
   return t.is(observations.filter((each) => each.outcome === 'measured' && each.received === 2).length, CHECKS);
 });
 
-test('an address that answers under another name has not answered', async (t) => {
+test('a reply from another address does not count', async (t) => {
   const { probe, notices } = openProbe(t);
   // Linux sends packets for 0.0.0.0 to 127.0.0.1, which replies under its own address.
   const checked = target('0.0.0.0', { count: 2 }, 1000);
@@ -117,7 +117,7 @@ test('an address that answers under another name has not answered', async (t) =>
   return t.like(judgeIcmp({ target: checked, observation }), { verdict: 'down', cause: 'icmp_timeout' });
 });
 
-test('a private address is refused by the guard, as a name too, and is no vote', async (t) => {
+test('the guard blocks a private address, also by name, and it is no vote', async (t) => {
   const { probe } = openProbe(t, false);
   for (const host of ['127.0.0.1', '[::1]', '::ffff:10.0.0.1', '169.254.169.254', 'localhost']) {
     const checked = target(host);
@@ -133,7 +133,7 @@ test('a name without an address is down', async (t) => {
   t.like(judgeIcmp({ target: checked, observation: await probe(checked) }), { verdict: 'down', cause: 'dns_nxdomain' });
 });
 
-test('a program that closes its probe ends by itself', async (t) => {
+test('a program that closes its probe exits by itself', async (t) => {
   const script = `
     import { openIcmpProbe } from './probes/icmp.ts';
     const { probe, close } = openIcmpProbe({ allowPrivateNetwork: true });
@@ -146,7 +146,7 @@ test('a program that closes its probe ends by itself', async (t) => {
   t.is(program.output(), 'closed');
 });
 
-test('a probe that is closed before it was used lets its program end as well', async (t) => {
+test('a program that closes an unused probe exits by itself as well', async (t) => {
   const script = `
     import { openIcmpProbe } from './probes/icmp.ts';
     await openIcmpProbe({ allowPrivateNetwork: true }).close();

@@ -12,7 +12,7 @@ const READ: VendorReading = {
 const target = (overrides: { target?: string; timeoutMs?: number } = {}) =>
   httpTarget({ type: 'vendor', target: 'github', checkSpec: { vendor: { components: ['Actions'] } }, ...overrides });
 
-test('the observation is what the page says, with the latency of the lookup that it rests on', async (t) => {
+test('the observation has the snapshot of the page and the latency of its lookup', async (t) => {
   const calls: unknown[] = [];
   const probe = createVendorProbe(async (page, components) => {
     calls.push([page.vendorId, components]);
@@ -31,7 +31,7 @@ test('a page that could not be read is reported with its reason', async (t) => {
   t.like(await probe(target()), { outcome: 'unread', latencyMs: 7, reason: 'The status page responded with HTTP 503' });
 });
 
-test('a check waits for a page no longer than its own time-out', async (t) => {
+test('a check waits for a page no longer than its own timeout', async (t) => {
   const { promise, resolve } = Promise.withResolvers<VendorReading>();
   const probe = createVendorProbe(() => promise);
   t.like(await probe(target({ timeoutMs: 20 })), {
@@ -42,7 +42,7 @@ test('a check waits for a page no longer than its own time-out', async (t) => {
   resolve(READ);
 });
 
-test('a vendor that left the catalog is reported, not asked', async (t) => {
+test('a vendor that is no longer in the catalog is reported without a lookup', async (t) => {
   const probe = createVendorProbe(() => Promise.reject(new Error('asked')));
   t.like(await probe(target({ target: 'a-vendor-of-yesterday' })), {
     outcome: 'unread',
@@ -50,7 +50,7 @@ test('a vendor that left the catalog is reported, not asked', async (t) => {
   });
 });
 
-test('a store that fails is our own fault: the probe rejects', async (t) => {
+test('the probe rejects if the store fails', async (t) => {
   const probe = createVendorProbe(() => Promise.reject(new Error('PostgreSQL is away')));
   await t.throwsAsync(probe(target()), { message: 'PostgreSQL is away' });
 });

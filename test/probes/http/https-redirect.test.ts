@@ -9,7 +9,7 @@ const authority = await TestAuthority.create();
 authority.trust();
 const probe = createHttpProbe({ allowPrivateNetwork: true });
 
-test('a redirect from https to http is refused when the check carries a secret, else followed', async (t) => {
+test('a redirect from https to http is refused if the check has a secret, and followed otherwise', async (t) => {
   const plain = await startHttpServer(t, (_, response) => response.end());
   const keys = await authority.issue({ hosts: HOSTS });
   const secure = await startHttpServer(
@@ -27,7 +27,7 @@ test('a redirect from https to http is refused when the check carries a secret, 
   t.is(plain.connections(), 1);
 });
 
-test('a redirect to another port leaves the secrets behind', async (t) => {
+test('a redirect to another port drops the secrets', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS });
   const secure = await startHttpServer(t, (request, response) => response.end(String(request.headers['x-key'])), keys);
   const plain = await startHttpServer(t, (_, response) =>
@@ -43,7 +43,7 @@ test('a redirect to another port leaves the secrets behind', async (t) => {
   t.like(observation, { outcome: 'answered', body: 'undefined' });
 });
 
-test('of two certificates on the way the one that expires first is reported', async (t) => {
+test('of the certificates before and after a redirect, the one that expires first is reported', async (t) => {
   const last = await startHttpServer(
     t,
     (_, response) => response.end(),

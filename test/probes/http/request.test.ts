@@ -35,7 +35,7 @@ for (const to of ABROAD) {
   test(`secrets for https://example.com do not go to ${to}`, (t) => t.false(keepsSecrets('https://example.com/', to)));
 }
 
-test('our traceparent stays with the first host as secrets do, and the owner’s own header goes along', (t) => {
+test("the service's traceparent follows redirects only as secrets do, but a custom header always does", (t) => {
   const sentTo = (to: string, target: Partial<CheckTarget>) => {
     const hop = buildFirstHop(httpTarget({ target: 'https://example.com/', ...target }));
     if (hop === null) throw new Error('no URL');
@@ -49,7 +49,7 @@ test('our traceparent stays with the first host as secrets do, and the owner’s
   t.is(sentTo('https://example.org/', own), '00-own');
 });
 
-test('the parent of the first host is another host', (t) => {
+test('the parent domain of the first host is another host', (t) => {
   t.false(keepsSecrets('https://www.example.com/', 'https://example.com/'));
 });
 
@@ -58,7 +58,7 @@ test('an address has no subdomains', (t) => {
   t.true(keepsSecrets('https://[::1]/', 'https://[::1]/x'));
 });
 
-test('another port is another server, but for https after http, each at its own port', (t) => {
+test('another port is another server, except from http to https on their default ports', (t) => {
   t.true(keepsSecrets('http://example.com/', 'https://example.com/'));
   t.true(keepsSecrets('http://example.com:8080/', 'https://www.example.com:8080/'));
   t.false(keepsSecrets('http://example.com/', 'https://example.com:8443/'));
@@ -75,7 +75,7 @@ test('a check whose credentials were withheld sends none', (t) => {
   }
 });
 
-test('only the five redirecting statuses with a usable location point somewhere', (t) => {
+test('only 301, 302, 303, 307 and 308 redirect to their location', (t) => {
   const from = new URL('https://example.com/a');
   for (const status of [301, 302, 303, 307, 308])
     t.is(redirectTarget({ status, location: '/b' }, from)?.href, 'https://example.com/b');
@@ -84,7 +84,7 @@ test('only the five redirecting statuses with a usable location point somewhere'
   t.is(redirectTarget({ status: 301, location: '//other.example/c' }, from)?.href, 'https://other.example/c');
 });
 
-test("a Content-Type among the headers, plain or secret and in any case, wins over the body's contentType", (t) => {
+test('a Content-Type header, plain or secret and in any case, overrides contentType', (t) => {
   const typeOf = (request: object, secretHeaders = {}) =>
     buildFirstHop(
       httpTarget({

@@ -29,7 +29,7 @@ test('the checksum of the example in RFC 1071 is the complement of its sum', (t)
   t.is(internetChecksum(Uint8Array.of(0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7)), ~0xddf2 & 0xffff);
 });
 
-test('the checksum of any bytes, an odd number too, is the one by remainder', (t) => {
+test('the checksum of any bytes, even an odd number, equals one computed by remainder', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => internetChecksum(bytes) === checksumByRemainder(bytes)),
   );
@@ -41,7 +41,7 @@ test('a request of the largest size with every bit set does not overflow the sum
   t.is(internetChecksum(bytes), checksumByRemainder(bytes));
 });
 
-test('a request is laid out as RFC 792 and RFC 4443 have it', (t) => {
+test('a request has the layout of RFC 792 and RFC 4443', (t) => {
   const { packet } = buildEchoRequest(4, {
     identifier: 0x1234,
     sequence: 0x1_0007,
@@ -55,7 +55,7 @@ test('a request is laid out as RFC 792 and RFC 4443 have it', (t) => {
   t.is(buildEchoRequest(6, { identifier: 1, sequence: 1, token: new Uint8Array(TOKEN_BYTES) }).packet[0], 128);
 });
 
-test('the reply to a request bears its key, with an IPv4 header of any length or without one', (t) => {
+test('the reply to a request has its key, with an IPv4 header of any length or without one', (t) => {
   fc.assert(
     fc.property(family, request, fc.integer({ min: 5, max: 15 }), (version, fields, headerWords) => {
       const { packet, key } = buildEchoRequest(version, fields);
@@ -67,7 +67,7 @@ test('the reply to a request bears its key, with an IPv4 header of any length or
   t.pass();
 });
 
-test('a reply whose identifier the kernel has set still bears the key', (t) => {
+test('a reply whose identifier the kernel has set still has the key', (t) => {
   const { packet, key } = buildEchoRequest(4, { identifier: 1, sequence: 2, token: new Uint8Array(TOKEN_BYTES) });
   packet.writeUInt16BE(0xbeef, 4);
   t.is(readEchoReply(4, echoReplyTo(packet)), key);
@@ -81,7 +81,7 @@ test('requests that differ in sequence or token have different keys', (t) => {
   t.is(new Set(keys).size, 3);
 });
 
-test('a reply with any one bit flipped is not taken for the answer', (t) => {
+test('a reply with any one bit flipped does not match its request', (t) => {
   fc.assert(
     fc.property(request, fc.integer({ min: 0, max: 64 * 8 - 1 }), (fields, bit) => {
       const { packet, key } = buildEchoRequest(4, fields);
@@ -93,7 +93,7 @@ test('a reply with any one bit flipped is not taken for the answer', (t) => {
   t.pass();
 });
 
-test('requests, other messages, cut ones and noise are no replies', (t) => {
+test('requests, truncated replies and noise are not replies', (t) => {
   const { packet } = buildEchoRequest(4, { identifier: 1, sequence: 1, token: new Uint8Array(TOKEN_BYTES) });
   t.is(readEchoReply(4, packet), null);
   t.is(
@@ -111,7 +111,7 @@ test('requests, other messages, cut ones and noise are no replies', (t) => {
   );
 });
 
-test('the gap is 200 ms where there is time', (t) => {
+test('the gap is 200 ms, or less if the deadline is short', (t) => {
   t.is(gapMs({ count: 4, deadlineMs: 5000 }), 200);
   t.is(gapMs({ count: 10, deadlineMs: 1000 }), 50);
 });

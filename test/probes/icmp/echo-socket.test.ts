@@ -25,7 +25,7 @@ function repliesIn(outcome: EchoOutcome): string {
 
 const answerAll = (request: Buffer): EchoAnswer[] => [{ message: echoReplyTo(request) }];
 
-test('all replies end a round before its deadline, each with its own round trip', async (t) => {
+test('a round ends before its deadline once all replies arrive, each with its own round trip', async (t) => {
   const { measure, requests } = await startTarget(t, answerAll);
   const outcome = await measure({ count: 3, deadlineMs: AMPLE_MS });
   t.is(repliesIn(outcome), '3 of 3');
@@ -33,11 +33,7 @@ test('all replies end a round before its deadline, each with its own round trip'
     outcome.outcome === 'measured' && outcome.roundTripsMs.every((ms) => ms > 0 && ms < AMPLE_MS),
     JSON.stringify(outcome),
   );
-  t.is(
-    new Set(requests.map((request) => request.toString('hex', 8, 24))).size,
-    3,
-    'each request has a token of its own',
-  );
+  t.is(new Set(requests.map((request) => request.toString('hex', 8, 24))).size, 3, 'each request has its own token');
   const sequences = requests.map((request) => request.readUInt16BE(6));
   t.deepEqual(
     sequences,
@@ -45,7 +41,7 @@ test('all replies end a round before its deadline, each with its own round trip'
   );
 });
 
-test('requests go out one after the other, five a second', async (t) => {
+test('requests are sent 200 ms apart', async (t) => {
   const arrivals: number[] = [];
   const { measure } = await startTarget(t, (request) => {
     arrivals.push(performance.now());
@@ -60,7 +56,7 @@ test('requests go out one after the other, five a second', async (t) => {
   );
 });
 
-test('lost replies are lost, and the round lasts until its deadline', async (t) => {
+test('lost replies are not counted, and the round lasts until its deadline', async (t) => {
   const { measure } = await startTarget(t, (request, index) => (index % 2 === 0 ? answerAll(request) : []));
   const startedAtMs = performance.now();
   t.is(repliesIn(await measure({ count: 4, deadlineMs: SHORT_MS })), '2 of 4');
@@ -102,14 +98,14 @@ for (const [what, answer] of Object.entries(NO_REPLIES)) {
   });
 }
 
-test('a duplicate counts once and stands for no other request', async (t) => {
+test('a duplicate counts once, and not for another request', async (t) => {
   const { measure } = await startTarget(t, (request, index) =>
     index === 0 ? [...answerAll(request), ...answerAll(request)] : [],
   );
   t.is(repliesIn(await measure({ count: 2, deadlineMs: SHORT_MS })), '1 of 2');
 });
 
-test('a reply that comes after its round counts neither there nor in the next', async (t) => {
+test('a reply that arrives after its round counts neither there nor in the next', async (t) => {
   const first: Buffer[] = [];
   const { measure } = await startTarget(t, (request) => {
     first.push(request);
@@ -119,14 +115,14 @@ test('a reply that comes after its round counts neither there nor in the next', 
   t.is(repliesIn(await measure({ count: 1, deadlineMs: SHORT_MS })), '0 of 1');
 });
 
-test('rounds to one target at the same time keep to their own replies', async (t) => {
+test('concurrent rounds to one target count only their own replies', async (t) => {
   const { measure, requests } = await startTarget(t, (request, index) => (index < 3 ? [] : answerAll(request)));
   const outcomes = await Promise.all(Array.from({ length: 300 }, () => measure({ count: 1, deadlineMs: 5000 })));
   t.is(requests.length, 300);
   t.is(outcomes.filter((outcome) => repliesIn(outcome) === '0 of 1').length, 3);
 });
 
-test('a request that cannot be sent fails the round with what the kernel said', async (t) => {
+test('a request that the kernel cannot send fails the round with the reason', async (t) => {
   const { measure } = await startTarget(t, answerAll);
   t.deepEqual(await measure({ address: '255.255.255.255', count: 4, deadlineMs: AMPLE_MS }), {
     outcome: 'failed',
@@ -135,7 +131,7 @@ test('a request that cannot be sent fails the round with what the kernel said', 
   });
 });
 
-test('closing lets rounds under way come to their end without replies', async (t) => {
+test('closing ends running rounds early and without replies', async (t) => {
   const { measure, close } = await startTarget(t, () => []);
   const round = measure({ count: 3, deadlineMs: SHORT_MS });
   await close();

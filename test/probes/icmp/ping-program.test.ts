@@ -41,13 +41,13 @@ async function open(t: ExecutionContext, path: string): Promise<EchoMeans> {
   return means;
 }
 
-test('a program that is missing, or that may not send, is no means', async (t) => {
+test('a program that is missing or may not send is not used', async (t) => {
   t.is(await openPingProgram(4, '/nowhere/ping'), null);
   const { path } = await startProgram(t, () => `echo 'PING ::1'; echo 'permission denied' >&2; exit 1`);
   t.is(await openPingProgram(6, path), null);
 });
 
-test('count, gap and address go to the program, and its figures come back', async (t) => {
+test('count, gap and address are passed to the program, and its figures are returned', async (t) => {
   const { path, linesOf } = await startProgram(t, () => ANSWERS);
   const means = await open(t, path);
   t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 5000 }), {
@@ -58,14 +58,14 @@ test('count, gap and address go to the program, and its figures come back', asyn
   t.is((await linesOf()).at(-1), '-n -c 3 -i 0.2 192.0.2.1');
 });
 
-test('no more requests are asked for than can go out in the first half of the deadline', async (t) => {
+test('at most as many requests are made as fit into the first half of the deadline', async (t) => {
   const { path, linesOf } = await startProgram(t, () => ANSWERS);
   const means = await open(t, path);
   await means.measure({ address: '192.0.2.1', count: 10, deadlineMs: 1000 });
   t.regex((await linesOf()).at(-1) ?? '', /^-n -c 3 /);
 });
 
-test('a program that waits in vain is interrupted at the deadline and tells what it counted', async (t) => {
+test('a program without replies is interrupted at the deadline and reports its counts', async (t) => {
   const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
   const means = await open(t, path);
   const startedAtMs = performance.now();
@@ -77,13 +77,13 @@ test('a program that waits in vain is interrupted at the deadline and tells what
   t.true(performance.now() - startedAtMs >= 5999);
 });
 
-test('a program that cannot send says nothing of the target', async (t) => {
+test('a program that cannot send is unavailable rather than a failed target', async (t) => {
   const { path } = await startProgram(t, () => `echo 'connect: Network is unreachable' >&2; exit 2`);
   const means = await open(t, path);
   t.like(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1000 }), { outcome: 'unavailable' });
 });
 
-test('of many rounds at once 32 programs run, and the others wait', async (t) => {
+test('at most 32 programs run concurrently, and further rounds wait', async (t) => {
   const { directory, path, linesOf } = await startProgram(
     t,
     (folder) => `until [ -e '${folder}/go' ]; do sleep 0.05; done\n${ANSWERS}`,
@@ -101,7 +101,7 @@ test('of many rounds at once 32 programs run, and the others wait', async (t) =>
   t.true(outcomes.every(({ outcome }) => outcome === 'measured'));
 });
 
-test('a round that had to wait for half its deadline is no vote rather than a slow target', async (t) => {
+test('a round that had to wait for half its deadline is unavailable rather than a slow target', async (t) => {
   const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
   const means = await open(t, path);
   const first = Array.from({ length: 32 }, () => means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 4000 }));

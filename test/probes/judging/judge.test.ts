@@ -65,8 +65,7 @@ async function longestHold(work: Promise<unknown>): Promise<number> {
 }
 
 test.serial(
-  'fifty patterns that take long are no vote: the sentence names the one that the budget was over at, and what ' +
-    'helps',
+  'fifty slow patterns are no vote, and the reason names the one that exceeded the budget and a remedy',
   async (t) => {
     const judging = judgeAnswer(HOSTILE_ASSERTIONS);
     t.true((await longestHold(judging)) < 100);
@@ -84,7 +83,7 @@ test.serial(
   },
 );
 
-test.serial('a megabyte of lists is no vote for paths that ask for all of it', async (t) => {
+test.serial('paths that select a whole megabyte of lists exceed the budget', async (t) => {
   const body = `[[]${',[]'.repeat(340_000)}]`;
   const judging = judgeAnswer(
     Array.from({ length: 10 }, () => ({ source: 'json_body', op: 'exists', path: '$' })),
@@ -97,7 +96,7 @@ test.serial('a megabyte of lists is no vote for paths that ask for all of it', a
   );
 });
 
-test.serial('a text that is made to be found late, fifty times, stays within the budget as well', async (t) => {
+test.serial('fifty texts that are slow to search for exceed the budget as well', async (t) => {
   const body = 'a'.repeat(1024 * 1024);
   const judging = judgeAnswer(
     Array.from({ length: 50 }, (_, index) => ({
@@ -114,7 +113,7 @@ test.serial('a text that is made to be found late, fifty times, stays within the
   );
 });
 
-test('a large page with several patterns is judged, as often as it is checked', async (t) => {
+test('a large page with several patterns is judged on every check', async (t) => {
   for (let checks = 0; checks < 20; checks += 1)
     t.deepEqual((await judgeAnswer(HONEST, { body: PAGE, check: 'honest' })).judgement, {
       verdict: 'up',
@@ -128,7 +127,7 @@ test('a large page with several patterns is judged, as often as it is checked', 
   );
 });
 
-test('what failed before the budget was over decides', async (t) => {
+test('a condition that failed before the budget was exceeded decides', async (t) => {
   const [first] = HOSTILE_ASSERTIONS;
   if (first === undefined) return t.fail();
   t.like((await judgeAnswer([{ source: 'text_body', op: 'contains', value: 'nowhere' }, first])).judgement, {
@@ -142,7 +141,7 @@ test('what failed before the budget was over decides', async (t) => {
   });
 });
 
-test('a preview shows what was judged before the budget was over, and goes on after a failed condition', async (t) => {
+test('a preview shows what was judged within the budget, and continues after a failed condition', async (t) => {
   const [first] = HOSTILE_ASSERTIONS;
   if (first === undefined) return t.fail();
   const { judgement, conditions } = await judgeAnswer(
@@ -162,7 +161,7 @@ test('a preview shows what was judged before the budget was over, and goes on af
   t.regex(conditions[2]?.reason ?? '', /CPU time at text_body matches/);
 });
 
-test('who was over budget is not judged again soon, unless the monitor changed or fails otherwise', async (t) => {
+test('a check over budget is not judged again soon, unless its monitor changed or fails otherwise', async (t) => {
   const by = new Judge();
   t.teardown(() => by.close());
   t.true((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).isOverBudget);
@@ -178,7 +177,7 @@ test('who was over budget is not judged again soon, unless the monitor changed o
   t.like((await judgeAnswer(HONEST, { body: PAGE, check: '8 1', by })).judgement, { verdict: 'up' });
 });
 
-test('fifty hostile monitors of one account do not keep the checks of another from being judged', async (t) => {
+test('fifty hostile monitors of one account do not hold up the checks of another', async (t) => {
   const by = new Judge();
   t.teardown(() => by.close());
   let judged = 0;
@@ -195,7 +194,7 @@ test('fifty hostile monitors of one account do not keep the checks of another fr
     t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The check used up its 50 ms of CPU time at/);
 });
 
-test.serial('an answer over udp and records of DNS have the same budget', async (t) => {
+test.serial('UDP replies and DNS records have the same budget', async (t) => {
   const udp: Observation = {
     type: 'udp',
     startedAt: 1,
@@ -245,7 +244,7 @@ test.serial('an answer over udp and records of DNS have the same budget', async 
   });
 });
 
-test('what waits to be judged is counted in bytes, of which a character of a body may have two', async (t) => {
+test('waiting bodies are limited in bytes, of which a character may have two', async (t) => {
   const busy = new Judge();
   t.teardown(() => busy.close());
   const body = '\u3042'.repeat(1024 * 1024);

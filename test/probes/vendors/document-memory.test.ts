@@ -15,24 +15,20 @@ const recordOf = (no: number, nameLength: number): VendorDocumentRecord => ({
   retryAtMs: null,
 });
 
-test(
-  'documents are remembered by their bytes: what was stored longest ago goes, and one that is larger than all room ' +
-    'is not kept',
-  (t) => {
-    const memory = new DocumentMemory({ most: 100, mostBytes: 10_000 });
-    for (let no = 0; no < 50; no += 1) {
-      memory.set(recordOf(no, 1000));
-      t.true(memory.bytes() <= 10_000);
-    }
-    t.is(memory.get('https://status.example/0'), undefined);
-    t.is(memory.get('https://status.example/49')?.url, 'https://status.example/49');
-    memory.set(recordOf(50, 20_000));
-    t.is(memory.get('https://status.example/50'), undefined);
-    t.is(memory.bytes(), 0);
-  },
-);
+test('documents are bounded in bytes: the oldest is evicted, and an oversized one is not stored', (t) => {
+  const memory = new DocumentMemory({ most: 100, mostBytes: 10_000 });
+  for (let no = 0; no < 50; no += 1) {
+    memory.set(recordOf(no, 1000));
+    t.true(memory.bytes() <= 10_000);
+  }
+  t.is(memory.get('https://status.example/0'), undefined);
+  t.is(memory.get('https://status.example/49')?.url, 'https://status.example/49');
+  memory.set(recordOf(50, 20_000));
+  t.is(memory.get('https://status.example/50'), undefined);
+  t.is(memory.bytes(), 0);
+});
 
-test('a document that is stored again counts once, and their number is bounded', (t) => {
+test('a document that is stored again counts once, and the number of documents is bounded', (t) => {
   const memory = new DocumentMemory({ most: 3, mostBytes: 100_000 });
   for (let turn = 0; turn < 10; turn += 1) memory.set(recordOf(1, 1000 + turn));
   const once = memory.bytes();

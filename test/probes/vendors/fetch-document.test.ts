@@ -8,7 +8,7 @@ import { until } from '../../helpers/until.ts';
 const MIB = 1024 * 1024;
 const UNKNOWN = { etag: null, lastModified: null };
 
-test("pages of an account's own that drip take no memory from the catalog's", async (t) => {
+test('slow custom pages of an account take no memory from catalog pages', async (t) => {
   const large = zlib.gzipSync(Buffer.alloc(5 * MIB - 1000, ' '));
   let finish = (): void => {};
   const { port } = await startHttpServer(t, ({ url }, response) => {

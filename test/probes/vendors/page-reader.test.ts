@@ -38,7 +38,7 @@ function pageAt(url: string): VendorPage {
   return page;
 }
 
-test('a hundred who want a page at once make one request', async (t) => {
+test('a hundred concurrent reads of a page make one request', async (t) => {
   const server = await startStatusPage(t);
   const { read } = readerOf();
   const readings = await Promise.all(Array.from({ length: 100 }, () => read(pageAt(server.url), [])));
@@ -46,7 +46,7 @@ test('a hundred who want a page at once make one request', async (t) => {
   t.is(server.requests.length, 1);
 });
 
-test('two processes that want a page at once make one request', async (t) => {
+test('two processes that read a page concurrently make one request', async (t) => {
   const server = await startStatusPage(t);
   const store = memoryStore();
   const readings = await Promise.all([
@@ -60,7 +60,7 @@ test('two processes that want a page at once make one request', async (t) => {
   t.is(server.requests.length, 1);
 });
 
-test('a page is asked again when it is due, with what it said of its content, and need not repeat it', async (t) => {
+test('a page is requested again after 5 s, conditionally, and may respond with a 304', async (t) => {
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   const first = await read(pageAt(server.url), []);
@@ -82,7 +82,7 @@ test('a page is asked again when it is due, with what it said of its content, an
   t.is(third.outcome === 'read' && third.snapshot.overall, 'major');
 });
 
-test('one or two failed lookups are bridged by what the page said before, the third is reported', async (t) => {
+test('one or two failed lookups are bridged by the previous snapshot, and the third is reported', async (t) => {
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   await read(pageAt(server.url), []);
@@ -102,7 +102,7 @@ test('one or two failed lookups are bridged by what the page said before, the th
   t.is((await read(pageAt(server.url), [])).outcome, 'read');
 });
 
-test('what the page said long ago bridges nothing', async (t) => {
+test('a snapshot older than a minute does not bridge a failed lookup', async (t) => {
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   await read(pageAt(server.url), []);
@@ -111,7 +111,7 @@ test('what the page said long ago bridges nothing', async (t) => {
   t.is((await read(pageAt(server.url), [])).outcome, 'failed');
 });
 
-test('a server that sends us away is left alone until then, an hour at most', async (t) => {
+test('Retry-After is respected, for an hour at most', async (t) => {
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   server.instead = { status: 429, headers: { 'Retry-After': '120' } };
@@ -160,7 +160,7 @@ const OTHERS: [
   ['an empty answer to a first request', { status: 304 }, 'not_a_status_page', /HTTP 304 to a first request/],
 ];
 for (const [what, instead, kind, reason] of OTHERS) {
-  test(`${what} is ${kind}, in a sentence`, async (t) => {
+  test(`${what} is ${kind} with a reason`, async (t) => {
     const server = await startStatusPage(t);
     server.instead = instead;
     const reading = await readerOf().read(pageAt(server.url), []);
@@ -171,7 +171,7 @@ for (const [what, instead, kind, reason] of OTHERS) {
   });
 }
 
-test('a page that moved is followed', async (t) => {
+test('a redirect to a page is followed', async (t) => {
   const server = await startStatusPage(t);
   const { port } = await startHttpServer(
     t,
@@ -180,7 +180,7 @@ test('a page that moved is followed', async (t) => {
   t.is((await readerOf().read(pageAt(`http://127.0.0.1:${port}`), [])).outcome, 'read');
 });
 
-test('pages that take long to read wait for one another, and the catalog does not wait for them', async (t) => {
+test('pages that are slow to parse wait for one another, and catalog pages do not wait for them', async (t) => {
   const summary = (components: string) => `{"status":{"indicator":"none"},"components":[${components}]}`;
   const strange = summary(Array(850_000).fill('{}').join(','));
   const good = summary(Array(700).fill('{"id":"a","name":"A part of the whole","status":"operational"}').join(','));
@@ -206,7 +206,7 @@ test('pages that take long to read wait for one another, and the catalog does no
   t.true(order.indexOf('catalog') < order.indexOf('other'), order.join(', '));
 });
 
-test('the guard keeps pages off private networks', async (t) => {
+test('the guard blocks pages on private networks', async (t) => {
   const server = await startStatusPage(t);
   const reading = await readerOf({ allowPrivateNetwork: false }).read(pageAt(server.url), []);
   t.like(reading, { outcome: 'failed', failure: { kind: 'unreachable' } });

@@ -89,7 +89,7 @@ const STATUSPAGE = {
   status: { indicator: 'minor', description: 'Partially Degraded Service' },
 };
 
-test('a Statuspage summary gives its components, and what is under way', (t) => {
+test('a Statuspage summary is read with its components and its current events', (t) => {
   t.deepEqual(read('statuspage-summary', STATUSPAGE), {
     name: 'GitHub',
     overall: 'degraded',
@@ -107,7 +107,7 @@ test('a Statuspage summary gives its components, and what is under way', (t) => 
   });
 });
 
-test('what a page calls its parts and their incidents can be stored, whatever characters are in it', (t) => {
+test('ids and names with any characters are cleaned for storage', (t) => {
   const id = `a\u0000b\ud800${'c'.repeat(5000)}`;
   const { components, events } = read('statuspage-summary', {
     ...STATUSPAGE,
@@ -120,7 +120,7 @@ test('what a page calls its parts and their incidents can be stored, whatever ch
   t.true(components[0]?.id.startsWith('a b\ufffdccc'));
 });
 
-test('a Statuspage\'s indicator is the state of the whole; "major" with a partial outage is none', (t) => {
+test('the Statuspage indicator is the overall state, but "major" with a partial outage is partial', (t) => {
   const overall = (indicator: string, description: string) =>
     read('statuspage-summary', { ...STATUSPAGE, status: { indicator, description } }).overall;
   t.deepEqual(
@@ -135,7 +135,7 @@ test('a Statuspage\'s indicator is the state of the whole; "major" with a partia
   );
 });
 
-test('an incident.io page has nulls for empty lists, and no components of its incidents', (t) => {
+test('an incident.io page may have null for empty lists, and no components of its incidents', (t) => {
   const body = {
     page: {
       id: '01JMDK9XYNY05ND8ZZ0K0XJWWA',
@@ -176,7 +176,7 @@ test('an incident.io page has nulls for empty lists, and no components of its in
   ]);
 });
 
-test('an Instatus page leaves out what is empty, and is as bad as its incidents say', (t) => {
+test('an Instatus page may omit empty lists, and takes its state from its incidents', (t) => {
   const page = { name: 'Wistia', url: 'https://status.wistia.com', status: 'UP' };
   t.deepEqual(read('instatus-summary', { page }), {
     name: 'Wistia',
@@ -273,12 +273,12 @@ function utf16(value: unknown, isBigEndian: boolean): Buffer {
   return isBigEndian ? bytes.swap16() : bytes;
 }
 
-test("AWS' events are read in whatever encoding their byte-order mark says", (t) => {
+test('AWS events are read as UTF-16 by their byte-order mark, and as UTF-8 without one', (t) => {
   for (const body of [utf16([AWS_OPEN], true), utf16([AWS_OPEN], false), Buffer.from(JSON.stringify([AWS_OPEN]))])
     t.is(read('aws-events', body).components.length, 3);
 });
 
-test('an AWS event is over when it has ended or calls itself resolved, whatever its number says', (t) => {
+test('an AWS event is over if its end has passed or it says that it is resolved', (t) => {
   const { end_time: _end, ...resolved } = AWS_OVER;
   const ended = { ...AWS_OVER, summary: 'Internet Connectivity', event_log: [] };
   t.deepEqual(read('aws-events', [AWS_OVER, resolved, ended]), {
@@ -294,7 +294,7 @@ test('an AWS event is over when it has ended or calls itself resolved, whatever 
     t.is(read('aws-events', [{ ...ended, end_time: nothing }]).events.length, 1, `end_time ${JSON.stringify(nothing)}`);
 });
 
-test('an open AWS event is as bad as its newest words, for every service that it names', (t) => {
+test('an open AWS event is as bad as its newest update, for every service that it names', (t) => {
   t.deepEqual(read('aws-events', [AWS_OPEN]), {
     name: null,
     overall: 'partial',
@@ -360,7 +360,7 @@ const FEED_STATES: [what: string, items: [string, string][], state: string][] = 
   ],
 ];
 for (const [what, items, state] of FEED_STATES) {
-  test(`a feed of AWS ${what} is ${state}`, (t) => {
+  test(`an AWS feed ${what} is ${state}`, (t) => {
     t.deepEqual(read('aws-feed', rss('Amazon EC2 Service Status', ...items), 'ec2:us-east-1').components, [
       { id: 'ec2:us-east-1', name: 'ec2:us-east-1', state: state as 'major' },
     ]);
@@ -384,7 +384,7 @@ const GOOGLE = {
   uri: 'incidents/B5V4',
 };
 
-test("Google's open incidents hit their products; ended, recovered and merely informing ones do not", (t) => {
+test("Google's open incidents affect their products; ended, recovered and informational ones do not", (t) => {
   const over = [
     { ...GOOGLE, end: '2026-09-23T10:00:00+00:00' },
     { ...GOOGLE, most_recent_update: { status: 'AVAILABLE' } },
@@ -412,14 +412,14 @@ test("Google's open incidents hit their products; ended, recovered and merely in
   t.is(outage.components[0]?.state, 'major');
 });
 
-test("Google's products are all that can be watched", (t) => {
+test("Google's product list is the complete list of components", (t) => {
   t.like(read('google-products', { products: [{ title: 'Cloud SQL', id: 'sql', current_title: 'Cloud SQL' }] }), {
     listsAll: true,
     components: [{ id: 'sql', name: 'Cloud SQL', state: 'operational' }],
   });
 });
 
-test("Azure's feed is operational when empty or resolved, and degraded by anything else", (t) => {
+test("Azure's feed is operational if empty or resolved, and any other entry is an event", (t) => {
   t.like(read('azure-feed', rss('Azure Status')), { overall: 'operational', events: [] });
   t.like(
     read(
@@ -469,14 +469,14 @@ const MISFITS: [VendorFormat, unknown, RegExp][] = [
   ['aws-feed', 'sign in', /not XML|not an RSS feed/],
 ];
 for (const [index, [format, body, message]] of MISFITS.entries()) {
-  test(`what is no ${format} is refused in a sentence (${index})`, (t) => {
+  test(`a document that is not ${format} is rejected with a reason (${index})`, (t) => {
     const parsed = parse(format, body);
     t.false(parsed.ok);
     if (!parsed.ok) t.regex(parsed.message, message);
   });
 }
 
-test('a page cannot make us keep more than a bounded number of parts', (t) => {
+test('at most 2,000 components are kept, with names of at most 200 characters', (t) => {
   const components = Array.from({ length: 3000 }, (_, index) => ({
     id: String(index),
     name: 'x'.repeat(1000),
@@ -487,7 +487,7 @@ test('a page cannot make us keep more than a bounded number of parts', (t) => {
   t.is(snapshot.components[0]?.name.length, 200);
 });
 
-test('what is kept of a page has a size, however much it lists: the last components and events are left out', (t) => {
+test('a stored page is limited in bytes: the last components and events are dropped', (t) => {
   const ids = Array.from({ length: 2000 }, (_, no) => `component-${no}`);
   const body = {
     ...STATUSPAGE,
@@ -511,7 +511,7 @@ test('what is kept of a page has a size, however much it lists: the last compone
   }
 });
 
-test('a list is read up to the first item that does not fit', (t) => {
+test('a list is read up to the first invalid item', (t) => {
   let tried = 0;
   const number = z.unknown().refine((item) => {
     tried += 1;

@@ -24,7 +24,7 @@ const AWS_FEED = (title: string) =>
   '<rss version="2.0"><channel><title>Status</title>' +
   `<item><title>${title}</title><pubDate>${new Date().toUTCString()}</pubDate></item></channel></rss>`;
 
-test.serial("the feeds of the watched components stand in for AWS' events", async (t) => {
+test.serial("if AWS' events cannot be read, the feeds of the watched components replace them", async (t) => {
   nock('https://health.aws.amazon.com').get('/public/currentevents').reply(500);
   nock('https://status.aws.amazon.com')
     .get('/rss/ec2-us-east-1.rss')
@@ -38,7 +38,7 @@ test.serial("the feeds of the watched components stand in for AWS' events", asyn
   ]);
 });
 
-test.serial("where neither AWS' events nor its feeds can be read, the events' failure is reported", async (t) => {
+test.serial("if neither AWS' events nor its feeds can be read, the failure of the events is reported", async (t) => {
   nock('https://health.aws.amazon.com').get('/public/currentevents').reply(500);
   nock('https://status.aws.amazon.com').get('/rss/ec2-us-east-1.rss').reply(404);
   t.like(await read('aws', ['ec2:us-east-1']), {
@@ -47,7 +47,7 @@ test.serial("where neither AWS' events nor its feeds can be read, the events' fa
   });
 });
 
-test.serial('Google Cloud is its products and its incidents together', async (t) => {
+test.serial('Google Cloud is read from its products and its incidents together', async (t) => {
   const incident = {
     external_desc: 'Slow',
     end: null,
@@ -77,30 +77,27 @@ test.serial('Google Cloud is its products and its incidents together', async (t)
     });
 });
 
-test.serial(
-  'an Instatus page is its summary and its components together; without one of them it is not read',
-  async (t) => {
-    const page = { name: 'Whereby', url: 'https://wherebystatus.com', status: 'UP' };
-    nock('https://wherebystatus.com')
-      .get('/summary.json')
-      .times(2)
-      .reply(200, { page })
-      .get('/v2/components.json')
-      .reply(200, { components: [{ id: 'a', name: 'Video', status: 'OPERATIONAL' }] });
-    const reading = await read('whereby');
-    t.deepEqual(reading.outcome === 'read' && reading.snapshot, {
-      name: 'Whereby',
-      overall: 'operational',
-      components: [{ id: 'a', name: 'Video', state: 'operational' }],
-      listsAll: true,
-      events: [],
-    });
-    nock('https://wherebystatus.com').get('/v2/components.json').reply(503);
-    t.is((await read('whereby')).outcome, 'failed');
-  },
-);
+test.serial('an Instatus page is read from its summary and components, and fails without the latter', async (t) => {
+  const page = { name: 'Whereby', url: 'https://wherebystatus.com', status: 'UP' };
+  nock('https://wherebystatus.com')
+    .get('/summary.json')
+    .times(2)
+    .reply(200, { page })
+    .get('/v2/components.json')
+    .reply(200, { components: [{ id: 'a', name: 'Video', status: 'OPERATIONAL' }] });
+  const reading = await read('whereby');
+  t.deepEqual(reading.outcome === 'read' && reading.snapshot, {
+    name: 'Whereby',
+    overall: 'operational',
+    components: [{ id: 'a', name: 'Video', state: 'operational' }],
+    listsAll: true,
+    events: [],
+  });
+  nock('https://wherebystatus.com').get('/v2/components.json').reply(503);
+  t.is((await read('whereby')).outcome, 'failed');
+});
 
-test.serial('Azure and incident.io are read at their own addresses', async (t) => {
+test.serial('Azure and incident.io are read at their own URLs', async (t) => {
   nock('https://azure.status.microsoft')
     .get('/en-us/status/feed/')
     .reply(200, '<rss version="2.0"><channel><title>Azure Status</title></channel></rss>');
