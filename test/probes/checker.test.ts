@@ -58,7 +58,7 @@ test('a check is judged by what its monitor expects', async (t) => {
   t.like(await checkerWith().check(), { startedAtMs: AT_MS, judgement: { verdict: 'down', cause: 'status_500' } });
 });
 
-test("what a check reads counts as its account's", async (t) => {
+test('bodies that a check reads count toward its account', async (t) => {
   const accounts: unknown[] = [];
   const { check } = checkerWith({
     probe() {
@@ -70,7 +70,7 @@ test("what a check reads counts as its account's", async (t) => {
   t.deepEqual(accounts, [ACCOUNT]);
 });
 
-test('a check that takes long to judge is no vote, and says where', async (t) => {
+test('a check that exceeds its CPU budget is no vote, and the reason says where', async (t) => {
   const judge = new Judge();
   t.teardown(() => judge.close());
   const { check } = checkerWith({ judge, probe: () => Promise.resolve(http({ status: 200, body: HOSTILE_BODY })) });
@@ -80,7 +80,7 @@ test('a check that takes long to judge is no vote, and says where', async (t) =>
   t.regex(judgement.reason ?? '', /^The check used up its 50 ms of CPU time at text_body matches/);
 });
 
-test('of a first failing answer is kept what may be; of a good, a known or a discounted one nothing', async (t) => {
+test('evidence is kept only of a first bad response that counts, and without secrets', async (t) => {
   const answer = { status: 500, headers: { server: 'nginx' }, bodyStart: Buffer.from('Oops') };
   const answerOf = async (
     observation: object,
@@ -94,7 +94,7 @@ test('of a first failing answer is kept what may be; of a good, a known or a dis
   t.is(await answerOf(answer, { selfCheck: { apply: () => Promise.resolve(CUT_OFF) } }), null);
 });
 
-test('a self-check that crashes is no vote, and reported as our bug', async (t) => {
+test('a self-check that crashes is no vote and is reported as a bug', async (t) => {
   const bug = new Error('a bug');
   const { check, crashes } = checkerWith({ selfCheck: { apply: () => Promise.reject(bug) } });
   t.like(await check(), {
@@ -104,7 +104,7 @@ test('a self-check that crashes is no vote, and reported as our bug', async (t) 
   t.deepEqual(crashes, [[bug, 'mon_1']]);
 });
 
-test('a probe that crashes is no vote, and reported as our bug', async (t) => {
+test('a probe that crashes is no vote and is reported as a bug', async (t) => {
   const bug = new Error('bug');
   const { check, crashes } = checkerWith({ probe: () => Promise.reject(bug) });
   t.like(await check(), {
@@ -114,14 +114,14 @@ test('a probe that crashes is no vote, and reported as our bug', async (t) => {
   t.deepEqual(crashes, [[bug, 'mon_1']]);
 });
 
-test('what cannot be checked is not probed, and no vote with its reason', async (t) => {
+test('a target that cannot be checked is not probed, and is no vote with that reason', async (t) => {
   const { check, crashes } = checkerWith({ probe: () => Promise.reject(new Error('probed')) });
   for (const target of [null, REQUEST.target])
     t.like(await check({ target, inability: 'No key' }), { judgement: { verdict: 'none', reason: 'No key' } });
   t.deepEqual(crashes, []);
 });
 
-test('the self-check has the last word on a bad result, and none on a preview', async (t) => {
+test('the self-check can overrule a bad result, except in a preview', async (t) => {
   const { check } = checkerWith({ selfCheck: { apply: () => Promise.resolve(CUT_OFF) } });
   t.deepEqual((await check()).judgement, CUT_OFF);
   t.like(await check({ monitorId: null }), { judgement: { verdict: 'down' } });

@@ -52,7 +52,7 @@ const CASES: readonly { record: DnsRecordSpec; name?: string; verdict: string; c
 
 for (const { record, name = NAME, verdict, cause } of CASES) {
   test(
-    `of a server that others have written, ${name} ${record.type} ${record.mode} ` +
+    `from a third-party server ${name} ${record.type} ${record.mode} ` +
       `${record.expected?.join(', ') ?? ''} is ${cause ?? verdict}`,
     async (t) => {
       const target = httpTarget({

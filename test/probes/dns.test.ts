@@ -108,7 +108,7 @@ for (const [type, { answers, records }] of Object.entries(RECORDS) as [
   DnsRecordType,
   { answers: Answer[]; records: string[] },
 ][]) {
-  test(`${type} records are read in the form in which they compare`, async (t) => {
+  test(`${type} records are read in normalized form`, async (t) => {
     const server = await startDnsServer(t, { [`${type} name.example`]: { answers } });
     const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, [type]));
     t.deepEqual(answersOf(observation), { [type]: { outcome: 'records', records } });
@@ -116,7 +116,7 @@ for (const [type, { answers, records }] of Object.entries(RECORDS) as [
   });
 }
 
-test('an address is found at the end of a chain of aliases', async (t) => {
+test('an address is found at the end of a CNAME chain', async (t) => {
   const answers: Answer[] = [
     { type: 'CNAME', name: 'name.example', data: 'b.example' },
     { type: 'CNAME', name: 'b.example', data: 'c.example' },
@@ -128,7 +128,7 @@ test('an address is found at the end of a chain of aliases', async (t) => {
   });
 });
 
-test('a truncated answer is asked for again over TCP', async (t) => {
+test('a truncated response is retried over TCP', async (t) => {
   const answers = Array.from({ length: 200 }, (_, index) => a(`192.0.2.${index}`));
   const server = await startDnsServer(t, { 'A name.example': { answers, isTruncated: true } });
   const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']));
@@ -140,7 +140,7 @@ test('a truncated answer is asked for again over TCP', async (t) => {
   );
 });
 
-test('an address in the place of the name is asked for by its reverse name', async (t) => {
+test('an address as the target is looked up by its reverse name', async (t) => {
   const server = await startDnsServer(t, {
     'PTR 10.2.0.192.in-addr.arpa': {
       answers: [{ type: 'PTR', name: '10.2.0.192.in-addr.arpa', data: 'host.example' }],
@@ -149,20 +149,20 @@ test('an address in the place of the name is asked for by its reverse name', asy
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/192.0.2.10`))).verdict, 'up');
 });
 
-test('a name beyond ASCII is asked for in its ASCII form', async (t) => {
+test('an internationalized name is queried in its ASCII form', async (t) => {
   const server = await startDnsServer(t, {
     'A xn--gre-6ka8i.example': { answers: [a('192.0.2.1', 'xn--gre-6ka8i.example')] },
   });
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/größe.example`, ['A']))).verdict, 'up');
 });
 
-test('each type is asked for once, however many records look at it', async (t) => {
+test('each type is queried once, even if several records need it', async (t) => {
   const server = await startNameServer(t);
   await probe(dnsTarget(`dns://${server.address}/name.example`, ['A', 'AAAA', 'A', 'A']));
   t.deepEqual(server.received.map(({ type }) => type).toSorted(), ['A', 'AAAA']);
 });
 
-test('a check asks afresh, whatever was answered a moment ago', async (t) => {
+test('each check sends a new query instead of using a cached response', async (t) => {
   const server = await startNameServer(t);
   const target = dnsTarget(`dns://${server.address}/name.example`, ['A']);
   t.is((await verdictOf(target)).verdict, 'up');
@@ -179,14 +179,14 @@ const FAILURES: [string, DnsReply, string][] = [
   ['FORMERR', { rcode: RCODES.FORMERR }, 'down dns_error'],
 ];
 for (const [what, reply, expected] of FAILURES) {
-  test(`${what} of a named server is ${expected}`, async (t) => {
+  test(`${what} from a named server is ${expected}`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply });
     const { verdict, cause } = await verdictOf(dnsTarget(`dns://${server.address}/name.example`, ['A']));
     t.is(`${verdict} ${cause}`, expected);
   });
 }
 
-test.serial('a server that is silent is asked several times and times out at the deadline', async (t) => {
+test.serial('a silent server is queried two or three times and times out at the deadline', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { isSilent: true } });
   const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 3_000 });
   const observation = await probe(target);
@@ -195,7 +195,7 @@ test.serial('a server that is silent is asked several times and times out at the
   t.true(server.received.length > 1 && server.received.length <= 3);
 });
 
-test('a lost packet is made good by the next round', async (t) => {
+test('a retry makes up for a lost packet', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { isSilent: true } });
   const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 });
   const checked = verdictOf(target);
@@ -204,7 +204,7 @@ test('a lost packet is made good by the next round', async (t) => {
   t.is((await checked).verdict, 'up');
 });
 
-test('an answer counts that comes after the question was repeated, though the repetition gets none', async (t) => {
+test('a response to the first query counts even after a retry, which gets none', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { answers: [a('192.0.2.1')], delayMs: 1_500 } });
   const checked = probe(dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 }));
   await until(() => server.received.length > 0);
@@ -215,7 +215,7 @@ test('an answer counts that comes after the question was repeated, though the re
   t.true(server.received.length > 1);
 });
 
-test('a server that always was quick is waited for no less when it is slow for once', async (t) => {
+test('a server that was always fast still gets the full timeout when it is slow once', async (t) => {
   const quick = { answers: [a('192.0.2.1')] };
   const server = await startDnsServer(t, { 'A name.example': quick });
   const opened = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
@@ -228,7 +228,7 @@ test('a server that always was quick is waited for no less when it is slow for o
   t.true(slow.latencyMs >= 1_495, String(slow.latencyMs));
 });
 
-test('a server that does not run is down', async (t) => {
+test('a server that is not running is down', async (t) => {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const { port } = socket.address();
@@ -240,7 +240,7 @@ test('a server that does not run is down', async (t) => {
   });
 });
 
-test('a server may be named, and may have an IPv6 address', async (t) => {
+test('a server may be given by name or by IPv6 address', async (t) => {
   const server = await startNameServer(t);
   const [, port] = server.address.split(':');
   t.is((await verdictOf(dnsTarget(`dns://localhost:${port}/name.example`))).verdict, 'up');
@@ -248,7 +248,7 @@ test('a server may be named, and may have an IPv6 address', async (t) => {
   t.is((await verdictOf(dnsTarget(`dns://${server6.address}/name.example`))).verdict, 'up');
 });
 
-test('the guard refuses a private server, by address and by name, and asks it nothing', async (t) => {
+test('the guard blocks a private server, by address and by name, and sends it no query', async (t) => {
   const server = await startNameServer(t);
   const guarded = openDnsProbe({ allowPrivateNetwork: false, dnsResolvers: [] });
   t.teardown(guarded.close);
@@ -273,7 +273,7 @@ function openWithOwn(t: ExecutionContext, ...servers: string[]) {
   return opened.probe;
 }
 
-test("names of private networks are not asked of the system's resolvers behind the guard", async (t) => {
+test("with the guard on, names of private networks are not sent to the system's resolvers", async (t) => {
   const server = await startNameServer(t);
   const guarded = openWithOwn(t, server.address);
   const names = [
@@ -303,7 +303,7 @@ test("names of private networks are not asked of the system's resolvers behind t
   t.deepEqual(new Set(server.received.map(({ name }) => name)).size, others.length);
 });
 
-test("a private address that the system's resolvers know is neither shown nor confirmed", async (t) => {
+test("with the guard on, private addresses from the system's resolvers are neither shown nor confirmed", async (t) => {
   const server = await startDnsServer(t, {
     'A name.example': { answers: [a('10.96.0.17'), a('10.96.0.18'), a('93.184.216.34')] },
     'AAAA name.example': { answers: [{ type: 'AAAA', name: 'name.example', data: 'fd00::1' }] },
@@ -338,7 +338,7 @@ test("a private address that the system's resolvers know is neither shown nor co
   t.is(server.received.at(-1)?.name, 'db.local');
 });
 
-test('a cross check beside a named server reads no private names and shows no private addresses', async (t) => {
+test('a cross check of a named server queries no private names and shows no private addresses', async (t) => {
   const zone = {
     'A name.example': { answers: [a('10.96.0.17'), a('93.184.216.34')] },
     'A db.local': { answers: [a('10.96.0.18', 'db.local')] },
@@ -365,7 +365,7 @@ test('a cross check beside a named server reads no private names and shows no pr
   t.deepEqual(new Set(panel.flatMap(({ received }) => received.map(({ name }) => name))), new Set(['name.example']));
 });
 
-test('private addresses of a named server are held against no hidden ones', (t) => {
+test('private addresses from a named server are not compared with hidden ones', (t) => {
   const judged = (own: string, others: string) => {
     const answersWith = (address: string) => ({ A: { outcome: 'records', records: [address] } }) as const;
     const observation: DnsObservation = {
@@ -392,12 +392,12 @@ test('private addresses of a named server are held against no hidden ones', (t) 
 
 const ROOT: Answer = { type: 'NS', name: '.', data: 'a.root.example' };
 
-test("a name is asked of the system's resolvers, which the guard leaves alone", async (t) => {
+test("a name is queried at the system's resolvers, which the guard does not block", async (t) => {
   const server = await startNameServer(t);
   t.is((await verdictOf(dnsTarget('name.example'), openWithOwn(t, server.address))).verdict, 'up');
 });
 
-test('of several resolvers of the system the next is asked when one fails', async (t) => {
+test("when one of the system's resolvers fails, the next one is queried", async (t) => {
   const broken = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL } });
   const server = await startNameServer(t);
   t.is(
@@ -407,7 +407,7 @@ test('of several resolvers of the system the next is asked when one fails', asyn
   t.is(server.received.length, 1);
 });
 
-test('of many servers that fail five are asked', async (t) => {
+test('of eight failing servers five are queried', async (t) => {
   const servers = await Promise.all(
     Array.from({ length: 8 }, () => startDnsServer(t, { 'A name.example': { rcode: RCODES.REFUSED } })),
   );
@@ -421,20 +421,20 @@ for (const [what, reply, cause] of [
   ['fails', { rcode: RCODES.SERVFAIL }, 'dns_error'],
   ['is silent', { isSilent: true }, 'timeout'],
 ] as const) {
-  test.serial(`a name that ${what} at resolvers which know others is down`, async (t) => {
+  test.serial(`a name that ${what} at working resolvers is down`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': { answers: [ROOT] } });
     const target = dnsTarget('name.example', ['A'], { timeoutMs: 4_000 });
     t.like(await verdictOf(target, openWithOwn(t, server.address)), { verdict: 'down', cause });
   });
 
-  test.serial(`a name that ${what} at resolvers of which everything else does, too, is no vote`, async (t) => {
+  test.serial(`a name that ${what} at broken resolvers is no vote`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': reply });
     const target = dnsTarget('name.example', ['A'], { timeoutMs: 4_000 });
     t.like(await verdictOf(target, openWithOwn(t, server.address)), { verdict: 'none', cause });
   });
 }
 
-test('checks that fail together ask only once whether our resolvers work', async (t) => {
+test('checks that fail together test the resolvers only once', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL }, 'NS .': { answers: [ROOT] } });
   const probeOf = openWithOwn(t, server.address);
   await Promise.all(Array.from({ length: 20 }, () => probeOf(dnsTarget('name.example', ['A']))));
@@ -455,7 +455,7 @@ function crossChecked(target: string, record: DnsRecordSpec, timeoutMs = 8_000):
 
 const EXPECTS_1: DnsRecordSpec = { type: 'A', mode: 'equals', expected: ['192.0.2.1'] };
 
-test('a cross check asks the other resolvers and learns who disagrees', async (t) => {
+test('a cross check queries the other resolvers and reports which one disagrees', async (t) => {
   const server = await startNameServer(t);
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
   const judgement = await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf);
@@ -468,7 +468,7 @@ test('a cross check asks the other resolvers and learns who disagrees', async (t
   t.is((await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf)).verdict, 'up');
 });
 
-test('search domains that cannot be read at the moment are the former ones, and none without their file', async (t) => {
+test('if search domains cannot be read the previous ones apply, and without their file none', async (t) => {
   const path = join(await temporaryFolder(t), 'resolv.conf');
   const searchDomains = createSearchDomains(path, -1);
   await writeFile(path, 'nameserver 192.0.2.1\nsearch corp.example . lab.example\n');
@@ -480,7 +480,7 @@ test('search domains that cannot be read at the moment are the former ones, and 
   t.deepEqual(searchDomains(), []);
 });
 
-test.serial('a check behind the guard needs no thread of the pool, which lookups that hang fill up', async (t) => {
+test.serial('a guarded check needs no thread of the pool, which hanging lookups can fill up', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-dns-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const pipe = join(folder, 'pipe');
@@ -504,7 +504,7 @@ test.serial('a check behind the guard needs no thread of the pool, which lookups
   t.false(hasWaited);
 });
 
-test('without a cross check the other resolvers are left alone', async (t) => {
+test('without a cross check the other resolvers are not queried', async (t) => {
   const server = await startNameServer(t);
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/name.example`, ['A']), probeOf)).verdict, 'up');
@@ -514,7 +514,7 @@ test('without a cross check the other resolvers are left alone', async (t) => {
   );
 });
 
-test('other resolvers that are silent take nothing from the verdict, nor from the latency', async (t) => {
+test('silent cross-check resolvers affect neither the verdict nor the latency', async (t) => {
   const server = await startNameServer(t);
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.9', '192.0.2.9', '192.0.2.9']);
   for (const { zone } of servers.slice(1)) zone.set('A name.example', { isSilent: true });

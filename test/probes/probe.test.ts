@@ -10,7 +10,7 @@ const search = createPatternSearch();
 
 test.after.always(close);
 
-test('an http target is measured and judged by its own protocol', async (t) => {
+test('an http target is probed and judged as http', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => response.writeHead(503).end());
   const target = httpTarget({ target: `http://127.0.0.1:${port}/` });
   const judgement = judgeObservation({ target, observation: await probe(target), search });

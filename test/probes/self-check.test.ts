@@ -21,7 +21,7 @@ function openChecked(hosts: readonly { host: string; port: number }[]) {
   };
 }
 
-test('a bad result counts while a reference host can be reached, else it is no vote and says why', async (t) => {
+test('a bad result counts while a reference host is reachable, and is no vote with a reason otherwise', async (t) => {
   const reference = await startListener(t);
   const { see, pass, changes } = openChecked([reference]);
   t.is(await see(1, DOWN), DOWN);
@@ -34,7 +34,7 @@ test('a bad result counts while a reference host can be reached, else it is no v
   t.deepEqual(changes, [false]);
 });
 
-test('one host of several that answers is enough', async (t) => {
+test('one reachable reference host is enough', async (t) => {
   const [gone, there] = [await startListener(t), await startListener(t)];
   await gone.close();
   const { see, changes } = openChecked([gone, there]);
@@ -42,7 +42,7 @@ test('one host of several that answers is enough', async (t) => {
   t.deepEqual(changes, []);
 });
 
-test('results of one moment share one question, and a later one has its own', async (t) => {
+test('concurrent results share one connection test, and a later one has its own', async (t) => {
   const reference = await startListener(t);
   const { see } = openChecked([reference]);
   const judged = await Promise.all(Array.from({ length: 100 }, (_, index) => see(index, DOWN)));
@@ -52,7 +52,7 @@ test('results of one moment share one question, and a later one has its own', as
   await until(() => reference.connections() === 2);
 });
 
-test('an answer from before the network was lost does not confirm what was seen after it', async (t) => {
+test('a test from before the network was lost does not confirm later results', async (t) => {
   const reference = await startListener(t);
   const { see } = openChecked([reference]);
   t.is(await see(1, DOWN), DOWN);
@@ -61,7 +61,7 @@ test('an answer from before the network was lost does not confirm what was seen 
   t.is((await see(2, DOWN)).verdict, 'none');
 });
 
-test('no host is asked while results are good, for one bad among them, or for what is known as down', async (t) => {
+test('no host is tested for good results, one bad among them, or after five confirmed bad ones in a row', async (t) => {
   const reference = await startListener(t);
   const { see, pass } = openChecked([reference]);
   for (const monitor of [1, 2, 3, 4]) await see(monitor, UP);
@@ -75,7 +75,7 @@ test('no host is asked while results are good, for one bad among them, or for wh
   t.is(reference.connections(), 5);
 });
 
-test('our outage is reported when it begins and when it ends; bad results are suspect meanwhile', async (t) => {
+test("an outage of the agent's network is reported at start and end, and bad results do not count", async (t) => {
   const reference = await startListener(t);
   const { see, pass, changes } = openChecked([reference]);
   await reference.close();
@@ -95,7 +95,7 @@ test('our outage is reported when it begins and when it ends; bad results are su
   t.is(await see(1, DOWN), DOWN);
 });
 
-test('what is known from a registry or a status page is not suspect, and says nothing of the network', async (t) => {
+test('results from a registry or a status page are never suspect, and no evidence on the network', async (t) => {
   const reference = await startListener(t);
   await reference.close();
   const { see } = openChecked([reference]);

@@ -31,7 +31,7 @@ for (const request of REQUESTS) {
 
 // Without an installed Redis the runner reports that.
 for (const { redisUrl } of listQueueBackends().filter((backend) => backend.redisUrl !== null)) {
-  test('a real Redis says PONG, and nothing else', async (t) => {
+  test('a real Redis responds to PING with +PONG and not with -ERR', async (t) => {
     const { host } = new URL(redisUrl ?? '');
     const verdictFor = async (expect: string) => {
       const target = transportTarget('tcp', {

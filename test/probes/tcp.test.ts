@@ -39,7 +39,7 @@ async function writePieces(socket: Socket, pieces: Iterable<string | Uint8Array>
   }
 }
 
-test('an open port is up as soon as it is connected to, and the latency is that of connecting', async (t) => {
+test('an open port is up once connected, and the latency is that of connecting', async (t) => {
   const { observation, judgement } = await checkServer(t, () => {});
   t.is(judgement.verdict, 'up');
   t.like(observation, { outcome: 'connected', answer: null, timings: { dnsMs: null, tlsMs: null, firstByteMs: null } });
@@ -47,7 +47,7 @@ test('an open port is up as soon as it is connected to, and the latency is that 
   t.true(Math.abs(observation.startedAt - Date.now()) < 60_000);
 });
 
-test('a port that resets every connection is open all the same', async (t) => {
+test('a port that resets every connection counts as open', async (t) => {
   const { judgement } = await checkServer(t, (socket) => socket.resetAndDestroy());
   t.is(judgement.verdict, 'up');
 });
@@ -58,14 +58,14 @@ test('a closed port is refused', async (t) => {
   t.is(observation.latencyMs, null);
 });
 
-test('a name is looked up, and one of its addresses is enough', async (t) => {
+test('a name is resolved, and one reachable address is enough', async (t) => {
   const { port } = await startRawServer(t, () => {});
   const { observation, judgement } = await check(transportTarget('tcp', { target: `localhost:${port}` }));
   t.is(judgement.verdict, 'up');
   t.not(observation.timings.dnsMs, null);
 });
 
-test('a name that does not exist is no failure to connect', async (t) => {
+test('a name that does not exist is a DNS failure, not a connection failure', async (t) => {
   const { judgement } = await check(transportTarget('tcp', { target: 'no-such-name.invalid:80' }));
   t.is(judgement.verdict, 'down');
   t.regex(String(judgement.cause), /^dns_/);
@@ -104,7 +104,7 @@ test('a stored payload that cannot be decoded is no vote and is not shown', asyn
   t.false(String(judgement.reason).includes('hush'));
 });
 
-test('a stored pattern that RE2 refuses fails as our fault, and the connection is closed', async (t) => {
+test('a stored pattern that RE2 rejects makes the probe throw and close the connection', async (t) => {
   const closed = Promise.withResolvers<void>();
   const refused = checkServer(
     t,
@@ -119,7 +119,7 @@ test('a stored pattern that RE2 refuses fails as our fault, and the connection i
   await closed.promise;
 });
 
-test('an expected banner is up, and the latency runs to its arrival', async (t) => {
+test('an expected banner is up, and the latency runs until it arrives', async (t) => {
   const { observation, judgement } = await checkServer(
     t,
     (socket) => void setTimeout(() => socket.end('220 mail.example ESMTP\r\n'), 60),
@@ -131,7 +131,7 @@ test('an expected banner is up, and the latency runs to its arrival', async (t) 
   t.true(Math.abs(Number(connectMs) + Number(firstByteMs) + Number(downloadMs) - Number(observation.latencyMs)) < 5);
 });
 
-test('a banner in single bytes is up as soon as the last one has come, though the connection stays open', async (t) => {
+test('a banner in single bytes is up as soon as it matches, though the connection stays open', async (t) => {
   const { observation, judgement } = await checkServer(
     t,
     (socket) => void writePieces(socket, 'SSH-2.0-OpenSSH_9.2p1\r\n'),
@@ -141,7 +141,7 @@ test('a banner in single bytes is up as soon as the last one has come, though th
   t.like(observation, { answer: { text: 'SSH-2.0-OpenSSH_9', end: 'enough' } });
 });
 
-test('characters that are split over packets are read whole', async (t) => {
+test('characters that are split across packets are decoded correctly', async (t) => {
   const { observation, judgement } = await checkServer(
     t,
     (socket) =>
@@ -155,7 +155,7 @@ test('characters that are split over packets are read whole', async (t) => {
   t.like(observation, { answer: { text: 'grüße 😀' } });
 });
 
-test('the payload goes out as its bytes, after connecting, and the answer to it counts', async (t) => {
+test('the payload is sent as raw bytes after connecting, and the response to it counts', async (t) => {
   const received: Buffer[] = [];
   const { judgement } = await checkServer(
     t,
@@ -170,7 +170,7 @@ test('the payload goes out as its bytes, after connecting, and the answer to it 
   t.is(Buffer.concat(received).toString('hex'), '50494e4720c3a9ff0d0a');
 });
 
-test('a payload without an expected answer still arrives whole', async (t) => {
+test('a payload without an expected response still arrives in full', async (t) => {
   const arrived = Promise.withResolvers<string>();
   const { judgement } = await checkServer(
     t,
@@ -186,7 +186,7 @@ test('a payload without an expected answer still arrives whole', async (t) => {
   t.is(await arrived.promise, 'x'.repeat(60_000));
 });
 
-test('an unread payload keeps an open port up, at the latest with the deadline', async (t) => {
+test('an open port is up at the latest by the deadline, even if its payload is never read', async (t) => {
   const { judgement } = await checkServer(t, (socket) => void socket.pause(), {
     payload: 'x'.repeat(60_000),
     timeoutMs: 2000,
@@ -194,7 +194,7 @@ test('an unread payload keeps an open port up, at the latest with the deadline',
   t.is(judgement.verdict, 'up');
 });
 
-test('a secret payload is sent from where secrets are kept', async (t) => {
+test('a secret payload is sent from the stored secrets', async (t) => {
   const { port } = await startRawServer(t, (socket) => void socket.on('data', (piece) => socket.end(piece)));
   const target = transportTarget('tcp', {
     port,
@@ -211,7 +211,7 @@ const MISMATCHES: Record<string, (socket: Socket) => void> = {
   'and stays': (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n'),
 };
 for (const [what, onSocket] of Object.entries(MISMATCHES)) {
-  test(`a server that says something else ${what} is a mismatch`, async (t) => {
+  test(`a server that sends something else ${what} is a mismatch`, async (t) => {
     const { judgement } = await checkServer(t, onSocket, { expect: 'SSH-2.0', timeoutMs: 3000 });
     t.deepEqual(judgement, {
       verdict: 'down',
@@ -234,7 +234,7 @@ for (const [what, { onSocket, reason, timeoutMs = 5000 }] of Object.entries(SILE
   });
 }
 
-test('the wait for an answer ends with the deadline, and what came in time still counts', async (t) => {
+test('the wait for a response ends at the deadline, and what arrived by then counts', async (t) => {
   const before = performance.now();
   const { observation } = await checkServer(t, (socket) => void socket.write('so far'), {
     expect: 'never',
@@ -246,7 +246,7 @@ test('the wait for an answer ends with the deadline, and what came in time still
   t.like(observation, { answer: { text: 'so far', byteLength: 6, end: 'deadline' } });
 });
 
-test('of a flood 4096 bytes are held, and the connection is closed long before the deadline', async (t) => {
+test('the first 4096 bytes of a flood are kept, and the connection is closed before the deadline', async (t) => {
   const closed = Promise.withResolvers<void>();
   const { observation, judgement } = await checkServer(
     t,
@@ -266,14 +266,14 @@ test('of a flood 4096 bytes are held, and the connection is closed long before t
   await closed.promise;
 });
 
-test('what is expected counts up to byte 4096 and not beyond it', async (t) => {
+test('an expected text counts up to byte 4096 and not beyond it', async (t) => {
   const inside = await checkServer(t, (socket) => void socket.end(`${'y'.repeat(4090)}needle`), { expect: 'needle' });
   t.is(inside.judgement.verdict, 'up');
   const outside = await checkServer(t, (socket) => void socket.end(`${'y'.repeat(4091)}needle`), { expect: 'needle' });
   t.is(outside.judgement.cause, 'tcp_mismatch');
 });
 
-test('four thousand single bytes cost a pattern little work, and its match at their end is found', async (t) => {
+test('a response in 3,001 single bytes is searched once when judged, and a match at its end is found', async (t) => {
   let searched = 0;
   const text = `${'a'.repeat(3000)}b`;
   const { observation } = await checkServer(t, (socket) => void writePieces(socket, text).then(() => socket.end()), {
@@ -328,7 +328,7 @@ const PRIVATE_HOSTS = [
   '[fe80::1]',
 ];
 for (const host of PRIVATE_HOSTS) {
-  test(`with the guard on nothing connects to ${host}, which is no vote`, async (t) => {
+  test(`with the guard on ${host} gets no connection and is no vote`, async (t) => {
     const server = await startRawServer(t, () => {});
     const target = transportTarget('tcp', { target: `${host}:${server.port}`, transport: { expect: 'x' } });
     const observation = await createTcpProbe({ allowPrivateNetwork: false })(target);

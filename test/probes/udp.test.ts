@@ -36,7 +36,7 @@ async function checkEcho(t: ExecutionContext, transport: TransportSpec): Promise
   return { ...(await check(transportTarget('udp', { port, transport }))), received };
 }
 
-test('a reply is up, and the latency is the time from the datagram to it', async (t) => {
+test('a reply is up, and the latency is its round-trip time', async (t) => {
   const { port } = await startUdpServer(t, (_, reply) => void setTimeout(() => reply('pong'), 60));
   const { observation, judgement } = await check(transportTarget('udp', { port }));
   t.deepEqual(judgement, { verdict: 'up', cause: null, reason: null });
@@ -44,7 +44,7 @@ test('a reply is up, and the latency is the time from the datagram to it', async
   t.true(Number(observation.latencyMs) >= 55);
 });
 
-test('without a payload an empty datagram goes out, and an empty one back is a reply', async (t) => {
+test('without a payload an empty datagram is sent, and an empty one back is a reply', async (t) => {
   const { observation, judgement, received } = await checkEcho(t, {});
   t.is(judgement.verdict, 'up');
   t.like(observation, { reply: '' });
@@ -54,7 +54,7 @@ test('without a payload an empty datagram goes out, and an empty one back is a r
   );
 });
 
-test('a payload goes out in one datagram, as its bytes', async (t) => {
+test('a payload is sent as raw bytes in one datagram', async (t) => {
   const { received } = await checkEcho(t, { payload: String.raw`é\x00\xff\r\n` });
   t.deepEqual(
     received.map((datagram) => datagram.toString('hex')),
@@ -67,12 +67,12 @@ test('a payload goes out in one datagram, as its bytes', async (t) => {
   );
 });
 
-test('the largest payload that can be written is sent and comes back', async (t) => {
+test('the largest possible payload, 65,507 bytes, is sent and echoed', async (t) => {
   const { judgement } = await checkEcho(t, { payload: `${'x'.repeat(65_506)}!`, expect: '!' });
   t.is(judgement.verdict, 'up');
 });
 
-test('a secret payload is sent from where secrets are kept', async (t) => {
+test('a secret payload is sent from the stored secrets', async (t) => {
   const { port, received } = await startUdpServer(t, echo);
   await check(
     transportTarget('udp', {
@@ -87,7 +87,7 @@ test('a secret payload is sent from where secrets are kept', async (t) => {
   );
 });
 
-test('a reply is held against what is expected', async (t) => {
+test('a reply is compared with the expected text or pattern', async (t) => {
   t.is((await checkEcho(t, { payload: 'grüße', expect: 'üß' })).judgement.verdict, 'up');
   t.is((await checkEcho(t, { payload: 'id=42;', expect: '^id=\\d+;$', expectMode: 'regex' })).judgement.verdict, 'up');
   t.deepEqual((await checkEcho(t, { payload: 'ping', expect: 'pong' })).judgement, {
@@ -97,7 +97,7 @@ test('a reply is held against what is expected', async (t) => {
   });
 });
 
-test('the first reply decides: a better second one comes too late', async (t) => {
+test('only the first reply counts, even if a second one would match', async (t) => {
   const { port } = await startUdpServer(t, (_, reply) => {
     reply('busy');
     reply('ready');
@@ -105,7 +105,7 @@ test('the first reply decides: a better second one comes too late', async (t) =>
   t.is((await check(transportTarget('udp', { port, transport: { expect: 'ready' } }))).judgement.cause, 'udp_mismatch');
 });
 
-test('a server that keeps silent has not replied when the deadline passes', async (t) => {
+test('a silent server has no reply at the deadline', async (t) => {
   const { port, received } = await startUdpServer(t);
   const before = performance.now();
   const { observation, judgement } = await check(transportTarget('udp', { port, timeoutMs: 300 }));
@@ -117,7 +117,7 @@ test('a server that keeps silent has not replied when the deadline passes', asyn
   t.true(await until(() => received.length === 1));
 });
 
-test('a closed port is no reply, and known at once', async (t) => {
+test('a closed port is no reply, and is detected without waiting for the deadline', async (t) => {
   // A deadline would give another reason.
   const { judgement } = await check(transportTarget('udp', { port: await closedPort(), timeoutMs: 60_000 }));
   t.deepEqual(judgement, {
@@ -159,7 +159,7 @@ test('a reply from another address with the same port does not count', async (t)
   t.is(judgement.cause, 'udp_no_reply');
 });
 
-test('a name is looked up, and the address of it with a listener replies', async (t) => {
+test('a name is resolved, and its address with a listener replies', async (t) => {
   const { port } = await startUdpServer(t, echo);
   const { observation, judgement } = await check(transportTarget('udp', { target: `localhost:${port}` }));
   t.is(judgement.verdict, 'up');
@@ -196,7 +196,7 @@ test('a stored payload that cannot be decoded is no vote and is not shown', asyn
   t.false(String(judgement.reason).includes('hush'));
 });
 
-test('a hundred checks at once each get the reply to their own datagram', async (t) => {
+test('a hundred concurrent checks each get the reply to their own datagram', async (t) => {
   const { port } = await startUdpServer(t, echo);
   const checks = await Promise.all(
     Array.from({ length: 100 }, (_, index) =>
@@ -219,7 +219,7 @@ for (const host of [
   '224.0.0.1',
   '[ff02::1]',
 ]) {
-  test(`with the guard on no datagram goes to ${host}, which is no vote`, async (t) => {
+  test(`with the guard on ${host} gets no datagram and is no vote`, async (t) => {
     const { port, received } = await startUdpServer(t, echo);
     const target = transportTarget('udp', { target: `${host}:${port}` });
     const observation = await createUdpProbe({ allowPrivateNetwork: false })(target);

@@ -3,7 +3,7 @@ import { TcpAnswerReader } from '../../../probes/tcp.ts';
 
 const BYTE = Uint8Array.of(0x78);
 
-test('a byte-order mark is part of the answer, in one piece and in several', (t) => {
+test('a byte-order mark is part of the response, in one piece or several', (t) => {
   const bytes = Buffer.from('\uFEFFSSH-2.0');
   for (const pieces of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
     const reader = new TcpAnswerReader({ expect: '^\uFEFFSSH', expectMode: 'regex' }, (pattern, text) =>
@@ -18,7 +18,7 @@ test('a byte-order mark is part of the answer, in one piece and in several', (t)
   }
 });
 
-test('bytes that are expected in hex end the wait as soon as they have come, split over pieces', (t) => {
+test('expected hex bytes end the wait as soon as they arrive, even split across pieces', (t) => {
   const reader = new TcpAnswerReader({ expect: 'c3ff', payloadEncoding: 'hex' }, () => false);
   t.deepEqual(
     [[0x61], [0xc3], [0xff]].map((piece) => reader.add(Uint8Array.from(piece))),
@@ -26,7 +26,7 @@ test('bytes that are expected in hex end the wait as soon as they have come, spl
   );
 });
 
-test('an answer in single bytes is searched through at most twice its greatest length, and collected whole', (t) => {
+test('a response in single bytes costs searches of at most twice its maximum length', (t) => {
   let searched = 0;
   const reader = new TcpAnswerReader({ expect: 'y', expectMode: 'regex' }, (_pattern, text) => {
     searched += text.length;
