@@ -131,7 +131,7 @@ test('a request that the kernel cannot send fails the round with the reason', as
   });
 });
 
-test('closing ends running rounds early and without replies', async (t) => {
+test('after closing, running rounds neither send nor receive anything more', async (t) => {
   const { measure, close } = await startTarget(t, () => []);
   const round = measure({ count: 3, deadlineMs: SHORT_MS });
   await close();
