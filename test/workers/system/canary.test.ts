@@ -75,7 +75,7 @@ test('before the first address and after the last one the chore makes one query'
   t.is(await countQueries(), 1);
 });
 
-test('the canary is checked from every running region, and no list of accounts knows its own', async (t) => {
+test('the canary is checked from every running region, and its account is in no list of accounts', async (t) => {
   const { runtime, agents, keep, time } = await prepare(t, ['https://hc.example/x?y'], ['local', 'hanoi']);
   const { database } = runtime;
   t.deepEqual(await keep(), { addresses: 1 });
@@ -104,7 +104,7 @@ test('the canary is checked from every running region, and no list of accounts k
   t.is((await findMonitor(database, KEY))?.monitor.downMinSources, 3);
 });
 
-test('each mark permits one turn, and only turns are delivered', async (t) => {
+test('each mark permits one intended change, and only intended changes are delivered', async (t) => {
   const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
   await keep();
   const answer = async () => {
@@ -124,10 +124,10 @@ test('each mark permits one turn, and only turns are delivered', async (t) => {
   t.is((await check('up')).deliveries.length, 1);
   const broken = await check('down', 'conn_refused');
   t.is(broken.transitions.length, 1);
-  t.is(broken.deliveries.length, 0, 'web is away: nothing is to arrive');
+  t.is(broken.deliveries.length, 0, 'web is unreachable, so nothing is sent');
 });
 
-test('while a location misses checks no turn is permitted, although the others would decide without it', async (t) => {
+test('while a location misses checks no change is permitted, even if the quorum could decide', async (t) => {
   const { runtime, agents, keep, check, time } = await prepare(t, ['https://hc.example/x'], ['local', 'hanoi']);
   const isPermitted = async () => {
     await keep();
@@ -147,7 +147,7 @@ test('while a location misses checks no turn is permitted, although the others w
   t.true(await isPermitted());
 });
 
-test('what it did is deleted after ten minutes, pings that never left included', async (t) => {
+test("the canary's history is deleted after ten minutes, including pings that never left", async (t) => {
   const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
   await keep();
   for (let turn = 0; turn < 10; turn += 1) await check(turn % 2 === 0 ? 'up' : 'down', turn % 2 === 0 ? null : TURN);
@@ -163,7 +163,7 @@ test('what it did is deleted after ten minutes, pings that never left included',
   t.truthy((await listCanaryAddresses(runtime.database))[0]?.pingedAtMs);
 });
 
-test('after a clock was set back the newest ping is the last one, not one of the later time', async (t) => {
+test('after the clock is set back the newest ping is the last one, not the one with the latest time', async (t) => {
   const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
   await keep();
   for (const turn of ['up', 'down', 'up'] as const) await check(turn, turn === 'down' ? TURN : null);
@@ -174,10 +174,10 @@ test('after a clock was set back the newest ping is the last one, not one of the
   t.true((await pingedAtMs()) <= time.nowMs);
   time.nowMs += 1_201_000;
   await keep();
-  t.true((await pingedAtMs()) < time.nowMs - 1_200_000, 'the last one is the one that is kept');
+  t.true((await pingedAtMs()) < time.nowMs - 1_200_000, 'the last ping is the one kept');
 });
 
-test('addresses of the environment come and go with it, those of commands stay; the last one stops it', async (t) => {
+test('environment addresses follow the environment, command ones stay; without any the canary pauses', async (t) => {
   const { runtime, keep, options, time } = await prepare(t, ['https://a.example/1', 'https://b.example/2']);
   const { database, newId } = runtime;
   const given = { origin: 'command', name: 'c', url: 'https://c.example/3' } as const;
@@ -200,7 +200,7 @@ test('addresses of the environment come and go with it, those of commands stay; 
   t.true((await findMonitor(database, KEY))?.monitor.enabled);
 });
 
-test(`at most ${MAX_ADDRESSES} addresses are kept, and the log says so once`, async (t) => {
+test(`at most ${MAX_ADDRESSES} addresses are stored, and more are logged once`, async (t) => {
   const urls = Array.from({ length: MAX_ADDRESSES }, (_, index) => `https://a.example/${index}`);
   const { runtime, keep, time } = await prepare(t, urls);
   const { database, newId } = runtime;
@@ -213,7 +213,7 @@ test(`at most ${MAX_ADDRESSES} addresses are kept, and the log says so once`, as
   t.false(await storeCanaryAddress(database, more, { newId, nowMs: time.nowMs }));
 });
 
-test('a canary that does not turn is logged once with why, and once when it turns again', async (t) => {
+test('a stuck canary is logged once, and once more when it works again', async (t) => {
   const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
   await keep();
   await check('up');
