@@ -37,7 +37,7 @@ function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag 
   return { checkIn, time, requests, dealt, times: () => requests.map(({ atMs }) => atMs) };
 }
 
-test('the first check-in comes at once, the others at their interval, with the tag of the known work', async (t) => {
+test('the first check-in runs at once, later ones at the interval with the ETag of the current work', async (t) => {
   const { time, requests } = startedCheckIn([WORK, UNCHANGED]);
   await time.pass(46_000);
   t.deepEqual(requests, [
@@ -48,13 +48,13 @@ test('the first check-in comes at once, the others at their interval, with the t
   ]);
 });
 
-test('an agent that starts with the work of an earlier run asks with its tag', async (t) => {
+test('an agent that starts with saved work sends its ETag in the first check-in', async (t) => {
   const { time, requests } = startedCheckIn([UNCHANGED], { etag: '"old"' });
   await time.pass(1);
   t.deepEqual(requests, [{ atMs: 0, etag: '"old"' }]);
 });
 
-test('work that could not be taken over is asked for again in full', async (t) => {
+test('work that could not be applied is requested again without an ETag', async (t) => {
   const { time, requests } = startedCheckIn([WORK], { isTaken: false });
   await time.pass(16_000);
   t.deepEqual(
@@ -63,7 +63,7 @@ test('work that could not be taken over is asked for again in full', async (t) =
   );
 });
 
-test('failures are followed by waits that grow to a minute, and the first success by the usual pace', async (t) => {
+test('after failures the wait doubles up to a minute, and after a success the interval applies again', async (t) => {
   const { time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
   await time.pass(160_000);
   const waits = times()
@@ -73,7 +73,7 @@ test('failures are followed by waits that grow to a minute, and the first succes
   t.is(waits[8], 15_000);
 });
 
-test('what the service asks to wait is waited', async (t) => {
+test('a wait that the service requested is kept, even if a retry is triggered', async (t) => {
   const { checkIn, time, times } = startedCheckIn([
     { outcome: 'failed', reason: 'HTTP 503', requestedWaitMs: 45_000 },
     UNCHANGED,
@@ -84,7 +84,7 @@ test('what the service asks to wait is waited', async (t) => {
   t.deepEqual(times(), [0, 45_000]);
 });
 
-test('when the service answers elsewhere, a failed check-in is tried at once, any other keeps its time', async (t) => {
+test('once the service responds elsewhere, a failed check-in is retried at once, a successful one not', async (t) => {
   const { checkIn, time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
   await time.pass(20_000);
   checkIn.retryNow();
@@ -95,7 +95,7 @@ test('when the service answers elsewhere, a failed check-in is tried at once, an
   t.is(times().at(-1), 20_000);
 });
 
-test('a refused token is tried again every minute, and asks for all work when it is taken again', async (t) => {
+test('a rejected token is retried every minute, without an ETag', async (t) => {
   const { time, requests } = startedCheckIn([WORK, { outcome: 'unauthorized' }, { outcome: 'unauthorized' }, WORK]);
   await time.pass(136_000);
   t.deepEqual(requests, [
@@ -106,7 +106,7 @@ test('a refused token is tried again every minute, and asks for all work when it
   ]);
 });
 
-test('a token that is refused elsewhere is looked into within a second', async (t) => {
+test('a token rejected by another request triggers a check-in after a second', async (t) => {
   const { checkIn, time, times } = startedCheckIn([WORK, UNCHANGED]);
   await time.pass(5000);
   checkIn.hasten();
@@ -114,7 +114,7 @@ test('a token that is refused elsewhere is looked into within a second', async (
   t.deepEqual(times(), [0, 6000]);
 });
 
-test('while an outcome is dealt with no check-in begins, and a hastened one comes soon after it', async (t) => {
+test('no check-in starts while an outcome is handled, and a hastened one follows a second later', async (t) => {
   const time = manualTime();
   const startMs = time.now();
   const pulls: number[] = [];
@@ -136,7 +136,7 @@ test('while an outcome is dealt with no check-in begins, and a hastened one come
   t.is(slow.length, 1);
   checkIn.hasten();
   await time.pass(5000);
-  t.deepEqual([pulls, slow.length], [[0], 1], 'the first outcome is not dealt with yet');
+  t.deepEqual([pulls, slow.length], [[0], 1], 'the first outcome is still being handled');
   slow.shift()?.();
   await time.pass(0);
   await time.pass(5000);
@@ -144,11 +144,11 @@ test('while an outcome is dealt with no check-in begins, and a hastened one come
   slow.shift()?.();
   await time.pass(0);
   await time.pass(15_000);
-  t.is(pulls.length, 3, 'and then at the usual pace');
+  t.is(pulls.length, 3, 'and then at the usual interval');
   t.true(pulls[2]! >= 20_000);
 });
 
-test('after stopping nothing is asked, and what was asked changes nothing', async (t) => {
+test('check-ins stopped before the first one send no request', async (t) => {
   const { checkIn, time, times, dealt } = startedCheckIn([WORK]);
   checkIn.stop();
   await time.pass(60_000);
@@ -156,7 +156,7 @@ test('after stopping nothing is asked, and what was asked changes nothing', asyn
   t.deepEqual(dealt, []);
 });
 
-test('a clock that is set back during a check-in does not put off the next one', async (t) => {
+test('a clock set back during a check-in does not delay the next one', async (t) => {
   const time = manualTime();
   const pulls: ((outcome: PullOutcome) => void)[] = [];
   const checkIn = new CheckIn({

@@ -47,7 +47,7 @@ function startedClock({ probeMs = 100, concurrency = 100, startMs = 1_800_000_00
 const offsetOf = (monitorId: string, intervalSeconds = 60) =>
   agentOffsetMs({ sourceKey: 'agt_1', monitorId, intervalSeconds });
 
-test('new work is checked at once, and from then on at its own offset in each interval', async (t) => {
+test('new work is checked at once, then at its own offset in each interval', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1')]);
   await time.pass(0);
@@ -62,7 +62,7 @@ test('new work is checked at once, and from then on at its own offset in each in
   );
 });
 
-test('a restart keeps the offset: two clocks that begin at different moments tick at the same ones', async (t) => {
+test('the offset survives a restart: clocks started at different times tick at the same times', async (t) => {
   const ticks = [0, 23_456].map(async (aheadMs) => {
     const { clock, time, starts } = startedClock({ startMs: 1_800_000_000_000 + aheadMs });
     clock.assign([assignment('mon_1')]);
@@ -73,7 +73,7 @@ test('a restart keeps the offset: two clocks that begin at different moments tic
   t.deepEqual(first, second);
 });
 
-test('work of which a recheck was requested is checked once more, at once, and keeps its offset', async (t) => {
+test('a requested recheck runs once, at once, and leaves the offset unchanged', async (t) => {
   const { clock, time, starts } = startedClock();
   const tickMs = 1_800_000_000_000 + offsetOf('mon_1');
   clock.assign([assignment('mon_1', { askedAt: 1 })]);
@@ -100,7 +100,7 @@ test('new work whose tick is within two seconds waits for it', async (t) => {
   );
 });
 
-test('the first checks of many monitors follow one another and are no storm', async (t) => {
+test('the first checks of many monitors are spread out, about 50 per second', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign(Array.from({ length: 200 }, (_, index) => assignment(`mon_${index}`, { intervalSeconds: 3600 })));
   await time.pass(1000);
@@ -109,7 +109,7 @@ test('the first checks of many monitors follow one another and are no storm', as
   t.is(new Set(starts.map(({ monitorId }) => monitorId)).size, 200);
 });
 
-test('the same work is left alone, changed work runs at once with its new settings, removed work stops', async (t) => {
+test('unchanged work keeps its times, changed work runs at once with new settings, removed work stops', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1'), assignment('mon_2')]);
   await time.pass(70_000);
@@ -129,7 +129,7 @@ test('the same work is left alone, changed work runs at once with its new settin
   );
 });
 
-test('a monitor that changes while its probe runs is probed again right after that, never beside it', async (t) => {
+test('a monitor changed during its probe is probed again right after it, never concurrently', async (t) => {
   const { clock, time, starts, mostRunning } = startedClock({ probeMs: 4000 });
   clock.assign([assignment('mon_1', { intervalSeconds: 3600 })]);
   await time.pass(1000);
@@ -145,7 +145,7 @@ test('a monitor that changes while its probe runs is probed again right after th
   t.is(mostRunning(), 1);
 });
 
-test('a tick that would overlap the probe before it is left out', async (t) => {
+test('a tick that would overlap the previous probe is skipped', async (t) => {
   const { clock, time, starts, mostRunning } = startedClock({ probeMs: 2500 });
   clock.assign([assignment('mon_1', { intervalSeconds: 1 })]);
   await time.pass(12_000);
@@ -153,7 +153,7 @@ test('a tick that would overlap the probe before it is left out', async (t) => {
   t.true(starts.length >= 4 && starts.length <= 5, `${starts.length} starts`);
 });
 
-test('no more probes run at a time than are allowed; the others start late and none is forgotten', async (t) => {
+test('probes beyond the concurrency limit start late, and none is lost', async (t) => {
   const { clock, time, starts, mostRunning } = startedClock({ probeMs: 1000, concurrency: 3 });
   clock.assign(Array.from({ length: 30 }, (_, index) => assignment(`mon_${index}`, { intervalSeconds: 3600 })));
   await time.pass(11_000);
@@ -162,7 +162,7 @@ test('no more probes run at a time than are allowed; the others start late and n
   t.true(Math.max(...starts.map(({ atMs, plannedAtMs }) => atMs - plannedAtMs)) > 8000);
 });
 
-test('after the machine slept nothing that was missed runs at once', async (t) => {
+test('after the machine slept, missed checks are spread out rather than run at once', async (t) => {
   const { clock, time, starts } = startedClock();
   const monitors = Array.from({ length: 100 }, (_, index) => assignment(`mon_${index}`));
   clock.assign(monitors);
@@ -175,7 +175,7 @@ test('after the machine slept nothing that was missed runs at once', async (t) =
   t.is(new Set(starts.map(({ monitorId }) => monitorId)).size, 100);
 });
 
-test('an hourly check that was missed by a short sleep is made up for before its next tick', async (t) => {
+test('an hourly check missed during a short sleep runs before its next tick', async (t) => {
   const tickMs = 1_800_000_000_000 + offsetOf('mon_1', 3600);
   const { clock, time, starts } = startedClock({ startMs: tickMs - 60_000 });
   clock.assign([assignment('mon_1', { intervalSeconds: 3600 })]);
@@ -186,7 +186,7 @@ test('an hourly check that was missed by a short sleep is made up for before its
   t.is(starts.length, 1);
 });
 
-test('a clock that is set back does not stand still until the time has come again', async (t) => {
+test('checks go on after the clock is set back by an hour', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1')]);
   await time.pass(70_000);
@@ -196,7 +196,7 @@ test('a clock that is set back does not stand still until the time has come agai
   t.is(starts.length, 1);
 });
 
-test('a recheck comes at its moment, once, and the ticks go on as before', async (t) => {
+test('a recheck runs once, at its time, and the ticks go on as before', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1')]);
   await time.pass(1000 + offsetOf('mon_1'));
@@ -218,7 +218,7 @@ const NO_RECHECKS: readonly [why: string, monitorId: string, aheadMs: number][] 
   ['of a monitor that is none of ours', 'mon_9', 20_000],
 ];
 for (const [why, monitorId, aheadMs] of NO_RECHECKS) {
-  test(`a recheck ${why} is left out`, async (t) => {
+  test(`a recheck ${why} is skipped`, async (t) => {
     const { clock, time, starts } = startedClock();
     clock.assign([assignment('mon_1')]);
     await time.pass(1000 + offsetOf('mon_1'));
@@ -229,14 +229,14 @@ for (const [why, monitorId, aheadMs] of NO_RECHECKS) {
   });
 }
 
-test('hundreds of monitors are one timer', async (t) => {
+test('hundreds of monitors share a few timers', async (t) => {
   const { clock, time } = startedClock();
   clock.assign(Array.from({ length: 500 }, (_, index) => assignment(`mon_${index}`)));
   await time.pass(120_000);
   t.true(time.pending() < 10, `${time.pending()} timers`);
 });
 
-test('stopping starts nothing more, and is done when the running probes have ended', async (t) => {
+test('stopping starts no more probes and waits for the running ones', async (t) => {
   const { clock, time, starts } = startedClock({ probeMs: 5000, concurrency: 1 });
   clock.assign([assignment('mon_1'), assignment('mon_2')]);
   await time.pass(1000);

@@ -50,7 +50,7 @@ async function openJournal(t: ExecutionContext, folder?: string) {
 
 const idsOf = (found: readonly Entry[]): string[] => found.map(({ monitorId }) => monitorId);
 
-test('what was written down is found by the next run in the order in which it was measured', async (t) => {
+test('results on disk are restored by the next run in the order of measurement', async (t) => {
   const first = await openJournal(t);
   const written = entries(1200);
   await first.journal.append(written.slice(0, 700));
@@ -82,24 +82,21 @@ async function watchSyncs(t: ExecutionContext): Promise<ReadonlySet<number>> {
   return synced;
 }
 
-test.serial(
-  'a full segment is forced to the disk before the next one begins, and the last one at the end',
-  async (t) => {
-    const synced = await watchSyncs(t);
-    const { journal, folder } = await openJournal(t);
-    const written = entries(1200);
-    for (const count of [500, 1000, 1200]) await journal.append(written.slice(0, count));
-    const segments = await Promise.all(
-      (await readdir(folder)).toSorted().map(async (name) => (await stat(join(folder, name))).ino),
-    );
-    const areSynced = () => segments.map((number) => synced.has(number));
-    t.deepEqual(areSynced(), [true, true, false]);
-    await journal.close();
-    t.deepEqual(areSynced(), [true, true, true]);
-  },
-);
+test.serial('a full segment is synced before the next one starts, and the last one on close', async (t) => {
+  const synced = await watchSyncs(t);
+  const { journal, folder } = await openJournal(t);
+  const written = entries(1200);
+  for (const count of [500, 1000, 1200]) await journal.append(written.slice(0, count));
+  const segments = await Promise.all(
+    (await readdir(folder)).toSorted().map(async (name) => (await stat(join(folder, name))).ino),
+  );
+  const areSynced = () => segments.map((number) => synced.has(number));
+  t.deepEqual(areSynced(), [true, true, false]);
+  await journal.close();
+  t.deepEqual(areSynced(), [true, true, true]);
+});
 
-test('a segment goes with the last of its results, and what a later run adds comes after what it found', async (t) => {
+test('a segment is deleted with its last result, and a later run appends after the results it found', async (t) => {
   const first = await openJournal(t);
   const written = entries(3);
   await first.journal.append(written);
@@ -114,7 +111,7 @@ test('a segment goes with the last of its results, and what a later run adds com
   t.deepEqual(await readdir(first.folder), []);
 });
 
-test('a result that was sent before it was written down never touches the disk', async (t) => {
+test('a result sent before it was journaled is never written to disk', async (t) => {
   const { journal, folder } = await openJournal(t);
   const written = entries(5);
   await journal.settle(written);
@@ -122,14 +119,14 @@ test('a result that was sent before it was written down never touches the disk',
   t.deepEqual(await readdir(folder), []);
 });
 
-test('results are for their owner only', async (t) => {
+test('segments are readable only by their owner', async (t) => {
   const { journal, folder } = await openJournal(t);
   await journal.append(entries(1));
   const [name = ''] = await readdir(folder);
   t.is((await stat(join(folder, name))).mode & 0o777, 0o600);
 });
 
-test('the half line of a killed process is left out and counted, and the results around it are found', async (t) => {
+test("a killed process's torn line is skipped and counted, and the results around it are restored", async (t) => {
   const first = await openJournal(t);
   await first.journal.append(entries(2));
   await first.journal.close();
@@ -154,7 +151,7 @@ const STRANGE = [
   '\u0000\u0000\u0000',
 ];
 for (const text of STRANGE) {
-  test(`a segment with ${JSON.stringify(text)} in it is removed and stops nothing`, async (t) => {
+  test(`a segment containing only ${JSON.stringify(text)} is removed without an error`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'results-000000000007.jsonl'), text);
     const { waiting, journal } = await openJournal(t, folder);
@@ -164,7 +161,7 @@ for (const text of STRANGE) {
   });
 }
 
-test('files of others in the folder are left alone', async (t) => {
+test('unrelated files in the folder are left alone', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'key.json'), '{}');
   await writeFile(join(folder, 'results-1.jsonl'), 'mine');
@@ -175,7 +172,7 @@ test('files of others in the folder are left alone', async (t) => {
   t.deepEqual((await readdir(folder)).toSorted(), ['key.json', 'results-1.jsonl']);
 });
 
-test('a failing disk is reported once; once it works again what waits is written, and that is reported', async (t) => {
+test('a failing disk is reported once; after recovery pending results are written, and that is reported', async (t) => {
   const folder = join(await temporaryFolder(t), 'inner');
   await mkdir(folder);
   const { journal, failures } = await openJournal(t, folder);
@@ -193,7 +190,7 @@ test('a failing disk is reported once; once it works again what waits is written
   t.deepEqual(idsOf(waiting), idsOf(written));
 });
 
-test('results that were sent while the disk failed are not written down afterwards', async (t) => {
+test('results sent while the disk failed are not written after it recovers', async (t) => {
   const folder = join(await temporaryFolder(t), 'inner');
   await mkdir(folder);
   const { journal } = await openJournal(t, folder);
@@ -207,7 +204,7 @@ test('results that were sent while the disk failed are not written down afterwar
   t.is(await readFile(join(folder, name), 'utf8'), `${written.at(-1)?.line}\n`);
 });
 
-test('a folder that may be read only does not stop the program', async (t) => {
+test('a read-only folder does not stop the program', async (t) => {
   const folder = await temporaryFolder(t);
   await chmod(folder, 0o500);
   const { journal, failures } = await openJournal(t, folder);

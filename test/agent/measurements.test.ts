@@ -31,7 +31,7 @@ function http(overrides: object = {}): Observation {
 const measured = (observation: Observation | null, judgement: Judgement) =>
   resultOf({ monitorId: 'mon_1', startedAtMs: AT_MS, observation, judgement, answer: null });
 
-test('a good http check is reported with its status, times and certificate, and without cause or reason', (t) => {
+test('a successful http check is reported with status, timings and certificate, without cause or reason', (t) => {
   t.deepEqual(measured(http(), UP), {
     monitorId: 'mon_1',
     ok: true,
@@ -43,7 +43,7 @@ test('a good http check is reported with its status, times and certificate, and 
   });
 });
 
-test('a bad one is reported with its cause and the reason in a sentence', (t) => {
+test('a failed http check is reported with its cause and reason', (t) => {
   t.like(measured(http({ status: 503 }), DOWN), {
     ok: false,
     cause: 'status_503',
@@ -53,7 +53,7 @@ test('a bad one is reported with its cause and the reason in a sentence', (t) =>
   t.is(measured(http({ status: 503 }), DOWN).degraded, undefined);
 });
 
-test('a degraded one is ok and says so', (t) => {
+test('a degraded check is reported as ok and degraded', (t) => {
   t.like(measured(http(), { verdict: 'degraded', cause: 'slow', reason: 'Slow' }), {
     ok: true,
     degraded: true,
@@ -62,7 +62,7 @@ test('a degraded one is ok and says so', (t) => {
   });
 });
 
-test('a no vote is reported as what the agent cannot do, whatever its cause', (t) => {
+test('a no vote is reported as unsupported_by_agent, regardless of its cause', (t) => {
   const observation: Observation = {
     type: 'icmp',
     outcome: 'unavailable',
@@ -108,12 +108,12 @@ const DETAILS: readonly [observation: object, detail: object | undefined][] = [
   ],
 ];
 for (const [observation, detail] of DETAILS) {
-  test(`of ${JSON.stringify(observation)} the detail is ${JSON.stringify(detail)}`, (t) => {
+  test(`the detail of ${JSON.stringify(observation)} is ${JSON.stringify(detail)}`, (t) => {
     t.deepEqual(measured(observation as Observation, UP).detail, detail as never);
   });
 }
 
-test('the answer that made a check fail goes along, without its status, which has a field of its own', (t) => {
+test('a failed check carries its response, without the status, which has its own field', (t) => {
   const answer = { status: 503, headers: { server: 'nginx' }, body: 'Back soon' };
   const judged = (given: AnswerEvidence | null) =>
     resultOf({

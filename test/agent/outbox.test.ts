@@ -74,7 +74,7 @@ async function openOutbox(
 
 const away: Answer = () => ({ outcome: 'failed', reason: 'Connection refused', requestedWaitMs: null });
 
-test('a change leaves at once; what is none waits for company, three seconds at the most', async (t) => {
+test('a change is sent at once, other results are batched for three seconds at most', async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
   outbox.add(result(1), { isUrgent: false });
   await time.pass(1000);
@@ -89,7 +89,7 @@ test('a change leaves at once; what is none waits for company, three seconds at 
   ]);
 });
 
-test('when everything fails changes leave in few batches, within what an agent may ask in a minute', async (t) => {
+test("when everything fails, changes are batched within an agent's rate limit per minute", async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
   for (let number = 0; number < 600; number += 1) {
     outbox.add(result(number, { ok: false }), { isUrgent: true });
@@ -100,7 +100,7 @@ test('when everything fails changes leave in few batches, within what an agent m
   t.is(sent.flatMap(({ ids }) => ids).length, 600);
 });
 
-test('a batch holds a thousand results at the most, and a full one does not wait', async (t) => {
+test('a batch holds at most a thousand results, and a full one is sent at once', async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
   for (let number = 0; number < 2500; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(3000);
@@ -112,7 +112,7 @@ test('a batch holds a thousand results at the most, and a full one does not wait
   t.is(outbox.waiting, 0);
 });
 
-test('a batch keeps within the bytes that the service takes', async (t) => {
+test("a batch stays within the service's body limit", async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
   for (let number = 0; number < 10; number += 1)
     outbox.add(result(number, { ok: false, reason: 'é'.repeat(150_000) }), { isUrgent: true });
@@ -123,7 +123,7 @@ test('a batch keeps within the bytes that the service takes', async (t) => {
   );
 });
 
-test('while the service is away everything is kept, and then replayed in order, each result once', async (t) => {
+test('while the service is down results are buffered, then replayed in order, each exactly once', async (t) => {
   const { outbox, time, sent, service, events } = await openOutbox(t);
   service.answer = away;
   for (let number = 0; number < 100; number += 1) {
@@ -144,7 +144,7 @@ test('while the service is away everything is kept, and then replayed in order, 
   );
 });
 
-test('what the service asks to wait is waited, also when it answers elsewhere', async (t) => {
+test('a wait that the service requested is kept, even once it responds elsewhere', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = () => ({ outcome: 'failed', reason: 'HTTP 429', requestedWaitMs: 40_000 });
   outbox.add(result(1), { isUrgent: true });
@@ -156,7 +156,7 @@ test('what the service asks to wait is waited, also when it answers elsewhere', 
   t.is(sent.length, 2);
 });
 
-test('when the service is back elsewhere, what waits is sent at once', async (t) => {
+test('once the service responds elsewhere, buffered results are sent at once', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = away;
   outbox.add(result(1), { isUrgent: true });
@@ -169,32 +169,28 @@ test('when the service is back elsewhere, what waits is sent at once', async (t)
   t.is(outbox.waiting, 0);
 });
 
-test(
-  'the one result that the service refuses is found by halving, dropped with its reason, and the others arrive ' +
-    'once and in order',
-  async (t) => {
-    const { outbox, time, sent, service, events } = await openOutbox(t);
-    const takenIn: string[] = [];
-    service.answer = (results) => {
-      if (results.some(({ monitorId }) => monitorId === 'mon_613'))
-        return { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed', isFromService: true };
-      takenIn.push(...results.map(({ monitorId }) => monitorId));
-      return accepted(results.length);
-    };
-    for (let number = 0; number < 1000; number += 1) outbox.add(result(number), { isUrgent: false });
-    await time.pass(10_000);
-    t.deepEqual(
-      takenIn,
-      Array.from({ length: 1000 }, (_, number) => `mon_${number}`).filter((id) => id !== 'mon_613'),
-    );
-    const refused = events.filter((event) => event.kind === 'refused');
-    t.is(refused.length, 1);
-    t.like(JSON.parse(refused[0]?.line ?? ''), { monitorId: 'mon_613' });
-    t.true(sent.length < 40, `${sent.length} requests`);
-  },
-);
+test('a result the service rejects is found by bisection and dropped; all others arrive once in order', async (t) => {
+  const { outbox, time, sent, service, events } = await openOutbox(t);
+  const takenIn: string[] = [];
+  service.answer = (results) => {
+    if (results.some(({ monitorId }) => monitorId === 'mon_613'))
+      return { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed', isFromService: true };
+    takenIn.push(...results.map(({ monitorId }) => monitorId));
+    return accepted(results.length);
+  };
+  for (let number = 0; number < 1000; number += 1) outbox.add(result(number), { isUrgent: false });
+  await time.pass(10_000);
+  t.deepEqual(
+    takenIn,
+    Array.from({ length: 1000 }, (_, number) => `mon_${number}`).filter((id) => id !== 'mon_613'),
+  );
+  const refused = events.filter((event) => event.kind === 'refused');
+  t.is(refused.length, 1);
+  t.like(JSON.parse(refused[0]?.line ?? ''), { monitorId: 'mon_613' });
+  t.true(sent.length < 40, `${sent.length} requests`);
+});
 
-test('a service that refuses every other result is asked no more often than an agent may ask', async (t) => {
+test('an agent stays within its rate limit even if the service rejects every other result', async (t) => {
   const { outbox, time, sent, service, events } = await openOutbox(t);
   service.answer = (results) =>
     results.some(({ ok }) => !ok)
@@ -209,7 +205,7 @@ test('a service that refuses every other result is asked no more often than an a
   t.is(events.filter(({ kind }) => kind === 'refused').length, 300);
 });
 
-test('what a proxy refuses is kept, and arrives in order when the proxy lets it pass', async (t) => {
+test('results a proxy refuses are kept, and arrive in order once the proxy lets them pass', async (t) => {
   const { outbox, time, sent, service, kinds } = await openOutbox(t);
   service.answer = () => REFUSED_BY_PROXY;
   for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
@@ -228,7 +224,7 @@ test('what a proxy refuses is kept, and arrives in order when the proxy lets it 
   t.false(kinds().includes('refused'));
 });
 
-test('one result that a proxy always refuses is dropped once others arrive, and costs none of them', async (t) => {
+test('results a proxy always refuses are dropped once others arrive, and no other is lost', async (t) => {
   const { outbox, time, sent, service, events } = await openOutbox(t);
   const isBad = (id: string) => id === 'mon_2' || id === 'mon_3';
   service.answer = (results) =>
@@ -257,7 +253,7 @@ test('a refusal counts only if another result was accepted since the one before'
   t.false(kinds().includes('refused'));
 });
 
-test('a result that a proxy always refuses is dropped where the others come one by one', async (t) => {
+test('a result a proxy always refuses is dropped even if others come one by one', async (t) => {
   const { outbox, time, service, sent, kinds } = await openOutbox(t);
   service.answer = ([first]) => (first?.monitorId === 'mon_1' ? REFUSED_BY_PROXY : accepted(1));
   outbox.add(result(1), { isUrgent: true });
@@ -271,7 +267,7 @@ test('a result that a proxy always refuses is dropped where the others come one 
   t.true(sent.length < 60, `${sent.length} requests`);
 });
 
-test('a result that is dropped while it is sent is not counted as refused', async (t) => {
+test('a result dropped while it is being sent does not stop later ones', async (t) => {
   const { outbox, time, service, sent } = await openOutbox(t, { maxResults: 2 });
   for (const number of [1, 2]) outbox.add(result(number), { isUrgent: true });
   service.answer = (results) => {
@@ -283,7 +279,7 @@ test('a result that is dropped while it is sent is not counted as refused', asyn
   t.true(sent.some(({ ids }) => ids.join() === 'mon_3'));
 });
 
-test('results of other monitors do not wait for those of one that a proxy always refuses', async (t) => {
+test('results of other monitors do not wait for a monitor whose results a proxy always refuses', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = (results) =>
     results.some(({ monitorId }) => monitorId === 'mon_0') ? REFUSED_BY_PROXY : accepted(results.length);
@@ -296,7 +292,7 @@ test('results of other monitors do not wait for those of one that a proxy always
   t.is(new Set(sent.flatMap(({ ids }) => (ids.includes('mon_0') ? [] : ids))).size, 19);
 });
 
-test('results that a proxy refuses are kept while it is not known to accept any', async (t) => {
+test('results a proxy refuses are kept as long as it has accepted none', async (t) => {
   const { outbox, time, service, kinds } = await openOutbox(t);
   service.answer = () => REFUSED_BY_PROXY;
   for (let number = 0; number < 3; number += 1) outbox.add(result(number), { isUrgent: false });
@@ -307,7 +303,7 @@ test('results that a proxy refuses are kept while it is not known to accept any'
   t.false(kinds().includes('refused'));
 });
 
-test('an agent that is stopped while batches are halved sends what waits', async (t) => {
+test('an agent stopped during bisection still sends its buffered results', async (t) => {
   const { outbox, time, service } = await openOutbox(t);
   service.answer = (results) => (results.length > 10 ? REFUSED_BY_PROXY : accepted(results.length));
   for (let number = 0; number < 100; number += 1) outbox.add(result(number), { isUrgent: false });
@@ -317,7 +313,7 @@ test('an agent that is stopped while batches are halved sends what waits', async
   t.is(outbox.waiting, 0);
 });
 
-test('a proxy that takes small batches only holds none of the results back', async (t) => {
+test('all results get through a proxy that accepts only small batches', async (t) => {
   const { outbox, time, service } = await openOutbox(t);
   service.answer = (results) => (results.length > 100 ? REFUSED_BY_PROXY : accepted(results.length));
   for (let number = 0; number < 600; number += 1) outbox.add(result(number), { isUrgent: false });
@@ -325,7 +321,7 @@ test('a proxy that takes small batches only holds none of the results back', asy
   t.is(outbox.waiting, 0);
 });
 
-test('beyond the bound the oldest results are dropped and counted', async (t) => {
+test('beyond the limit the oldest results are dropped and counted', async (t) => {
   const { outbox, time, sent, service, events } = await openOutbox(t, { maxResults: 100 });
   service.answer = away;
   for (let number = 0; number < 130; number += 1) outbox.add(result(number), { isUrgent: false });
@@ -350,7 +346,7 @@ test('results that are too old are dropped before they are sent', async (t) => {
   t.true(kinds().includes('dropped'));
 });
 
-test('what has not left within half a second stands on the disk, and is gone from there when it has', async (t) => {
+test('a result not sent within half a second is written to disk, and deleted once sent', async (t) => {
   const { outbox, time, service, folder, journal } = await openOutbox(t);
   service.answer = away;
   outbox.add(result(1), { isUrgent: true });
@@ -364,7 +360,7 @@ test('what has not left within half a second stands on the disk, and is gone fro
   t.deepEqual(await readdir(folder), []);
 });
 
-test('the results of an earlier run are sent first, at once, and told as replayed', async (t) => {
+test('results of an earlier run are sent first, at once, and reported as replayed', async (t) => {
   const first = await openOutbox(t);
   first.service.answer = away;
   for (let number = 0; number < 20; number += 1) first.outbox.add(result(number), { isUrgent: false });
@@ -381,7 +377,7 @@ test('the results of an earlier run are sent first, at once, and told as replaye
   t.deepEqual(await readdir(first.folder), []);
 });
 
-test('a hint to recheck counts from the failing probe, the last one of its monitor in the batch', async (t) => {
+test("a recheck hint's delay counts from the monitor's last failing probe in the batch", async (t) => {
   const { outbox, time, service, events } = await openOutbox(t);
   service.answer = (results) =>
     accepted(results.length, [
@@ -398,7 +394,7 @@ test('a hint to recheck counts from the failing probe, the last one of its monit
   );
 });
 
-test('a refused token keeps the results; held, nothing is sent until the service knows the agent again', async (t) => {
+test('results are kept when the token is rejected, and a held outbox sends nothing until released', async (t) => {
   const { outbox, time, service, sent, kinds } = await openOutbox(t);
   service.answer = () => ({ outcome: 'unauthorized' });
   outbox.add(result(1), { isUrgent: true });
@@ -414,7 +410,7 @@ test('a refused token keeps the results; held, nothing is sent until the service
   t.is(outbox.waiting, 0);
 });
 
-test('closing sends what waits, and what cannot be sent stays on the disk', async (t) => {
+test('closing sends buffered results, and those that cannot be sent stay on disk', async (t) => {
   const first = await openOutbox(t);
   first.outbox.add(result(1), { isUrgent: false });
   await first.outbox.close(60_000);
@@ -432,7 +428,7 @@ test('closing sends what waits, and what cannot be sent stays on the disk', asyn
 });
 
 for (const jumpMs of [-3_600_000, -540_000, 540_000, 3_600_000]) {
-  test(`after a clock that is set by ${jumpMs / 60_000} minutes results leave as before`, async (t) => {
+  test(`results are sent as before after the clock is set by ${jumpMs / 60_000} minutes`, async (t) => {
     const { outbox, time, sent, service } = await openOutbox(t);
     outbox.add(result(1, { ok: false }), { isUrgent: true });
     await time.pass(1000);
@@ -451,7 +447,7 @@ for (const jumpMs of [-3_600_000, -540_000, 540_000, 3_600_000]) {
     time.jump(jumpMs);
     outbox.add(result(4, { ok: false }), { isUrgent: true });
     await time.pass(4000);
-    t.is(outbox.waiting, 2, 'the service asked to wait, in time that passes');
+    t.is(outbox.waiting, 2, 'the requested wait is in elapsed time');
     await time.pass(1000);
     t.is(outbox.waiting, 0);
   });

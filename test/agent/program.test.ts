@@ -51,7 +51,7 @@ function logged(program: Program, message: string): Record<string, unknown>[] {
     .filter(({ msg }) => msg === message);
 }
 
-test('--help names all variables and exit statuses, --version the version, and all else is wrong usage', async (t) => {
+test('--help lists all variables, --version prints the version, and any other option is a usage error', async (t) => {
   const help = await run(['--help']);
   t.is(help.status, 0);
   const environment = await readFile(new URL('../../config/agent-environment.ts', import.meta.url), 'utf8');
@@ -63,7 +63,7 @@ test('--help names all variables and exit statuses, --version the version, and a
   t.is(wrong.stdout, '');
 });
 
-test('a wrong configuration is reported at once and whole, without the token, and ends with 1', async (t) => {
+test('all configuration errors are reported together, without the token, and the agent exits with 1', async (t) => {
   const { status, stderr } = await run([], {
     SPOTCHECK_AGENT_TOKEN: 'spk_wrong-kind',
     AGENT_PULL_SECONDS: '0',
@@ -75,7 +75,7 @@ test('a wrong configuration is reported at once and whole, without the token, an
   t.false(stderr.includes('wrong-kind'));
 });
 
-test('it checks in, checks what it is given, follows changes, sends the rest on SIGTERM and ends with 0', async (t) => {
+test('it checks in, runs its work, follows changes, sends the rest on SIGTERM and exits with 0', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const target = await startTarget(t);
@@ -114,7 +114,7 @@ test('it checks in, checks what it is given, follows changes, sends the rest on 
   t.deepEqual(await segments(fixture.folder), []);
 });
 
-test('its folder and what is in it are for its owner only', async (t) => {
+test('its folder and the files in it are readable only by its owner', async (t) => {
   const fixture = await startAgentFixture(t);
   fixture.server.state.work = [workItem()];
   const program = await fixture.startConnected();
@@ -126,7 +126,7 @@ test('its folder and what is in it are for its owner only', async (t) => {
   t.false((await readdir(fixture.folder)).includes('lock.json'));
 });
 
-test('while the service is away it goes on, and when it is back every result arrives, once and in order', async (t) => {
+test('it keeps checking while the service is down, and every result arrives later, once and in order', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const target = await startTarget(t);
@@ -154,37 +154,33 @@ test('while the service is away it goes on, and when it is back every result arr
   t.deepEqual(await segments(fixture.folder), []);
 });
 
-test(
-  'killed while the service is away, it goes on with its work after the restart, and nothing older than a second ' +
-    'is lost',
-  async (t) => {
-    const fixture = await startAgentFixture(t);
-    const { server } = fixture;
-    const target = await startTarget(t);
-    server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
-    const first = await fixture.startConnected();
-    await until(() => server.taken().length > 0, PATIENT);
-    server.state.isCut = true;
-    const hits = target.hits('/a');
-    await until(() => target.hits('/a') >= hits + 4, PATIENT);
-    t.is(await first.stop('SIGKILL'), null);
+test('killed while the service is down, it resumes after a restart and loses at most two results', async (t) => {
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
+  const target = await startTarget(t);
+  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+  const first = await fixture.startConnected();
+  await until(() => server.taken().length > 0, PATIENT);
+  server.state.isCut = true;
+  const hits = target.hits('/a');
+  await until(() => target.hits('/a') >= hits + 4, PATIENT);
+  t.is(await first.stop('SIGKILL'), null);
 
-    const second = fixture.start();
-    await outputMatching(second, /work\.restored/);
-    const hitsBefore = target.hits('/a');
-    await until(() => target.hits('/a') >= hitsBefore + 2, PATIENT);
-    server.state.isCut = false;
-    await outputMatching(second, /results\.replayed/, 90_000);
-    t.is(await second.stop(), 0);
-    // The results of the killed process's last second may be lost.
-    const missing = target.hits('/a') - server.taken().length;
-    t.true(missing >= 0 && missing <= 2, `${missing} results are missing`);
-    assertOnce(t, server);
-    t.is(logged(second, 'buffer.found').length, 1);
-  },
-);
+  const second = fixture.start();
+  await outputMatching(second, /work\.restored/);
+  const hitsBefore = target.hits('/a');
+  await until(() => target.hits('/a') >= hitsBefore + 2, PATIENT);
+  server.state.isCut = false;
+  await outputMatching(second, /results\.replayed/, 90_000);
+  t.is(await second.stop(), 0);
+  // The results of the killed process's last second may be lost.
+  const missing = target.hits('/a') - server.taken().length;
+  t.true(missing >= 0 && missing <= 2, `${missing} results are missing`);
+  assertOnce(t, server);
+  t.is(logged(second, 'buffer.found').length, 1);
+});
 
-test('a second agent with the same token is refused beside the first, and may start when that is gone', async (t) => {
+test('a second agent with the same token is refused while the first runs, and starts once it was killed', async (t) => {
   const fixture = await startAgentFixture(t);
   const first = await fixture.startConnected();
   const second = fixture.start();
@@ -194,7 +190,7 @@ test('a second agent with the same token is refused beside the first, and may st
   t.is(await (await fixture.startConnected()).stop(), 0);
 });
 
-test('a token that is refused at the first check-in ends the agent with 1 and says why', async (t) => {
+test('a token rejected at the first check-in makes the agent exit with 1 and a reason', async (t) => {
   const fixture = await startAgentFixture(t);
   fixture.server.state.pull = { status: 401 };
   const program = fixture.start();
@@ -202,7 +198,7 @@ test('a token that is refused at the first check-in ends the agent with 1 and sa
   t.regex(program.errors(), /rejected this token/);
 });
 
-test('a token revoked later stops all checks at once; the agent asks on, and resumes once it is known', async (t) => {
+test('a token revoked later stops all checks at once and deletes saved work; the agent keeps running', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const target = await startTarget(t);
@@ -226,7 +222,7 @@ function logTimeOf(program: Program, message: string): number {
   return Date.parse(String(logged(program, message)[0]?.['time'])) / 1000;
 }
 
-test('a probe uses sealed secrets, in clear nowhere, and its traceparent follows from the result', async (t) => {
+test('a probe uses sealed secrets, never in plain text, and a traceparent derived from its result', async (t) => {
   const CANARY = 'canary-7f3a-secret';
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
@@ -268,7 +264,7 @@ test('a probe uses sealed secrets, in clear nowhere, and its traceparent follows
   }
 });
 
-test('what cannot be checked here is reported as no vote, and nothing of it is probed', async (t) => {
+test('work that the agent cannot check is reported as no vote and not probed', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const target = await startTarget(t);
@@ -284,7 +280,7 @@ test('what cannot be checked here is reported as no vote, and nothing of it is p
   t.is(logged(program, 'key.refused').length, 1);
 });
 
-test('a hint to recheck is followed: one probe more, in time, and none that the service did not ask for', async (t) => {
+test('a recheck hint causes exactly one more probe, after the requested delay', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const target = await startTarget(t);
@@ -306,7 +302,7 @@ test('a hint to recheck is followed: one probe more, in time, and none that the 
   );
 });
 
-test('all four types are measured, an icmp monitor where the machine can', async (t) => {
+test('all four types are measured, icmp only where the machine supports it', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const target = await startTarget(t);
@@ -361,7 +357,7 @@ test('all four types are measured, an icmp monitor where the machine can', async
   );
 });
 
-test("a clock that differs from the service's is reported once, with how much", async (t) => {
+test("a clock that differs from the service's is reported once, with the difference", async (t) => {
   const fixture = await startAgentFixture(t);
   fixture.server.state.date = new Date(Date.now() + 36_000_000).toUTCString();
   const program = await fixture.startConnected();
@@ -372,7 +368,7 @@ test("a clock that differs from the service's is reported once, with how much", 
   t.true(Math.abs(Number(warnings[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(warnings));
 });
 
-test('while its own network is gone bad results are no vote; once a reference host is back they count', async (t) => {
+test('while its own network is down failures are no votes; once a reference host responds they count', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const reference = await startListener(t);

@@ -16,7 +16,7 @@ async function connected(t: ExecutionContext) {
   return { server, client: clientOf(t, server.url) };
 }
 
-test('a check-in says who asks and what it can do, and brings the work with its tag', async (t) => {
+test('a check-in sends the token, version and capabilities, and returns the work with its ETag', async (t) => {
   const { server, client } = await connected(t);
   server.state.work = [workItem()];
   const outcome = await client.pull({ capabilities: ['http'], version: '1.2.3', arch: 'x64', publicKey: 'abc=' }, null);
@@ -30,13 +30,13 @@ test('a check-in says who asks and what it can do, and brings the work with its 
   t.deepEqual(server.pulls[0]?.body, { capabilities: ['http'], version: '1.2.3', arch: 'x64', publicKey: 'abc=' });
 });
 
-test('work that is known already is not sent again', async (t) => {
+test('a check-in with the current ETag returns no work', async (t) => {
   const { server, client } = await connected(t);
   t.like(await client.pull({}, '"1"'), { outcome: 'unchanged' });
   t.is(server.pulls[0]?.headers['if-none-match'], '"1"');
 });
 
-test("a check-in tells the service's clock", async (t) => {
+test("a check-in returns the service's time", async (t) => {
   const { server, client } = await connected(t);
   server.state.date = 'Sat, 01 Nov 2025 10:11:12 GMT';
   t.like(await client.pull({}, null), { serverTimeMs: Date.UTC(2025, 10, 1, 10, 11, 12) });
@@ -57,7 +57,7 @@ const NO_WORK: readonly [what: string, work: unknown][] = [
   ['has no settings', [{ ...workItem(), checkSpec: null }]],
 ];
 for (const [what, work] of NO_WORK) {
-  test(`work that ${what} is not believed`, async (t) => {
+  test(`work that ${what} makes the check-in fail`, async (t) => {
     const { port } = await startHttpServer(t, (request, response) => {
       request.resume();
       response.end(jsonOf({ agentId: 'agt_1', work }));
@@ -75,7 +75,7 @@ const NO_HINTS: readonly unknown[] = [
   [{ monitorId: 'mon_1', afterMs: '5000' }],
 ];
 for (const recheck of NO_HINTS) {
-  test(`an answer to results with the hints ${jsonOf(recheck)} is not believed`, async (t) => {
+  test(`an ingest response with the recheck hints ${jsonOf(recheck)} is a failure`, async (t) => {
     const { port } = await startHttpServer(t, (request, response) => {
       request.resume();
       response.end(jsonOf({ accepted: 1, recheck }));
@@ -84,7 +84,7 @@ for (const recheck of NO_HINTS) {
   });
 }
 
-test('results arrive as they are given', async (t) => {
+test('results are sent unchanged', async (t) => {
   const { server, client } = await connected(t);
   t.like(await client.ingest('{"results":[{"monitorId":"mon_1"}]}'), { outcome: 'accepted', answer: { accepted: 1 } });
   t.deepEqual(server.taken(), [{ monitorId: 'mon_1' }]);
@@ -106,7 +106,7 @@ const PULLS: readonly [refusal: AgentServer['state']['pull'], outcome: object][]
   ],
 ];
 for (const [refusal, outcome] of PULLS) {
-  test(`a check-in that is answered with ${refusal?.status} is ${JSON.stringify(outcome)}`, async (t) => {
+  test(`the outcome of a check-in with status ${refusal?.status} is ${JSON.stringify(outcome)}`, async (t) => {
     const { server, client } = await connected(t);
     server.state.pull = refusal;
     t.deepEqual(await client.pull({}, null), outcome as never);
@@ -124,7 +124,7 @@ const INGESTS: readonly [status: number, outcome: string][] = [
   [503, 'failed'],
 ];
 for (const [status, outcome] of INGESTS) {
-  test(`results that are answered with ${status} are ${outcome}`, async (t) => {
+  test(`results that get a ${status} are ${outcome}`, async (t) => {
     const { server, client } = await connected(t);
     server.state.ingest = { status };
     t.is((await client.ingest('{"results":[]}')).outcome, outcome as never);
@@ -139,7 +139,7 @@ const REFUSALS_OF_PROXIES = [
   '{"error":{"code":400},"request_id":"1"}',
 ];
 for (const text of REFUSALS_OF_PROXIES) {
-  test(`a 400 or 413 that says ${JSON.stringify(text)} is a refusal of a proxy`, async (t) => {
+  test(`a 400 or 413 with the body ${JSON.stringify(text)} is a proxy's refusal`, async (t) => {
     let status = 400;
     const { port } = await startHttpServer(t, (request, response) => {
       request.resume();
@@ -156,7 +156,7 @@ for (const text of REFUSALS_OF_PROXIES) {
   });
 }
 
-test('what the service refuses is told in its words', async (t) => {
+test('a refusal by the service carries its own error message', async (t) => {
   const { server, client } = await connected(t);
   for (const status of [400, 413]) {
     server.state.ingest = { status, error: 'results[0] is malformed' };
@@ -168,7 +168,7 @@ test('what the service refuses is told in its words', async (t) => {
   }
 });
 
-test('the token is not sent where a redirect points to, and the answer says what to do', async (t) => {
+test('the token is not sent to the target of a redirect, and the error says what to correct', async (t) => {
   const elsewhere = await startAgentServer(t);
   const { port } = await startHttpServer(t, (request, response) => {
     request.resume();
@@ -179,7 +179,7 @@ test('the token is not sent where a redirect points to, and the answer says what
   t.is(elsewhere.pulls.length, 0);
 });
 
-test('what answers without being Spotcheck is not believed', async (t) => {
+test('a response that is not from Spotcheck is a failure', async (t) => {
   const { port } = await startHttpServer(t, (request, response) => {
     request.resume();
     response.end('<h1>It works</h1>');
@@ -192,7 +192,7 @@ test('what answers without being Spotcheck is not believed', async (t) => {
     });
 });
 
-test('a connection that is broken off, and one that is not accepted, are failures like any other', async (t) => {
+test('a closed connection and a refused one are ordinary failures', async (t) => {
   const { server, client } = await connected(t);
   server.state.isCut = true;
   t.like(await client.pull({}, null), {
@@ -203,7 +203,7 @@ test('a connection that is broken off, and one that is not accepted, are failure
   t.like(await clientOf(t, 'http://127.0.0.1:9').pull({}, null), { outcome: 'failed', reason: 'Connection refused' });
 });
 
-test('a certificate that is not trusted ends the connection before the token is sent', async (t) => {
+test('an untrusted certificate ends the connection before the token is sent', async (t) => {
   const authority = await TestAuthority.create();
   let requests = 0;
   const keys = await authority.issue({ hosts: ['127.0.0.1'] });
@@ -219,7 +219,7 @@ test('a certificate that is not trusted ends the connection before the token is 
   t.is(requests, 0);
 });
 
-test('the wait lies between a second and a bound that doubles up to a minute', (t) => {
+test('the backoff is between a second and a limit that doubles up to a minute', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 1000 }),
@@ -234,7 +234,7 @@ test('the wait lies between a second and a bound that doubles up to a minute', (
   t.is(backoffMs({ failures: 20, requestedWaitMs: null, random: () => 0.5 }), 30_500);
 });
 
-test('what the server asks for is kept to, ten minutes at the most', (t) => {
+test('a wait that the server requested is kept, from one second to ten minutes', (t) => {
   t.is(backoffMs({ failures: 1, requestedWaitMs: 90_000, random: () => 0 }), 90_000);
   t.is(backoffMs({ failures: 1, requestedWaitMs: 0, random: () => 0 }), 1000);
   t.is(backoffMs({ failures: 1, requestedWaitMs: 86_400_000, random: () => 0 }), 600_000);

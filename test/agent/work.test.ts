@@ -23,7 +23,7 @@ function item(overrides: Partial<WorkItem> = {}): WorkItem {
   };
 }
 
-test('an item without secrets is what its probe needs to know', async (t) => {
+test('an item without secrets becomes an assignment with its target', async (t) => {
   const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
   const [assignment] = await read([item()]);
   t.like(assignment, {
@@ -35,7 +35,7 @@ test('an item without secrets is what its probe needs to know', async (t) => {
   });
 });
 
-test('sealed secrets are opened, and the same secrets sealed anew are the same assignment', async (t) => {
+test("sealed secrets are decrypted, and resealing the same secrets keeps the assignment's identity", async (t) => {
   const keys = await loadKeyPair(await temporaryFolder(t));
   const read = createWorkReader(keys);
   const [first] = await read([
@@ -77,7 +77,7 @@ const UNABLE: readonly [what: string, overrides: object, inability: RegExp][] = 
   ['with a method of a later version', { method: 'QUERY' }, /type http with method QUERY/],
 ];
 for (const [what, overrides, inability] of UNABLE) {
-  test(`an item ${what} cannot be checked here, and says why`, async (t) => {
+  test(`an item ${what} has no target and a reason why`, async (t) => {
     const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
     const [assignment] = await read([item(overrides)]);
     t.is(assignment?.target, null);
@@ -90,7 +90,7 @@ const SAVED: SavedWork = {
   etag: '"7"',
 };
 
-test('work is kept for the next run, for its owner only, until it is removed', async (t) => {
+test('work is saved for the next run, readable only by its owner, until it is removed', async (t) => {
   const folder = await temporaryFolder(t);
   const file = createWorkFile(folder, Date.now);
   t.is(await file.load(), null);
@@ -101,7 +101,7 @@ test('work is kept for the next run, for its owner only, until it is removed', a
   t.is(await file.load(), null);
 });
 
-test('work that was not confirmed for a day is not gone on with; a confirmation renews it, once an hour', async (t) => {
+test('saved work expires a day after its last confirmation, which renews it at most once an hour', async (t) => {
   const folder = await temporaryFolder(t);
   let nowMs = Date.now();
   const file = createWorkFile(folder, () => nowMs);
@@ -119,7 +119,7 @@ test('work that was not confirmed for a day is not gone on with; a confirmation 
   t.is(await file.load(), null);
 });
 
-test('work that could not be saved is saved with a confirmation; until then the older is not renewed', async (t) => {
+test('work that could not be saved is saved on a later confirmation; until then the old is not renewed', async (t) => {
   const folder = await temporaryFolder(t);
   let nowMs = Date.now();
   const file = createWorkFile(folder, () => nowMs);
@@ -139,14 +139,14 @@ test('work that could not be saved is saved with a confirmation; until then the 
   t.deepEqual(await file.load(), newer);
 });
 
-test('a work file that is damaged is no work', async (t) => {
+test('a damaged work file is ignored and left alone', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'work.json'), '{"answer":{');
   t.is(await createWorkFile(folder, Date.now).load(), null);
   t.is(await readFile(join(folder, 'work.json'), 'utf8'), '{"answer":{');
 });
 
-test('the keys are made once, for their owner only, and are what libsodium takes for a pair', async (t) => {
+test('the keys are created once, readable only by their owner, and are a pair for libsodium', async (t) => {
   const folder = await temporaryFolder(t);
   const first = await loadKeyPair(folder);
   const second = await loadKeyPair(folder);
@@ -156,13 +156,13 @@ test('the keys are made once, for their owner only, and are what libsodium takes
   t.is(await publicKeyOf(privateKey), publicKey);
 });
 
-test('a box that libsodium sealed to the public key opens, after a restart too', async (t) => {
+test('a box that libsodium sealed to the public key opens, even after a restart', async (t) => {
   const folder = await temporaryFolder(t);
   const sealed = await sealFor((await loadKeyPair(folder)).publicKey, { secretHeaders: { 'X-Key': 'grün' } });
   t.deepEqual(await (await loadKeyPair(folder)).open(sealed), { secretHeaders: { 'X-Key': 'grün' } });
 });
 
-test('a box for another key, one that was changed, and one with something else in it do not open', async (t) => {
+test('a box for another key, a modified box, and one whose content is no object do not open', async (t) => {
   const keys = await loadKeyPair(await temporaryFolder(t));
   const others = await loadKeyPair(await temporaryFolder(t));
   const good = await sealFor(keys.publicKey, {});
@@ -197,7 +197,7 @@ const DAMAGED = [
   JSON.stringify({ publicKey: pairOf().publicKey }),
 ];
 for (const text of DAMAGED) {
-  test(`a key file that says ${JSON.stringify(text.slice(0, 30))} is an error, no reason for new keys`, async (t) => {
+  test(`a key file with ${JSON.stringify(text.slice(0, 30))} is an error, and no new keys are created`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'key.json'), text);
     const error = await t.throwsAsync(loadKeyPair(folder));

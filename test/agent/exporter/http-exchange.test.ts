@@ -24,14 +24,14 @@ const cases: readonly [what: string, cookie: string, from: string, sentTo: strin
   ['with an age', 'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=60', 'http://x.test/', ['http://x.test/'], []],
 ];
 for (const [what, cookie, from, sentTo, notTo] of cases)
-  test(`a cookie ${what} goes where it belongs`, (t) => {
+  test(`a cookie ${what} is sent only where it belongs`, (t) => {
     const cookies = new Cookies();
     cookies.keep(new URL(from), { 'set-cookie': [cookie] });
     for (const url of sentTo) t.is(cookies.sentTo(new URL(url)), 'a=1', url);
     for (const url of notTo) t.is(cookies.sentTo(new URL(url)), '', url);
   });
 
-test('cookies go out by their paths, replace each other, are deleted, and are a hundred at most', (t) => {
+test('cookies are sorted by path length, replaced, deleted, and limited to a hundred', (t) => {
   const cookies = new Cookies();
   const url = new URL('http://x.test/b/');
   const keep = (...lines: string[]): void => cookies.keep(url, { 'set-cookie': lines });

@@ -68,7 +68,7 @@ async function start(t: ExecutionContext, options: Partial<ListenerOptions> = {}
   };
 }
 
-test('what cannot be probed gets a status and a sentence, and only GET is taken', async (t) => {
+test('requests that cannot be probed get a status and a message, and methods other than GET a 405', async (t) => {
   const { url, probe } = await start(t);
   t.like(await probe({ module: 'http_3xx', target: 'x' }), { status: 400, text: 'Unknown module "http_3xx"' });
   t.like(await probe({ module: 'http_2xx' }), { status: 400, text: 'Target parameter is missing' });
@@ -85,7 +85,7 @@ test('what cannot be probed gets a status and a sentence, and only GET is taken'
   t.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
 });
 
-test('with a token only who sends it may probe', async (t) => {
+test('with a token set, requests without it get a 401 and probe nothing', async (t) => {
   const target = await startHttpServer(t, (_request, response) => response.end());
   const { probe } = await start(t, { token: 'a-token-of-a-scrape' });
   const query = { target: `127.0.0.1:${target.port}` };
@@ -97,13 +97,13 @@ test('with a token only who sends it may probe', async (t) => {
   t.regex(admitted.text, /^probe_success 1$/m);
 });
 
-test('the timeout is that of the scrape less half a second', async (t) => {
+test('the timeout is the scrape timeout less half a second', async (t) => {
   const { probe } = await start(t);
   const { text } = await probe({ target: '127.0.0.1:9' }, { 'X-Prometheus-Scrape-Timeout-Seconds': '3' });
   t.regex(text, /^probe_timeout_seconds 2\.5$/m);
 });
 
-test('addresses that checks may not reach are not probed, directly, by name or after a redirect', async (t) => {
+test('forbidden addresses are not probed, directly, by name or after a redirect', async (t) => {
   const target = await startHttpServer(t, (_request, response) => response.end());
   const { probe } = await start(t, { allowPrivateNetwork: false });
   for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0177.0.0.1'])
@@ -119,7 +119,7 @@ test('addresses that checks may not reach are not probed, directly, by name or a
   t.regex(text, /Probe failed: The address may not be contacted/);
 });
 
-test('expiries are those of what was sent and, where it is verified, of the chain', async (t) => {
+test('expiries are of the sent certificates and, if verified, of the chain', async (t) => {
   const authority = await TestAuthority.create();
   const keys = await authority.issue({ hosts: ['localhost'], validForDays: 150 });
   const another = await (await TestAuthority.create()).issue({ hosts: ['other.example'], validForDays: 3 });
@@ -148,7 +148,7 @@ test('expiries are those of what was sent and, where it is verified, of the chai
   }
 });
 
-test('no key exchange is offered whose size the server chooses', async (t) => {
+test('DHE, whose group size the server chooses, is not offered', async (t) => {
   const keys = await (await TestAuthority.create('rsa')).issue({ hosts: ['localhost'] });
   const { probe } = await start(t);
   for (const [ciphers, success] of [
@@ -194,7 +194,7 @@ test('credentials do not follow a redirect from https to http at the same host',
   ]);
 });
 
-test('debug=true says why a probe failed, and shows no secret', async (t) => {
+test('debug=true shows why a probe failed, but no secret', async (t) => {
   const target = await startHttpServer(t, (_request, response) => response.end('found'));
   const { probe } = await start(t);
   const at = `127.0.0.1:${target.port}`;
@@ -206,7 +206,7 @@ test('debug=true says why a probe failed, and shows no secret', async (t) => {
   for (const shown of texts) t.notRegex(shown.replaceAll('<secret>', ''), /secret (?:one|two|six)?|two=|Secret one/);
 });
 
-test('more probes than may run at a time are refused, and a client that goes away ends its own', async (t) => {
+test('probes beyond the concurrency limit get a 503, and a client that disconnects ends its probe', async (t) => {
   const arrived = Promise.withResolvers<Socket>();
   const target = await startRawServer(t, (socket) => arrived.resolve(socket.resume()));
   const { url, probe } = await start(t, { concurrency: 1 });
@@ -220,7 +220,7 @@ test('more probes than may run at a time are refused, and a client that goes awa
   t.pass();
 });
 
-test('a client that goes away ends its probe over udp', async (t) => {
+test('a client that disconnects ends its UDP probe', async (t) => {
   const arrived = Promise.withResolvers<void>();
   const target = await startUdpServer(t, () => arrived.resolve());
   const { url, probe } = await start(t, { concurrency: 1 });
@@ -233,7 +233,7 @@ test('a client that goes away ends its probe over udp', async (t) => {
   t.pass();
 });
 
-test('a stop ends probes that do not end by themselves', async (t) => {
+test('stopping ends probes that do not end by themselves', async (t) => {
   const arrived = Promise.withResolvers<Socket>();
   const target = await startRawServer(t, (socket) => arrived.resolve(socket.resume()));
   const { listener, url, probe } = await start(t);
@@ -264,7 +264,7 @@ async function writeBomb(): Promise<Buffer> {
   return Buffer.concat([first, ...Array<Buffer>(BOMB_PARTS - 1).fill(next), ...written]);
 }
 
-test.serial('a body that came whole is no longer unpacked after the timeout', async (t) => {
+test.serial('decompression of a complete body stops at the timeout', async (t) => {
   const bomb = await writeBomb();
   const target = await startHttpServer(t, (_request, response) => response.end(bomb));
   const { probe } = await start(t, { concurrency: 1 });
@@ -275,7 +275,7 @@ test.serial('a body that came whole is no longer unpacked after the timeout', as
   t.is((await probe({ target: '127.0.0.1:9' })).status, 200);
 });
 
-test('a connection does not outlive a probe that failed before the answer had come whole', async (t) => {
+test('a probe that fails before the response is complete closes its connection', async (t) => {
   const closed = Promise.withResolvers<void>();
   const target = await startRawServer(t, (socket) => {
     socket.once('close', () => closed.resolve()).resume();
@@ -287,7 +287,7 @@ test('a connection does not outlive a probe that failed before the answer had co
   await closed.promise;
 });
 
-test('a pattern that takes too long fails the probe with a sentence', async (t) => {
+test('a pattern that takes more than 50 ms fails the probe and says so', async (t) => {
   const target = await startHttpServer(t, (_request, response) => response.end(HOSTILE_BODY));
   const talking = await startRawServer(t, (socket) => void socket.write(`${'ab'.repeat(25_000)}\n`));
   const { probe } = await start(t);

@@ -12,7 +12,7 @@ const problemsOf = (text: string): string[] => {
   }
 };
 
-test('the file that Debian installs is read, and its modules of other probers are kept apart', (t) => {
+test("Debian's default file is accepted, and its grpc module marked as unsupported", (t) => {
   const modules = read(`
 modules:
   http_2xx:
@@ -142,11 +142,11 @@ const BAD: readonly [what: string, yaml: string, problem: RegExp][] = [
   ['no certificate', 'modules: {a: {prober: http, http: {tls_config: {ca_file: x}}}}', /tls_config must have cert/],
 ];
 for (const [what, yaml, problem] of BAD)
-  test(`a file with ${what} is refused with a sentence that names the place`, (t) => {
+  test(`a file with ${what} is rejected with an error that locates it`, (t) => {
     t.regex(problemsOf(yaml).join('\n'), problem);
   });
 
-test('a file that is no YAML is refused by place and reason, without a text of the file', (t) => {
+test('invalid YAML is rejected with line, column and reason, without quoting the file', (t) => {
   const password = 'modules: {a: {prober: http, http: {basic_auth: {\n  password: secret, username: [}}}}}';
   t.deepEqual(problemsOf(password), [
     'not valid YAML at line 2, column 32: missed comma between flow collection entries',
@@ -155,7 +155,7 @@ test('a file that is no YAML is refused by place and reason, without a text of t
     t.regex(problemsOf(`bearer_token: ${value}`).join('\n'), /^not valid YAML at line 1, column \d+: [a-z ]+$/);
 });
 
-test('all problems of a file are named at once', (t) => {
+test('all problems of a file are reported together', (t) => {
   const problems = problemsOf(
     'modules: {a: {prober: http, http: {oauth2: {}, no_proxy: x}}, b: {prober: tcp, tcp: {source_ip_address: ::1}}}',
   );

@@ -90,7 +90,7 @@ async function startDebian(t: Harness, file: string): Promise<number> {
 
 const suffix = hasProgram ? '' : ` (${PROGRAM} is not installed here, so held against what it said elsewhere)`;
 
-test(`more than 200 targets have the probe_success that blackbox_exporter finds${suffix}`, async (t) => {
+test(`more than 200 targets get the same probe_success as from blackbox_exporter${suffix}`, async (t) => {
   const servers = await startBlackboxServers(t);
   const folder = await temporaryFolder(t);
   const caFile = join(folder, 'ca.pem');
