@@ -137,7 +137,7 @@ const METADATA_HOSTS = [
   '2002:a83f:8110::1',
 ];
 
-test('where a cloud tells a machine its secrets nothing is contacted, also where private networks are allowed', (t) => {
+test('cloud metadata addresses are refused even where private networks are allowed', (t) => {
   for (const host of METADATA_HOSTS) {
     for (const allowPrivateNetwork of [true, false]) t.true(isRefusedAddress(host, { allowPrivateNetwork }), host);
     t.false(isPublicAddress(host), host);
@@ -148,7 +148,7 @@ test('where a cloud tells a machine its secrets nothing is contacted, also where
     t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: true }));
 });
 
-test('every address of this machine is refused, and where private networks are allowed none of them', (t) => {
+test('every address of this machine is refused unless private networks are allowed', (t) => {
   const own = Object.values(networkInterfaces()).flatMap((found = []) => found);
   t.true(own.length > 0);
   for (const { address } of own) {
@@ -157,7 +157,7 @@ test('every address of this machine is refused, and where private networks are a
   }
 });
 
-test('a metadata host is no destination, whatever the guard allows', (t) => {
+test('a metadata host is no destination even where private networks are allowed', (t) => {
   const find = createDestinations({ allowPrivateNetwork: true });
   for (const host of ['168.63.129.16', '169.254.169.254', '2852039166', '[fd00:ec2::254]', '[::ffff:a9fe:a9fe]'])
     t.is(find(new URL(`http://${host}/`)), null, host);
@@ -189,7 +189,7 @@ const DISGUISED = [
 ];
 
 for (const host of DISGUISED) {
-  test(`the guard sees the address behind the host ${host}`, (t) => {
+  test(`the guard decodes the host ${host} and refuses its address`, (t) => {
     const find = createDestinations({ allowPrivateNetwork: false });
     t.is(find(new URL(`http://${host}:8080/`)), null);
     t.is(find(new URL(`https://user:password@${host}/`)), null);
@@ -202,7 +202,7 @@ test('without the guard a private address is a destination like any other', (t) 
   t.like(find(new URL('https://[::1]:8443/')), { host: '::1', port: 8443, isNamed: false, isSecure: true });
 });
 
-test('a host with a dot at its end is looked up with it and shown to TLS without it', (t) => {
+test("a host's trailing dot is kept for the lookup and removed for TLS", (t) => {
   const find = createDestinations({ allowPrivateNetwork: false });
   t.like(find(new URL('https://example.com./')), { host: 'example.com.', servername: 'example.com', isNamed: true });
 });

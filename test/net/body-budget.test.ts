@@ -14,30 +14,26 @@ import { until } from '../helpers/until.ts';
 const MIB = 1024 * 1024;
 const MOST = 128 * MIB;
 
-test(
-  'what comes in is given up for what comes later, the oldest first, what is complete is not, and nobody gives up ' +
-    'itself',
-  (t) => {
-    const budget = new BodyBudget(100);
-    const givenUp: string[] = [];
-    const open = (name: string) => budget.open(`account of ${name}`, () => void givenUp.push(name));
-    const [complete, old, young] = [open('complete'), open('old'), open('young')];
-    t.true(complete.take(30));
-    complete.complete();
-    t.true(old.take(40));
-    t.true(young.take(30));
-    t.true(young.take(10));
-    t.deepEqual(givenUp, ['old']);
-    t.is(budget.heldBytes, 70);
-    t.false(young.take(31));
-    t.deepEqual(givenUp, ['old']);
-    young.release();
-    complete.release();
-    t.is(budget.heldBytes, 0);
-  },
-);
+test('incomplete bodies are given up for later ones, oldest first, but no complete ones and not itself', (t) => {
+  const budget = new BodyBudget(100);
+  const givenUp: string[] = [];
+  const open = (name: string) => budget.open(`account of ${name}`, () => void givenUp.push(name));
+  const [complete, old, young] = [open('complete'), open('old'), open('young')];
+  t.true(complete.take(30));
+  complete.complete();
+  t.true(old.take(40));
+  t.true(young.take(30));
+  t.true(young.take(10));
+  t.deepEqual(givenUp, ['old']);
+  t.is(budget.heldBytes, 70);
+  t.false(young.take(31));
+  t.deepEqual(givenUp, ['old']);
+  young.release();
+  complete.release();
+  t.is(budget.heldBytes, 0);
+});
 
-test('an account has a quarter of what others leave for several bodies, and all of it for a single one', (t) => {
+test('an account gets a quarter of what others leave for several bodies, and all of it for a single one', (t) => {
   const budget = new BodyBudget(160);
   const givenUp: string[] = [];
   const open = (account: string, name: string) => budget.open(account, () => void givenUp.push(name));
@@ -65,7 +61,7 @@ test('an account has a quarter of what others leave for several bodies, and all 
   t.is(budget.heldBytes, 80);
 });
 
-test('bodies that wait patiently give up none, are served in order, and wait for their own share apart', (t) => {
+test('patiently waiting bodies displace none, are served in order, and wait per account for its share', (t) => {
   const budget = new BodyBudget(160);
   const events: string[] = [];
   const open = (account: string, name: string) => budget.open(account, () => void events.push(`${name} given up`));
@@ -93,7 +89,7 @@ test('bodies that wait patiently give up none, are served in order, and wait for
   t.is(budget.heldBytes, 0);
 });
 
-test('of what waits, the account that holds the least is served first', (t) => {
+test('the waiting account that holds the least is served first', (t) => {
   const budget = new BodyBudget(160);
   const events: string[] = [];
   const [judged, other, more, free] = ['more', 'other', 'more', 'free'].map((account) =>
@@ -129,7 +125,7 @@ function openSmall() {
   return { events, hold, wait };
 }
 
-test('no body is given up in vain: not where all that may be given up is not enough', (t) => {
+test('no body is given up if all that may be given up would not be enough', (t) => {
   const { events, hold, wait } = openSmall();
   const judged = hold('judged', 70);
   judged.complete();
@@ -140,17 +136,17 @@ test('no body is given up in vain: not where all that may be given up is not eno
   t.deepEqual(events, ['impatient']);
 });
 
-test('who waits patiently in front is in the way of none that is less patient', async (t) => {
+test('a patient body in front of the queue does not block a less patient one', async (t) => {
   const { events, hold, wait } = openSmall();
   hold('drip', 90);
   wait('patient', 50, 60_000);
   wait('impatient', 40, 0);
   t.deepEqual(events, ['drip given up', 'impatient']);
   await until(() => events.length === 3);
-  t.is(events.at(-1), 'patient', 'there is room for it as well');
+  t.is(events.at(-1), 'patient', 'there is room for the patient one as well');
 });
 
-test('a patient body does not stop an impatient one of the same account from giving up what drips', async (t) => {
+test('a patient body does not keep an impatient one of the same account from displacing slow bodies', async (t) => {
   const budget = new BodyBudget(160);
   const taken: string[] = [];
   const wait = (name: string, patienceMs: number) =>
@@ -163,7 +159,7 @@ test('a patient body does not stop an impatient one of the same account from giv
   t.false(taken.includes('patient'));
 });
 
-test('no more is given up than those that are impatient need', (t) => {
+test('no more bodies are given up than the impatient ones need', (t) => {
   const { events, hold, wait } = openSmall();
   hold('young', 40);
   hold('drip', 50);
@@ -184,8 +180,7 @@ async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
 }
 
 test.serial(
-  'two hundred answers that drip hold 128 MiB together at most; those that came first get no vote, and an honest ' +
-    'one is read at once',
+  '200 slow responses hold at most 128 MiB; some get no vote, and an honest one is read at once',
   async (t) => {
     const { port } = await startBodies(t);
     const send = createHttpClient({ allowPrivateNetwork: true });
@@ -214,27 +209,24 @@ test.serial(
   },
 );
 
-test.serial(
-  'what a check has read stays counted until the check has been judged, and is then given back',
-  async (t) => {
-    const { port } = await startBodies(t);
-    const probe = createHttpProbe({ allowPrivateNetwork: true });
-    await until(() => bodyBudget.heldBytes === 0);
-    await holdingBodies('ten_1', async () => {
-      const observation = await probe(
-        httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }),
-      );
-      t.is(observation.outcome, 'answered');
-      t.true(bodyBudget.heldBytes >= MIB / 2 - FREE_BODY_BYTES);
-    });
-    t.is(bodyBudget.heldBytes, 0);
-    t.is(
-      (await probe(httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }))).outcome,
-      'answered',
+test.serial('a body counts toward the budget until its check has been judged', async (t) => {
+  const { port } = await startBodies(t);
+  const probe = createHttpProbe({ allowPrivateNetwork: true });
+  await until(() => bodyBudget.heldBytes === 0);
+  await holdingBodies('ten_1', async () => {
+    const observation = await probe(
+      httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }),
     );
-    t.is(bodyBudget.heldBytes, 0);
-  },
-);
+    t.is(observation.outcome, 'answered');
+    t.true(bodyBudget.heldBytes >= MIB / 2 - FREE_BODY_BYTES);
+  });
+  t.is(bodyBudget.heldBytes, 0);
+  t.is(
+    (await probe(httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }))).outcome,
+    'answered',
+  );
+  t.is(bodyBudget.heldBytes, 0);
+});
 
 /** Sends the start of a compressed body, and then nothing until `giveUp`. */
 async function startDecoders(t: Parameters<typeof startHttpServer>[0], coding: string, start: Buffer) {
@@ -254,7 +246,7 @@ async function startDecoders(t: Parameters<typeof startHttpServer>[0], coding: s
 /** Bytes that the decoded body may grow by, twice: the decoder keeps a copy. */
 const GROWTH = 2 * (MIB - FREE_BODY_BYTES);
 
-test.serial('what a decoder may hold is counted before it gives out a byte, until it ends', async (t) => {
+test.serial("a decoder's memory is counted before its first output byte and until it ends", async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const countOne = async (coding: string, start: Buffer): Promise<number> => {
     const { ask, giveUp } = await startDecoders(t, coding, start);
@@ -273,7 +265,7 @@ test.serial('what a decoder may hold is counted before it gives out a byte, unti
   t.is(await countOne('zstd', zlib.zstdCompressSync('x').subarray(0, 5)), MIB / 2 + GROWTH);
 });
 
-test.serial('of decoders that hold much memory an account has a few at a time', async (t) => {
+test.serial('an account has only a few memory-intensive decoders at a time', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const body = zlib.brotliCompressSync(Buffer.alloc(MIB));
   const { ask } = await startDecoders(t, 'br', body.subarray(0, 2));
@@ -284,12 +276,12 @@ test.serial('of decoders that hold much memory an account has a few at a time', 
   t.true(bodyBudget.heldBytes <= MOST / 4);
   const ends = await Promise.all(asked);
   const waited = ends.filter((end) => end instanceof OutOfBodyMemory);
-  t.true(waited.length >= 10, `${waited.length} waited for long`);
-  t.true(waited.length < 20, 'one that had its decoder and lost it is late all the same');
+  t.true(waited.length >= 10, `${waited.length} waited too long`);
+  t.true(waited.length < 20, 'a body that had its decoder and lost it still times out');
   await until(() => bodyBudget.heldBytes === 0);
 });
 
-test.serial('a br body that is there is read before one that drips ends, which is late or has no vote', async (t) => {
+test.serial('a complete br body is read before slow ones end, which time out or get no vote', async (t) => {
   const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: 24 };
   const body = zlib.brotliCompressSync(Buffer.alloc(MIB), { params });
   const drips = new Map<string | undefined, ServerResponse>();
@@ -346,7 +338,7 @@ async function readTogether(t: Parameters<typeof startHttpServer>[0], accounts: 
   return { read: await Promise.all(asked), most };
 }
 
-test.serial('twelve br bodies of one account at once are all read, one after the other', async (t) => {
+test.serial('twelve concurrent br bodies of one account are all read within a quarter of the memory', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const { read, most } = await readTogether(
     t,
@@ -357,7 +349,7 @@ test.serial('twelve br bodies of one account at once are all read, one after the
   t.is(bodyBudget.heldBytes, 0);
 });
 
-test.serial('forty br bodies of as many accounts at once are all read', async (t) => {
+test.serial('forty concurrent br bodies of forty accounts are all read', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const { read, most } = await readTogether(
     t,
@@ -368,7 +360,7 @@ test.serial('forty br bodies of as many accounts at once are all read', async (t
   t.is(bodyBudget.heldBytes, 0);
 });
 
-test.serial('bodies of decoders that drip never hold more than all, and none waits for ever', async (t) => {
+test.serial('slow br bodies never hold more than the budget, and none waits forever', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: 24 };
   const body = zlib.brotliCompressSync(Buffer.alloc(MIB), { params });
@@ -395,7 +387,7 @@ test.serial('bodies of decoders that drip never hold more than all, and none wai
   t.deepEqual(
     (await Promise.all(whole)).map(({ outcome }) => outcome),
     ['answered', 'answered'],
-    'those that drip are given up for them, however patient who waits in front is',
+    'slow bodies are given up for them, however patient the first in the queue is',
   );
   let left = ends.length;
   for (const end of ends) void end.then(() => (left -= 1));
@@ -409,7 +401,7 @@ test.serial('bodies of decoders that drip never hold more than all, and none wai
   t.true(most > MOST / 2 && most <= MOST);
   await until(() => bodyBudget.heldBytes === 0);
   await setTimeout(50);
-  t.is(bodyBudget.heldBytes, 0, 'nothing is taken for a body that is over');
+  t.is(bodyBudget.heldBytes, 0, 'no memory is taken for a body that has ended');
 });
 
 /** Holds all memory until a br body waits whose server has already sent everything it will send. */
@@ -436,16 +428,16 @@ async function letWait(t: ExecutionContext, create: typeof createHttpClient) {
 }
 
 for (const create of [createHttpClient, createProbeClient]) {
-  test.serial(`a short wait for memory excuses no outage (${create.name})`, async (t) => {
+  test.serial(`a timeout after a short wait for memory still counts (${create.name})`, async (t) => {
     const { ask, release } = await letWait(t, create);
     const { asked } = await ask(5000);
     release();
     const end = (await asked) as HttpExchange;
     t.like(end, { outcome: 'failed', cause: 'timeout' });
-    t.true(end.waitedMs > 0, 'the wait counts in no latency');
+    t.true(end.waitedMs > 0, 'the wait is measured, to be left out of the latency');
   });
 
-  test.serial(`what becomes of a body after a long wait for memory is no vote (${create.name})`, async (t) => {
+  test.serial(`a timeout or reset after a long wait for memory is no vote (${create.name})`, async (t) => {
     const { ask, release } = await letWait(t, create);
     const [late, lost] = [await ask(2000), await ask(2000)];
     await setTimeout(1000);
@@ -456,7 +448,7 @@ for (const create of [createHttpClient, createProbeClient]) {
   });
 }
 
-test.serial('a body that waits holds 64 KiB of what comes, in however small pieces it is sent', async (t) => {
+test.serial('a waiting body buffers at most 64 KiB, however small its chunks', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const charge = bodyBudget.open('ten_other', () => undefined);
   t.true(charge.take(MOST));
@@ -474,7 +466,7 @@ test.serial('a body that waits holds 64 KiB of what comes, in however small piec
   t.is(bodyBudget.heldBytes, 0);
 });
 
-test.serial('the time that a body waits for memory counts neither as latency nor as download', async (t) => {
+test.serial('time spent waiting for memory counts neither as latency nor as download', async (t) => {
   await until(() => bodyBudget.heldBytes === 0);
   const charge = bodyBudget.open('ten_other', () => undefined);
   t.true(charge.take(MOST));
@@ -493,7 +485,7 @@ test.serial('the time that a body waits for memory counts neither as latency nor
 });
 
 test.serial(
-  'an account whose bodies wait to be judged leaves room for those of others, and is reported why',
+  'an account with many unjudged bodies leaves room for others, and its excess checks fail as such',
   async (t) => {
     const { port } = await startBodies(t);
     const probe = createHttpProbe({ allowPrivateNetwork: true });

@@ -4,7 +4,7 @@ import { startHttpServer } from '../helpers/http-server.ts';
 
 const BOUNDS = { bytes: 100, deadlineMs: 30_000, atOnce: 2 };
 
-test('an answer within the bounds comes as fetch gives it, a redirect is not followed', async (t) => {
+test('a response within the limits is returned as by fetch, and redirects are not followed', async (t) => {
   const seen: string[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
     let body = '';
@@ -29,7 +29,7 @@ test('an answer within the bounds comes as fetch gives it, a redirect is not fol
   t.deepEqual(seen, ['POST m b=c+d', 'GET undefined ']);
 });
 
-test('whatever is too long, too late, broken, failed or too much at once counts as away', async (t) => {
+test('an oversized, late, broken or failed response or an excess request counts as the peer being away', async (t) => {
   const { port } = await startHttpServer(t, ({ url = '' }, response) => {
     if (url === '/long') response.end('x'.repeat(101));
     else if (url === '/broken') response.socket?.destroy();

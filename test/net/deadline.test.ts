@@ -62,7 +62,7 @@ async function startAnswerer(t: ExecutionContext) {
 }
 
 test.serial(
-  'an answer that was there before the deadline counts, though we stood still until after it: over http',
+  'a response that arrived before the deadline counts even if our process stalls past it: over http',
   async (t) => {
     const {
       ports: [port],
@@ -114,7 +114,7 @@ test.serial('over udp', async (t) => {
   t.is(exchange.outcome, 'replied');
 });
 
-test.serial('a deadline that is called off is never told, not even between its timer and the sockets', async (t) => {
+test.serial('a cancelled deadline never fires, not even between its timer and the sockets', async (t) => {
   let passed = 0;
   startDeadline(20, () => (passed += 1))();
   const callOff = startDeadline(20, () => (passed += 1));

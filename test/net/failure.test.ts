@@ -39,7 +39,7 @@ for (const code of ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']) {
   });
 }
 
-test('of attempts at several addresses a refusal says most', (t) => {
+test('of attempts at several addresses a refusal determines the cause', (t) => {
   const errors = [coded('ENETUNREACH'), coded('ECONNREFUSED')];
   t.is(failureOf(new AggregateError(errors), 'connect')?.cause, 'conn_refused');
   t.is(failureOf(new AggregateError([coded('ENETUNREACH')]), 'connect')?.cause, 'conn_error');

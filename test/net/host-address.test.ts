@@ -22,7 +22,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
 const GUARDED = { allowPrivateNetwork: false, deadlineMs: 5000 };
 
-test('an address is itself, without a lookup', async (t) => {
+test('an address resolves to itself without a lookup', async (t) => {
   t.deepEqual(await resolveHost('127.0.0.1', OPEN), {
     outcome: 'found',
     addresses: [{ address: '127.0.0.1', family: 4 }],
@@ -40,24 +40,24 @@ test('an address is itself, without a lookup', async (t) => {
   });
 });
 
-test('a name has its addresses, and the lookup its time', async (t) => {
+test('a name resolves to its addresses, and the lookup is timed', async (t) => {
   const host = await resolveHost('localhost', OPEN);
   t.true(host.outcome === 'found' && host.addresses.length > 0 && host.dnsMs !== null && host.dnsMs >= 0);
 });
 
-test('the guard refuses private addresses and names that lead to no other', async (t) => {
+test('the guard refuses private addresses and names that resolve only to those', async (t) => {
   for (const host of ['127.0.0.1', '::1', '::ffff:10.0.0.1', '192.168.1.1', 'localhost'])
     t.like(await resolveHost(host, GUARDED), { outcome: 'failed', cause: 'blocked_target' });
 });
 
-test('only an address is refused before its lookup', (t) => {
+test('only an address is refused without a lookup', (t) => {
   t.true(isRefusedAddress('10.0.0.1', GUARDED));
   t.false(isRefusedAddress('10.0.0.1', OPEN));
   t.false(isRefusedAddress('1.1.1.1', GUARDED));
   t.false(isRefusedAddress('localhost', GUARDED));
 });
 
-test('a name without addresses is a failure of the lookup', async (t) => {
+test('a name without addresses is a lookup failure', async (t) => {
   const host = await resolveHost('no-such-name.invalid', OPEN);
   t.true(host.outcome === 'failed' && host.cause.startsWith('dns_'));
 });
@@ -90,19 +90,19 @@ function ask(hostname: string, options: LookupOptions): Promise<Answer> {
 }
 
 for (const all of [true, false]) {
-  test(`a name with private addresses only is blocked when a socket asks for ${all ? 'all' : 'one'}`, async (t) => {
+  test(`a name with only private addresses is blocked when a socket requests ${all ? 'all' : 'one'}`, async (t) => {
     const { error } = await ask('localhost', { all });
     t.is(error?.code, BLOCKED_CODE);
   });
 
-  test(`a public address passes when a socket asks for ${all ? 'all addresses' : 'one address'}`, async (t) => {
+  test(`a public address passes when a socket requests ${all ? 'all addresses' : 'one address'}`, async (t) => {
     const { error, address } = await ask('8.8.8.8', { all });
     t.is(error, null);
     t.deepEqual(address, all ? [{ address: '8.8.8.8', family: 4 }] : '8.8.8.8');
   });
 }
 
-test('a name that does not exist fails as it does without the guard', async (t) => {
+test('a nonexistent name fails, but not as blocked', async (t) => {
   const { error } = await ask('no-such-name.invalid', { all: true });
   t.truthy(error);
   t.not(error?.code, BLOCKED_CODE);
@@ -133,7 +133,7 @@ function replaceAddresses(t: ExecutionContext, addresses: readonly LookupAddress
   Object.assign(dns, { lookup });
 }
 
-test.serial('of a name with thousands of addresses a few are contacted, of both families', async (t) => {
+test.serial("eight of a name's thousands of addresses are contacted, from both families", async (t) => {
   const v4 = Array.from({ length: 4000 }, (_, n) => ({ address: `127.7.${n >> 8}.${n & 255}`, family: 4 }));
   const v6 = Array.from({ length: 4000 }, (_, n) => ({ address: `fd00::${n.toString(16)}`, family: 6 }));
   replaceAddresses(t, [...v6.slice(0, 3), ...v6.slice(0, 3), ...v6, ...v4]);
@@ -175,7 +175,7 @@ test.serial('of a name with thousands of addresses a few are contacted, of both 
 const outcomeOf = (lookups: NameLookups, name: string): Promise<string> =>
   new Promise((resolve) => lookups.lookUp(name, {}, (error) => resolve(error?.code ?? 'found')));
 
-test.serial('names that hang hold up no other, and what finds no place is not looked up', async (t) => {
+test.serial('hanging lookups do not block other names, and lookups beyond the limit are not made', async (t) => {
   const { asked, letGo } = replaceLookup(t);
   const lookups = new NameLookups(4);
   const hanging = outcomeOf(lookups, 'a.dead.example');
@@ -196,7 +196,7 @@ test.serial('names that hang hold up no other, and what finds no place is not lo
   );
 });
 
-test.serial('names of one domain, or of one account, that hang at once leave most lookups to others', async (t) => {
+test.serial('hanging lookups of one domain or one account leave most lookups to others', async (t) => {
   const { asked, letGo } = replaceLookup(t);
   const lookups = new NameLookups(8);
   const hanging = ['a', 'b', 'c'].map((name) => outcomeOf(lookups, `${name}.dead.test`));
@@ -210,9 +210,9 @@ test.serial('names of one domain, or of one account, that hang at once leave mos
   t.is(await ofAccount[2], 'ERR_LOOKUPS_BUSY');
   await delay(1100);
   const ofFirst = (name: string) => holdingBodies('ten_1', () => outcomeOf(lookups, name));
-  t.is(await ofFirst('dead.four.test'), 'ERR_LOOKUPS_BUSY', 'they are slow by now, and count as before');
+  t.is(await ofFirst('dead.four.test'), 'ERR_LOOKUPS_BUSY', 'the hanging ones are slow by now and still count');
   const both = [ofFirst('good.example'), holdingBodies('ten_2', () => outcomeOf(lookups, 'good.example'))];
-  t.deepEqual(await Promise.all(both), ['found', 'found'], 'another account asks for the same, and may');
+  t.deepEqual(await Promise.all(both), ['found', 'found'], 'another account may look up the same name');
   letGo();
   t.deepEqual(await Promise.all([...hanging.slice(0, 2), ...ofAccount.slice(0, 2)]), [
     'found',
@@ -222,7 +222,7 @@ test.serial('names of one domain, or of one account, that hang at once leave mos
   ]);
 });
 
-test.serial('strangers whose names are below one private suffix share no lookups', async (t) => {
+test.serial('domains below the same private suffix have separate lookup limits', async (t) => {
   const { asked, letGo } = replaceLookup(t);
   const lookups = new NameLookups(8);
   const hanging = ['a.dead.eu.org', 'b.dead.eu.org', 'dead.uk.com'].map((name) => outcomeOf(lookups, name));
@@ -233,7 +233,7 @@ test.serial('strangers whose names are below one private suffix share no lookups
   await Promise.all(hanging);
 });
 
-test.serial('a name that is fast does not make its domain fast while others of it hang', async (t) => {
+test.serial('one fast name does not make its domain count as fast while others of it hang', async (t) => {
   const { letGo } = replaceLookup(t);
   const lookups = new NameLookups(16);
   const hanging = [outcomeOf(lookups, 'dead-a.shop.test')];
@@ -250,7 +250,7 @@ test.serial('a name that is fast does not make its domain fast while others of i
   t.deepEqual(await Promise.all(again), ['found', 'found', 'found']);
 });
 
-test.serial('a lookup that fails is a failure of the lookup, not of a connection', async (t) => {
+test.serial('a failed lookup is a DNS error, not a connection error', async (t) => {
   const original = dns.lookup;
   t.teardown(() => void Object.assign(dns, { lookup: original }));
   const failed = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' });
@@ -266,7 +266,7 @@ test.serial('a lookup that fails is a failure of the lookup, not of a connection
   t.is(exchange.timings.dnsMs, null);
 });
 
-test.serial('equal names that are asked for at once share a lookup', async (t) => {
+test.serial('concurrent lookups of the same name are shared', async (t) => {
   const { asked, letGo } = replaceLookup(t);
   const lookups = new NameLookups(4);
   const both = [outcomeOf(lookups, 'a.dead.example'), outcomeOf(lookups, 'a.dead.example')];
@@ -290,7 +290,7 @@ for (const [text, host, port] of GOOD) {
 
 // A disguised address is parsed to its real form, so that the guard checks it.
 for (const host of ['0x7f.1', '2130706433', '0177.0.0.1', '127.1', '１２７.0.0.1']) {
-  test(`${host} is the address that it stands for`, (t) =>
+  test(`${host} is parsed as the address that it encodes`, (t) =>
     t.deepEqual(parseHostPort(`${host}:80`), { host: '127.0.0.1', port: 80 }));
 }
 
@@ -312,10 +312,10 @@ for (const text of [
   'http://example.com:80',
   'example.com:80:80',
 ]) {
-  test(`${JSON.stringify(text)} is no host and port`, (t) => t.is(parseHostPort(text), null));
+  test(`${JSON.stringify(text)} is rejected as a host and port`, (t) => t.is(parseHostPort(text), null));
 }
 
-test('every target that a monitor can have is understood', (t) => {
+test('every valid tcp target of a monitor is parsed', (t) => {
   const host = fc.oneof(
     fc.domain(),
     fc.ipV4(),

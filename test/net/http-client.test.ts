@@ -44,7 +44,7 @@ const CLIENTS = { "Node's client": createHttpClient, 'the client of checks': cre
 for (const [client, createClient] of Object.entries(CLIENTS)) {
   const send = createClient({ allowPrivateNetwork: true });
 
-  test(`${client}: an answer comes with its status, headers, body and its timings`, async (t) => {
+  test(`${client}: a response is returned with its status, headers, body and timings`, async (t) => {
     const { port } = await startHttpServer(t, (request, response) => {
       response.setHeader('X-Seen', `${request.method} ${request.url} ${request.headers.host}`);
       response.writeHead(201).end('hello');
@@ -62,14 +62,14 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     t.true(Math.abs(parts.reduce<number>((sum, part) => sum + (part ?? 0), 0) - exchange.durationMs) < 5);
   });
 
-  test(`${client}: an address needs no lookup, and its timing is null`, async (t) => {
+  test(`${client}: an address needs no lookup, so its DNS timing is null`, async (t) => {
     const { port } = await startHttpServer(t, (_, response) => response.end());
     const { timings } = await send(requestTo(port));
     t.is(timings.dnsMs, null);
     t.not(timings.connectMs, null);
   });
 
-  test(`${client}: each request has a connection of its own`, async (t) => {
+  test(`${client}: each request has its own connection`, async (t) => {
     const server = await startHttpServer(t, (_, response) => response.end('x'));
     await send(requestTo(server.port));
     await send(requestTo(server.port));
@@ -90,7 +90,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     });
   });
 
-  test(`${client}: a name without addresses is distinguished from a target that does not answer`, async (t) => {
+  test(`${client}: a name without addresses is a DNS failure`, async (t) => {
     const exchange = await send(requestTo(0, { href: 'http://no-such-name.invalid/' }));
     t.true(exchange.outcome === 'failed' && exchange.cause.startsWith('dns_'));
   });
@@ -102,7 +102,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     });
   }
 
-  test(`${client}: a reset is a connection error, before the answer and within the body`, async (t) => {
+  test(`${client}: a reset before the response or within the body is a connection error`, async (t) => {
     const before = await startCannedServer(t, '', (socket) => socket.resetAndDestroy());
     expectFailure(t, await send(requestTo(before.port)), { cause: 'conn_error', reason: /without a response/ });
 
@@ -117,7 +117,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     t.true(exchange.outcome === 'failed' && exchange.cause === 'conn_error');
   });
 
-  test(`${client}: 33 KiB of headers, more than node takes by itself, are an answer`, async (t) => {
+  test(`${client}: 33 KiB of headers, above Node's default limit, are accepted`, async (t) => {
     const { port } = await startCannedServer(
       t,
       `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(33)}Content-Length: 0\r\n\r\n`,
@@ -126,18 +126,18 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
   });
 
   for (const [what, [method = '', text = '']] of Object.entries(BODILESS)) {
-    test(`${client}: ${what} is complete without a body, whatever its headers say`, async (t) => {
+    test(`${client}: ${what} is complete without a body, regardless of its headers`, async (t) => {
       const { port } = await startCannedServer(t, text, () => {});
       t.is(bodyOf(await send(requestTo(port, { method }))), '');
     });
   }
 
-  test(`${client}: a body without a length ends where the server closes the connection`, async (t) => {
+  test(`${client}: a body without a length ends when the server closes the connection`, async (t) => {
     const { port } = await startCannedServer(t, 'HTTP/1.0 200 OK\r\n\r\nold times');
     t.is(bodyOf(await send(requestTo(port))), 'old times');
   });
 
-  test(`${client}: a change of protocol is an answer with status 101`, async (t) => {
+  test(`${client}: a protocol switch is a response with status 101`, async (t) => {
     const { port } = await startCannedServer(
       t,
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x00',
@@ -147,7 +147,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     t.like(await send(requestTo(port, { headers })), { outcome: 'answered', status: 101, truncated: false });
   });
 
-  test(`${client}: a body that is not needed is not waited for, and the connection is closed`, async (t) => {
+  test(`${client}: an unneeded body is not awaited, and the connection is closed`, async (t) => {
     let closed: Promise<unknown> | undefined;
     const { port } = await startHttpServer(t, (_, response) => {
       closed = once(response, 'close');
@@ -157,7 +157,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     await closed;
   });
 
-  test(`${client}: a connection that a request asks to keep is closed: no request would use it again`, async (t) => {
+  test(`${client}: the connection is closed even after a request with Connection: keep-alive`, async (t) => {
     let closed: Promise<unknown> | undefined;
     const { port } = await startCannedServer(t, 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbye', (socket) => {
       closed = once(socket.resume(), 'close');
@@ -166,7 +166,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     await closed;
   });
 
-  test(`${client}: an early answer to a large body that is never read is an answer`, async (t) => {
+  test(`${client}: an early response to a large body that the server never reads is returned`, async (t) => {
     const { port } = await startRawServer(t, (socket) => {
       socket.once('data', () => {
         socket.pause();
@@ -187,7 +187,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     t.is(bodyOf(await send(requestTo(port, { method: 'POST' }))), '0 ');
   });
 
-  test(`${client}: Expect: 100-continue holds nothing up`, async (t) => {
+  test(`${client}: Expect: 100-continue does not delay the request`, async (t) => {
     const { port } = await startHttpServer(t, async (request, response) => {
       response.end(Buffer.concat(await request.toArray()));
     });
@@ -197,7 +197,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     );
   });
 
-  test(`${client}: a header that HTTP has no form for is unsupported, not an exception`, async (t) => {
+  test(`${client}: an invalid request header is unsupported, not an exception`, async (t) => {
     const { port } = await startHttpServer(t, (_, response) => response.end());
     expectFailure(t, await send(requestTo(port, { headers: { 'X-A': 'a\nb' } })), {
       cause: 'unsupported',
@@ -214,7 +214,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
     t.true(exchange.outcome === 'failed' && ['conn_refused', 'conn_error'].includes(exchange.cause));
   });
 
-  test(`${client}: the guard refuses private addresses and names that lead there`, async (t) => {
+  test(`${client}: the guard refuses private addresses and names that resolve to them`, async (t) => {
     const guarded = createClient({ allowPrivateNetwork: false });
     const server = await startHttpServer(t, (_, response) => response.end());
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0']) {
@@ -227,7 +227,7 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
   });
 }
 
-test('a bug of ours while a check reads its response is not blamed on the target', async (t) => {
+test('a bug in our code while reading a response is thrown, not blamed on the target', async (t) => {
   const send = createProbeClient({ allowPrivateNetwork: true });
   const { port } = await startHttpServer(t, (_, response) => response.end('x'));
   const bodyLimit = () => {
@@ -236,7 +236,7 @@ test('a bug of ours while a check reads its response is not blamed on the target
   await t.throwsAsync(send(requestTo(port, { bodyLimit })), { message: 'a bug' });
 });
 
-test('with an agent of the caller connections are kept and read to their end', async (t) => {
+test("with the caller's keep-alive agent connections are reused", async (t) => {
   const agent = new http.Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   const server = await startHttpServer(t, (_, response) => response.end('kept'));
@@ -249,7 +249,7 @@ test('with an agent of the caller connections are kept and read to their end', a
   t.not(second.timings.firstByteMs, null);
 });
 
-test('the guard holds for connections of a kept agent too', async (t) => {
+test('the guard also applies to connections of a keep-alive agent', async (t) => {
   const agent = new http.Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   const guarded = createHttpClient({ allowPrivateNetwork: false });

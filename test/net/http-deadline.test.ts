@@ -17,7 +17,7 @@ const SILENCES: Record<string, { text: string; reason: RegExp }> = {
 };
 
 for (const [what, { text, reason }] of Object.entries(SILENCES)) {
-  test.serial(`a server that sends ${what} and keeps the connection runs into the deadline`, async (t) => {
+  test.serial(`a server that sends ${what} and keeps the connection open times out`, async (t) => {
     const { port } = await startCannedServer(t, text, () => {});
     const exchange = await send(requestTo(port, { deadlineMs: 600 }));
     expectFailure(t, exchange, { cause: 'timeout', reason });
@@ -25,7 +25,7 @@ for (const [what, { text, reason }] of Object.entries(SILENCES)) {
   });
 }
 
-test.serial('a body that dribbles on does not push the deadline away', async (t) => {
+test.serial('a body that keeps trickling in does not extend the deadline', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => {
     const timer = setInterval(() => response.write('.'), 10);
     response.once('close', () => clearInterval(timer));
@@ -33,7 +33,7 @@ test.serial('a body that dribbles on does not push the deadline away', async (t)
   expectFailure(t, await send(requestTo(port, { deadlineMs: 600 })), { cause: 'timeout', reason: /reading the body/ });
 });
 
-test.serial('a TLS handshake that is never answered runs into the deadline', async (t) => {
+test.serial('an unanswered TLS handshake times out', async (t) => {
   const { port } = await startRawServer(t, () => {});
   const exchange = await send(requestTo(port, { href: `https://127.0.0.1:${port}/`, deadlineMs: 600 }));
   expectFailure(t, exchange, { cause: 'timeout', reason: /TLS handshake/ });

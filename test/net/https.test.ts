@@ -18,7 +18,7 @@ rsaAuthority.trust();
 const stranger = await TestAuthority.create();
 const send = createProbeClient({ allowPrivateNetwork: true });
 
-test('a verified certificate is reported with its names and dates, over a name and over an address', async (t) => {
+test('a verified certificate is reported with its names and dates, for a host name and for an address', async (t) => {
   const { port } = await startHttpServer(
     t,
     (_, response) => response.end('safe'),
@@ -33,7 +33,7 @@ test('a verified certificate is reported with its names and dates, over a name a
   }
 });
 
-test('nothing is read of an answer that is paused, nor kept for later', async (t) => {
+test('at most 64 KiB of a paused response is read, and nothing is buffered', async (t) => {
   const size = 8 * 1024 * KILOBYTE;
   const keys = await authority.issue({ hosts: HOSTS });
   const { port } = await startHttpServer(t, (_, response) => response.end(Buffer.alloc(size)), keys);
@@ -68,18 +68,18 @@ test('nothing is read of an answer that is paused, nor kept for later', async (t
   request.destroy();
 });
 
-test('an expired certificate is reported with its age, and the server sees no request', async (t) => {
+test('an expired certificate is reported with its age, and no request is sent', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS, validFromDays: -30, validForDays: -3 });
   const { port, connections } = await startHttpServer(t, () => t.fail('a request was sent'), keys);
   const exchange = await send(
     requestTo(0, { href: `https://127.0.0.1:${port}/`, headers: { Authorization: 'secret' } }),
   );
   expectFailure(t, exchange, { cause: 'cert_expired', reason: /expired 3 days ago/ });
-  t.is(connections(), 1, 'a chain that is slow to verify is verified once');
+  t.is(connections(), 1, 'the chain is verified only once, because that may be slow');
   t.is(exchange.certificate?.subject, 'localhost');
 });
 
-test('other faults of a certificate are TLS errors, and the server sees no request', async (t) => {
+test('other certificate problems are TLS errors, and no request is sent', async (t) => {
   const faults = [
     { keys: await stranger.issue({ hosts: HOSTS }), reason: /certificate/ },
     { keys: await authority.issue({ hosts: ['other.example'] }), reason: /does not match the host name/ },
@@ -106,7 +106,7 @@ test('a connection closed during the TLS handshake is a TLS error', async (t) =>
   expectFailure(t, exchange, { cause: 'tls_error', reason: /closed during the TLS handshake/ });
 });
 
-test('a server that speaks DHE only is refused, for its group may be of any size', async (t) => {
+test('a server that supports only DHE is refused, because its group may have any size', async (t) => {
   const { port } = await startHttpServer(t, () => t.fail('a request was sent'), {
     ...(await rsaAuthority.issue({ hosts: HOSTS })),
     maxVersion: 'TLSv1.2',
@@ -117,7 +117,7 @@ test('a server that speaks DHE only is refused, for its group may be of any size
   expectFailure(t, exchange, { cause: 'tls_error', reason: /no cipher in common/ });
 });
 
-test('TLS 1.3 and ECDHE, with keys of both kinds, are spoken as before', async (t) => {
+test('TLS 1.3 and ECDHE work with both EC and RSA keys', async (t) => {
   for (const issuer of [authority, rsaAuthority]) {
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
       const keys = await issuer.issue({ hosts: HOSTS });
@@ -154,7 +154,7 @@ test('a server cannot renegotiate', async (t) => {
   expectFailure(t, exchange, { cause: 'tls_error', reason: /handshake/ });
 });
 
-test('a certificate whose dates cannot be read is none', (t) => {
+test('a certificate with unreadable dates is ignored', (t) => {
   const unreadable = new Date(Number.NaN);
   const certificate = { subject: 'CN=x', issuer: 'CN=y', validFromDate: unreadable, validToDate: unreadable };
   t.is(readCertificate({ getPeerX509Certificate: () => certificate } as unknown as TLSSocket), null);

@@ -26,7 +26,7 @@ for (const [host, domain] of HOSTS) {
   });
 }
 
-test('by the whole list each customer of a hoster has a domain', (t) => {
+test('with private suffixes each customer of a hosting provider has its own domain', (t) => {
   t.is(findOwnersDomain('www.Shop.eu.org.'), 'shop.eu.org');
   t.is(findOwnersDomain('shop.uk.com'), 'shop.uk.com');
   t.is(findOwnersDomain('a.example.com'), 'example.com');

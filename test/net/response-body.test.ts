@@ -28,7 +28,7 @@ test('an endless body is cut at the limit and its connection closed', async (t) 
   await closed;
 });
 
-test('a body of exactly the limit is whole', async (t) => {
+test('a body of exactly the limit is not truncated', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => response.end('x'.repeat(1_000)));
   const exchange = await send(requestTo(port, { bodyLimit: () => 1_000 }));
   t.like(exchange, { outcome: 'answered', truncated: false });
@@ -45,7 +45,7 @@ const CODINGS: Record<string, (text: string) => Buffer> = {
 };
 
 for (const [coding, encode] of Object.entries(CODINGS)) {
-  test(`a body with Content-Encoding "${coding}" is undone, also when it comes byte by byte`, async (t) => {
+  test(`a body with Content-Encoding "${coding}" is decoded, even if it arrives byte by byte`, async (t) => {
     const text = 'content '.repeat(50);
     const { port } = await startHttpServer(t, (_, response) => {
       response.setHeader('Content-Encoding', coding);
@@ -56,7 +56,7 @@ for (const [coding, encode] of Object.entries(CODINGS)) {
   });
 }
 
-test('deflate without its zlib header is undone as well', async (t) => {
+test('deflate without its zlib header is decoded as well', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => {
     response.setHeader('Content-Encoding', 'deflate');
     response.end(zlib.deflateRawSync('bare deflate'));
@@ -64,7 +64,7 @@ test('deflate without its zlib header is undone as well', async (t) => {
   t.is(bodyOf(await send(requestTo(port))), 'bare deflate');
 });
 
-test('gzip without its checksum is read as far as it goes', async (t) => {
+test('gzip without its checksum is decoded as far as possible', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => {
     response.setHeader('Content-Encoding', 'gzip');
     response.end(zlib.gzipSync('no checksum').subarray(0, -8));
@@ -77,14 +77,14 @@ test('an empty body with a Content-Encoding is empty', async (t) => {
   t.is(bodyOf(await send(requestTo(port))), '');
 });
 
-test('a body that is not what its Content-Encoding says is a connection error', async (t) => {
+test('a body that does not match its Content-Encoding is a connection error', async (t) => {
   const { port } = await startHttpServer(t, (_, response) =>
     response.setHeader('Content-Encoding', 'gzip').end('plain'),
   );
   expectFailure(t, await send(requestTo(port)), { cause: 'conn_error', reason: /Content-Encoding/ });
 });
 
-test('an unknown coding is left as it is', async (t) => {
+test('a body with an unknown coding is left unchanged', async (t) => {
   const { port } = await startHttpServer(t, (_, response) =>
     response.setHeader('Content-Encoding', 'constructor').end('as it came'),
   );
@@ -111,7 +111,7 @@ for (const [coding, bomb] of Object.entries(BOMBS)) {
   });
 }
 
-test('compressed emptiness without end does not keep the decoder busy until the deadline', async (t) => {
+test('an endless stream of empty compressed blocks is cut before the deadline', async (t) => {
   // A gzip header, followed by stored blocks of length zero.
   const head = zlib.gzipSync('').subarray(0, 10);
   const emptyBlocks = Buffer.from('000000ffff'.repeat(4_000), 'hex');
@@ -127,7 +127,7 @@ test('compressed emptiness without end does not keep the decoder busy until the 
   t.like(await send(requestTo(port)), { outcome: 'answered', truncated: true });
 });
 
-test('a body that is given up is read to where it would have been cut, by what came so far', async (t) => {
+test('a body given up for memory ends at the limit as estimated from its compression so far', async (t) => {
   const head = { httpVersion: '1.1', headers: { 'content-encoding': 'br' }, complete: false, socket: new Socket() };
   const response = Object.assign(new PassThrough(), head);
   const charge = new BodyBudget(32 * KILOBYTE * KILOBYTE).open('ten_1', () => undefined);

@@ -225,7 +225,7 @@ function cut(bytes: Buffer, size: number): Buffer[] {
   return pieces;
 }
 
-test("our parser reads and refuses the answers that Node's does, however they come in pieces", async (t) => {
+test("our parser accepts and rejects the same responses as Node's, in pieces of any size", async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('GET', 'HEAD'),
@@ -239,7 +239,7 @@ test("our parser reads and refuses the answers that Node's does, however they co
   );
 });
 
-test('a head or chunks that are made to keep a parser busy cost no more than their bytes', (t) => {
+test('hostile heads and chunks are parsed in linear time or rejected', (t) => {
   const head = 'HTTP/1.1 200 OK\r\n';
   const blanks = ' '.repeat(60_000);
   // A parser that rescans the other blanks at each blank takes minutes.
@@ -258,7 +258,7 @@ test('a head or chunks that are made to keep a parser busy cost no more than the
   t.like(readOurselves('GET', [chunks(20_000, '0'.repeat(15), '')]), { body: 'a'.repeat(20_000), isWhole: true });
 });
 
-test('many informational answers have no more room for their headers than one head has', (t) => {
+test('informational responses share the header limit of a single head', (t) => {
   const hints = (bytes: number) => `HTTP/1.1 103 Hints\r\nLink: ${'a'.repeat(bytes)}\r\n\r\n`;
   const last = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
   t.like(readOurselves('GET', [Buffer.from(hints(1000).repeat(50) + last)]), { status: 200, isWhole: true });
