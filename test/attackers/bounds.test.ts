@@ -33,7 +33,7 @@ function readRows(): Row[] {
 
 const ROWS = readRows();
 
-test('each row says a number and where it is enforced, and each has one walker', (t) => {
+test('each row has a number and the files that enforce it, and exactly one walker', (t) => {
   t.true(ROWS.length > 20);
   t.deepEqual(ROWS.map(({ bound }) => bound).toSorted(), Object.keys(WALKERS).toSorted());
   for (const { bound, cause, limit, files } of ROWS) {
@@ -44,7 +44,7 @@ test('each row says a number and where it is enforced, and each has one walker',
   }
 });
 
-test('every table of the database is in one row', async (t) => {
+test('every table of the database is in exactly one row', async (t) => {
   const { rows } = await t.context.api.database.pool.query<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'
      AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,

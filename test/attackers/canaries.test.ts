@@ -239,7 +239,7 @@ function assertSearchable(
   t.true(['monitor.down', 'monitor.up'].every((event) => servers.receiver.events.includes(event)));
 }
 
-test('no secret stands where it must not, whatever happens to an installation on PostgreSQL and Redis', async (t) => {
+test('no secret leaks from an installation on PostgreSQL and Redis, even during faults', async (t) => {
   const servers = await startEchoingServers(t);
   const { env: given, secrets, token, boardPassword } = settingsOf(servers);
   const key = randomBytes(32);
@@ -309,7 +309,7 @@ test('no secret stands where it must not, whatever happens to an installation on
   t.regex(
     shownTexts.get('table public.incident_evidence') ?? '',
     /bodyWithheld""?: ""?secrets/,
-    'evidence is stored, without what may be secret',
+    'evidence is stored without possible secrets',
   );
   await agent.stop();
   shownTexts.set("the agent's log", agent.output());
@@ -361,7 +361,7 @@ async function protect(t: ExecutionContext, { url }: OwnRedis, password: string)
   return Object.assign(new URL(url), { password });
 }
 
-test('no secret stands where it does not belong in an embedded installation, its files included', async (t) => {
+test('no secret leaks from an embedded installation, not even into its files', async (t) => {
   const servers = await startEchoingServers(t);
   const { env, secrets, token, boardPassword } = settingsOf(servers);
   const dataDir = await newDataDir(t);

@@ -106,16 +106,13 @@ const SMUGGLED: Record<string, () => string> = {
   noise: () => '\xff\xfe\x00\x01'.repeat(100),
 };
 
-test.serial(
-  'of a request that two readers could take for two, one error comes back and the connection ends',
-  async (t) => {
-    await attack(t, SMUGGLED, (answers, what, isClosed) => {
-      t.is(answers.length, 1, what);
-      for (const answer of answers) isOurError(t, answer, what);
-      t.true(isClosed, what);
-    });
-  },
-);
+test.serial('a request that could be parsed as two gets one error, and the connection is closed', async (t) => {
+  await attack(t, SMUGGLED, (answers, what, isClosed) => {
+    t.is(answers.length, 1, what);
+    for (const answer of answers) isOurError(t, answer, what);
+    t.true(isClosed, what);
+  });
+});
 
 const ODD_FORMS: Record<string, () => string> = {
   'HTTP/0.9': () => 'GET /v1/overview\r\n\r\n',
@@ -159,7 +156,7 @@ const METHODS = [
   'X'.repeat(5000),
 ];
 
-test.serial('odd forms and methods get an error of ours', async (t) => {
+test.serial('odd request forms and methods get one of our errors', async (t) => {
   const methods = METHODS.map(
     (method) => [`method ${method.slice(0, 20)}`, () => `${method} /v1/monitors HTTP/1.1\r\n${caller()}\r\n`] as const,
   );
@@ -247,7 +244,7 @@ const PATHS = [
   '/etc/passwd',
 ];
 
-test.serial('no other way to write a path leads past the checks of its requests', async (t) => {
+test.serial('no alternative spelling of a path bypasses request validation', async (t) => {
   const requests = PATHS.flatMap((path) => [
     [`POST ${path.slice(0, 60)} (${path.length})`, () => send(path, BAD_BODY)] as const,
     [`PATCH ${path.slice(0, 60)} (${path.length})`, () => send(path, BAD_BODY).replace('POST', 'PATCH')] as const,
@@ -260,7 +257,7 @@ test.serial('no other way to write a path leads past the checks of its requests'
   }
 });
 
-test.serial('a header that names another method changes nothing', async (t) => {
+test.serial('a method override header has no effect', async (t) => {
   const overrides = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', '_method'].map(
     (name) => [name, () => get('/v1/overview', `${name}: DELETE\r\n`)] as const,
   );
@@ -329,7 +326,7 @@ const BODIES: Record<string, () => Buffer> = {
 };
 
 test.serial(
-  'bodies in other charsets, of odd keys and numbers, too deep or blown up, get an error of ours',
+  'bodies with other charsets, odd keys or numbers, deep nesting or bombs get one of our errors',
   async (t) => {
     await attack(t, BODIES, (answers, what) => {
       t.is(answers.length, 1, what);
@@ -339,7 +336,7 @@ test.serial(
   },
 );
 
-test.serial('a byte-order mark, a key twice and the name of a prototype among headers do no harm', async (t) => {
+test.serial('a byte-order mark, a duplicate key and prototype names among headers are harmless', async (t) => {
   const harmless = {
     mark: () => withBody(`\uFEFF${GOOD}`),
     twice: () => withBody('{"name":"x","name":"y"}'),
@@ -396,8 +393,7 @@ function isReady(): Promise<true> {
 }
 
 test.serial(
-  'two thousand clients that say nothing, or one header a while, or half a body, or read nothing, hold nobody ' +
-    'up, and those who never come to a request are cut off',
+  '2000 silent, slow or unreading clients delay no other, and those that send no request are closed',
   async (t) => {
     const silent = await openMany(1200, '');
     const slow = await openMany(500, 'GET /v1/overview HTTP/1.1\r\nHost: a\r\n');
@@ -425,7 +421,7 @@ test.serial(
   },
 );
 
-test.serial('a client that sends requests behind a stream holds up no other of its account', async (t) => {
+test.serial('requests pipelined behind a live stream delay no other client of the account', async (t) => {
   const socket = service.open();
   t.teardown(() => socket.destroy());
   socket.write(get('/v1/live') + get('/v1/usage').repeat(4));
@@ -434,7 +430,7 @@ test.serial('a client that sends requests behind a stream holds up no other of i
   await neighbourIsAnswered(t);
 });
 
-test.serial('a client that requests large answers and reads none of them gets one of them at a time', async (t) => {
+test.serial('a client that pipelines 2000 requests and reads nothing is sent fewer than 17 responses', async (t) => {
   const unread = service.open().pause();
   t.teardown(() => unread.destroy());
   unread.write(get('/openapi.json').repeat(2000));
@@ -447,71 +443,68 @@ test.serial('a client that requests large answers and reads none of them gets on
 
 const CHECKED_HOSTS = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost'];
 
-test.serial(
-  'what customers have the whole service contact is no private address, neither as a monitor nor as a channel',
-  async (t) => {
-    const watchman = await startWatchman();
-    t.teardown(watchman.close);
-    const { port } = watchman;
-    for (const host of [
-      ...CHECKED_HOSTS,
-      '127.1',
-      '0x7f000001',
-      '2130706433',
-      '[64:ff9b::7f00:1]',
-      '[2002:7f00:1::]',
-      '169.254.169.254',
-    ]) {
-      const { status, json } = await service.call('POST', '/channels', {
-        type: 'webhook',
-        url: `https://${host}:${port}/hook`,
-      });
-      t.is(status, 400, host);
-      t.regex(String(json['error']), /^test delivery failed: The target has no public address/, host);
-    }
-    t.is(
-      (await service.call('POST', '/monitors', { name: 'Page', type: 'vendor', target: `http://127.0.0.1:${port}` }))
-        .status,
-      400,
-    );
+test.serial("the service contacts no private address for a customer's monitor or channel", async (t) => {
+  const watchman = await startWatchman();
+  t.teardown(watchman.close);
+  const { port } = watchman;
+  for (const host of [
+    ...CHECKED_HOSTS,
+    '127.1',
+    '0x7f000001',
+    '2130706433',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '169.254.169.254',
+  ]) {
+    const { status, json } = await service.call('POST', '/channels', {
+      type: 'webhook',
+      url: `https://${host}:${port}/hook`,
+    });
+    t.is(status, 400, host);
+    t.regex(String(json['error']), /^test delivery failed: The target has no public address/, host);
+  }
+  t.is(
+    (await service.call('POST', '/monitors', { name: 'Page', type: 'vendor', target: `http://127.0.0.1:${port}` }))
+      .status,
+    400,
+  );
 
-    const targets = CHECKED_HOSTS.flatMap((host): [type: string, target: string][] => [
-      ['http', `http://${host}:${port}/`],
-      ['http', `https://${host}:${port}/`],
-      ['tcp', `${host}:${port}`],
-      ['udp', `${host}:${port}`],
-      ['icmp', host],
-      ['dns', `dns://${host}:${port}/a.example`],
-    ]);
-    const monitors = await Promise.all(
-      targets.map(async ([type, target]) => {
-        const checkSpec = type === 'dns' ? { check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } } : {};
-        const { status, json } = await service.call('POST', '/monitors', {
-          name: target,
-          type,
-          target,
-          interval_seconds: 1,
-          timeout_ms: 500,
-          ...checkSpec,
-        });
-        t.is(status, 201, JSON.stringify(json));
-        return { target: `${type} ${target}`, path: `/monitors/${json['id']}` };
-      }),
+  const targets = CHECKED_HOSTS.flatMap((host): [type: string, target: string][] => [
+    ['http', `http://${host}:${port}/`],
+    ['http', `https://${host}:${port}/`],
+    ['tcp', `${host}:${port}`],
+    ['udp', `${host}:${port}`],
+    ['icmp', host],
+    ['dns', `dns://${host}:${port}/a.example`],
+  ]);
+  const monitors = await Promise.all(
+    targets.map(async ([type, target]) => {
+      const checkSpec = type === 'dns' ? { check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } } : {};
+      const { status, json } = await service.call('POST', '/monitors', {
+        name: target,
+        type,
+        target,
+        interval_seconds: 1,
+        timeout_ms: 500,
+        ...checkSpec,
+      });
+      t.is(status, 201, JSON.stringify(json));
+      return { target: `${type} ${target}`, path: `/monitors/${json['id']}` };
+    }),
+  );
+  for (const { target, path } of monitors) {
+    const [check] = await until(
+      async () => {
+        const checks = listOf(await service.call('GET', `${path}/checks?limit=1`));
+        return checks.length > 0 ? checks : null;
+      },
+      { intervalMs: 500 },
     );
-    for (const { target, path } of monitors) {
-      const [check] = await until(
-        async () => {
-          const checks = listOf(await service.call('GET', `${path}/checks?limit=1`));
-          return checks.length > 0 ? checks : null;
-        },
-        { intervalMs: 500 },
-      );
-      t.is(check?.['cause'], 'blocked_target', `${target}: ${JSON.stringify(check)}`);
-    }
-    t.is(watchman.connections(), 0);
-    for (const { path } of monitors) await service.call('DELETE', path);
-  },
-);
+    t.is(check?.['cause'], 'blocked_target', `${target}: ${JSON.stringify(check)}`);
+  }
+  t.is(watchman.connections(), 0);
+  for (const { path } of monitors) await service.call('DELETE', path);
+});
 
 const FAULT = /request\.failed|uncaught|"level":"fatal"/;
 
@@ -532,7 +525,7 @@ function tellsOfFault(line: string): boolean {
   return msg !== 'request.failed' || !NO_CONNECTION.has(err?.message ?? '');
 }
 
-test.serial('through all of this the service has not crashed, nor had a fault of its own', async (t) => {
+test.serial('after all these attacks the service runs and has logged no fault of its own', async (t) => {
   t.is(service.program.child.exitCode, null);
   t.deepEqual(service.program.output().split('\n').filter(tellsOfFault), []);
   await neighbourIsAnswered(t);

@@ -315,7 +315,7 @@ for (const [what, { way, cause, scheme = 'http', bounds = {}, target = {} }] of 
     `${what}: ${[cause]
       .flat()
       .map((one) => one ?? 'none')
-      .join(' or ')}, in its time, within its memory, and the check beside it goes on`,
+      .join(' or ')}, in time and within memory, while another check goes on`,
     async (t) => {
       const port = await startAttacker(t, way);
       const check = await withstand(t, probing, {

@@ -72,64 +72,57 @@ async function openBoard(t: ExecutionContext, { url }: Service, names: readonly 
   return [...dialogs, ...made, ...complaints.filter((complaint) => !complaint.includes('https://fonts.'))];
 }
 
-test(
-  'whatever monitors are called and targets and receivers answer, a log line is one object of ours, and the board ' +
-    'shows text',
-  async (t) => {
-    const [port, receiver, { databaseUrl, drop }] = await Promise.all([
-      startTarget(t),
-      startReceiver(t),
-      createTestDatabase(),
-    ]);
-    t.teardown(drop);
-    const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const env = {
-      DATABASE_URL: databaseUrl,
-      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-      BOOTSTRAP_TOKEN: token,
-      QUEUE_BOARD_PASSWORD: BOARD_PASSWORD,
-      NODE_EXTRA_CA_CERTS: receiver.caFile,
-      ALLOW_PRIVATE_NETWORK: 'true',
-      PLAN_COUNT_LIMITS: 'false',
-      DELIVERY_RETRY_SECONDS: '0.3,0.3',
-      LOG_LEVEL: 'trace',
-    };
-    const service = await startService(t, env, token);
-    t.is(
-      (await service.call('POST', '/channels', { type: 'webhook', name: HOSTILE_TEXTS[0] ?? '', url: receiver.url }))
-        .status,
-      201,
-    );
-    Object.assign(receiver.answer, { status: 500, body: HOSTILE_TEXTS.join(' ') });
-    const names = await watchAll(service, port);
-    await until(async () => (await service.call('GET', '/overview')).json['down'] === names.length, {
-      timeoutMs: 120_000,
-    });
-    await until(() => eventsAt(receiver).length > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
-    t.deepEqual(await openBoard(t, service, names), []);
-    t.is(await service.program.stop(), 0);
+test('with hostile names and responses every log line is one of our objects, and the board shows text', async (t) => {
+  const [port, receiver, { databaseUrl, drop }] = await Promise.all([
+    startTarget(t),
+    startReceiver(t),
+    createTestDatabase(),
+  ]);
+  t.teardown(drop);
+  const token = `spk_${randomBytes(24).toString('base64url')}`;
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    QUEUE_BOARD_PASSWORD: BOARD_PASSWORD,
+    NODE_EXTRA_CA_CERTS: receiver.caFile,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    PLAN_COUNT_LIMITS: 'false',
+    DELIVERY_RETRY_SECONDS: '0.3,0.3',
+    LOG_LEVEL: 'trace',
+  };
+  const service = await startService(t, env, token);
+  t.is(
+    (await service.call('POST', '/channels', { type: 'webhook', name: HOSTILE_TEXTS[0] ?? '', url: receiver.url }))
+      .status,
+    201,
+  );
+  Object.assign(receiver.answer, { status: 500, body: HOSTILE_TEXTS.join(' ') });
+  const names = await watchAll(service, port);
+  await until(async () => (await service.call('GET', '/overview')).json['down'] === names.length, {
+    timeoutMs: 120_000,
+  });
+  await until(() => eventsAt(receiver).length > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
+  t.deepEqual(await openBoard(t, service, names), []);
+  t.is(await service.program.stop(), 0);
 
-    const lines = service.program.output().split('\n').slice(0, -1);
-    const [logged, said] = [
-      lines.filter((line) => line.startsWith('{')),
-      lines.filter((line) => !line.startsWith('{')),
-    ];
-    t.true(logged.length > 100);
-    t.deepEqual(
-      logged.filter((line) => !isOfOurs(line)),
-      [],
-    );
-    t.deepEqual(
-      lines.filter((line) => /\p{Cc}/u.test(line)),
-      [],
-      'a terminal obeys control characters',
-    );
-    t.deepEqual(
-      said.filter((line) => HOSTILE_TEXTS.some((text) => line.includes(text))),
-      [],
-    );
-  },
-);
+  const lines = service.program.output().split('\n').slice(0, -1);
+  const [logged, said] = [lines.filter((line) => line.startsWith('{')), lines.filter((line) => !line.startsWith('{'))];
+  t.true(logged.length > 100);
+  t.deepEqual(
+    logged.filter((line) => !isOfOurs(line)),
+    [],
+  );
+  t.deepEqual(
+    lines.filter((line) => /\p{Cc}/u.test(line)),
+    [],
+    'a terminal would interpret control characters',
+  );
+  t.deepEqual(
+    said.filter((line) => HOSTILE_TEXTS.some((text) => line.includes(text))),
+    [],
+  );
+});
 
 function isOfOurs(line: string): boolean {
   const { time, process, msg } = JSON.parse(line) as Record<string, unknown>;

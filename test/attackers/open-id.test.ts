@@ -41,7 +41,7 @@ async function isRefused(t: Test, [browser, page]: readonly [Browser, Page], tit
   t.is((await browser.session()).status, 401);
 }
 
-test('the end of one person’s sign-in signs nobody else in, whether or not they began one themselves', async (t) => {
+test('a sign-in callback signs in no other browser, whether or not that started its own sign-in', async (t) => {
   const { url, tenantId } = await provisioned(t);
   const [attacker, victim, idle] = [new Browser(url), new Browser(url), new Browser(url)];
   const attackersEnd = await provider.signIn(await attacker.begin(), addProviderUser(provider));
@@ -58,7 +58,7 @@ test('the end of one person’s sign-in signs nobody else in, whether or not the
   t.deepEqual(await membersOf(t, tenantId), []);
 });
 
-test('an end without its cookie, with two of them, or with one that we did not seal is none', async (t) => {
+test('a callback without its cookie, with two of them or with a forged one is rejected', async (t) => {
   const { url } = await provisioned(t);
   const browser = new Browser(url);
   const end = await provider.signIn(await browser.begin(), addProviderUser(provider));
@@ -71,7 +71,7 @@ test('an end without its cookie, with two of them, or with one that we did not s
   t.is((await browser.open(end)).status, 303);
 });
 
-test('an end works once: not for a second time, not for a copy of the browser, not for both at once', async (t) => {
+test('a callback works at most once, even for concurrent copies of the browser', async (t) => {
   const { url } = await provisioned(t);
   const browser = new Browser(url);
   const sub = addProviderUser(provider);
@@ -85,7 +85,7 @@ test('an end works once: not for a second time, not for a copy of the browser, n
   await isRefused(t, [late, await late.open(end)], /was not started here|was already used/);
 });
 
-test('a state is used up even where the provider would take another code with it', async (t) => {
+test('a state works once, even with a second code that the provider would accept', async (t) => {
   const { url } = await provisioned(t);
   const browser = new Browser(url);
   const sub = addProviderUser(provider);
@@ -96,7 +96,7 @@ test('a state is used up even where the provider would take another code with it
   await isRefused(t, [copy, await copy.open(second)], /was already used/);
 });
 
-test('a sign-in that took longer than ten minutes is over', async (t) => {
+test('a sign-in expires after ten minutes', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const openId = openIdOf(provider, { provisionDomains: [{ domain: 'example.com', tenantId }] });
@@ -132,7 +132,7 @@ const FORGERIES: readonly Forgery[] = [
 ];
 
 for (const [why, forge] of FORGERIES) {
-  test(`an ID token with ${why} signs nobody in`, async (t) => {
+  test(`an ID token with ${why} is rejected`, async (t) => {
     const { url, tenantId } = await provisioned(t);
     provider.tamper = forge;
     t.teardown(() => (provider.tamper = null));
@@ -142,7 +142,7 @@ for (const [why, forge] of FORGERIES) {
   });
 }
 
-test('an end that names another issuer, none, or anything twice is not exchanged', async (t) => {
+test('a callback with a wrong or missing issuer, no code or a repeated parameter is not exchanged', async (t) => {
   const { url } = await provisioned(t);
   const browser = new Browser(url);
   for (const change of [
@@ -161,7 +161,7 @@ test('an end that names another issuer, none, or anything twice is not exchanged
   }
 });
 
-test('a provider that is not the one it says it is, is not used at all', async (t) => {
+test('a provider whose configuration names another issuer is not used', async (t) => {
   const { api } = t.context;
   const issuer = provider.issuer.replace('127.0.0.1', 'localhost');
   const url = await api.another({ openId: openIdOf(provider, { issuer }) });
@@ -170,7 +170,7 @@ test('a provider that is not the one it says it is, is not used at all', async (
   t.is(answer.json['error'], 'Keycloak is not set up correctly: ask your operator to look at the log');
 });
 
-test('an account at the provider with the address of a user is not that user', async (t) => {
+test("a provider account with a user's email address is not that user", async (t) => {
   const { api } = t.context;
   const { url, tenantId } = await provisioned(t);
   const victim = await addPerson(api, tenantId, { isOperator: true });
@@ -187,7 +187,7 @@ test('an account at the provider with the address of a user is not that user', a
   t.is(rows.length, 0);
 });
 
-test('an address that another account gave to a user of its own leads nobody into that account', async (t) => {
+test('an email address that belongs to a user of another account gives no access to that account', async (t) => {
   const { api } = t.context;
   const [{ tenantId: ours }, { tenantId: theirs }] = [await api.account(), await api.account()];
   const { user } = await addPerson(api, theirs);
@@ -199,7 +199,7 @@ test('an address that another account gave to a user of its own leads nobody int
   }
 });
 
-test('nobody invites an address at a domain whose people are users of another account', async (t) => {
+test('an account cannot invite addresses of a domain that is provisioned for another account', async (t) => {
   const { api } = t.context;
   const [{ tenantId: ours }, { tenantId: theirs }] = [await api.account(), await api.account()];
   const provisionDomains = [{ domain: 'corp.example', tenantId: ours }];
@@ -212,7 +212,7 @@ test('nobody invites an address at a domain whose people are users of another ac
   t.is((await invite(theirs, 'bob@other.example')).status, 201);
 });
 
-test('where the operator lets addresses decide, only verified ones do, and each user is one person', async (t) => {
+test('when linking by email is enabled, only verified addresses count, and a user is linked only once', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const { user } = await addPerson(api, tenantId);
@@ -232,7 +232,7 @@ test('where the operator lets addresses decide, only verified ones do, and each 
   await isRefused(t, [second, await second.signIn(provider, other)], /There is no user for you here/);
 });
 
-test('nobody gets a user by an address that is not verified, or only looks like one of the domain', async (t) => {
+test('an address that is unverified or only resembles the domain creates no user', async (t) => {
   const { url, tenantId } = await provisioned(t);
   for (const [claims, title] of [
     [{ email: 'a@example.com', email_verified: false }, /not verified/],
@@ -255,7 +255,7 @@ test('nobody gets a user by an address that is not verified, or only looks like 
   t.deepEqual(await membersOf(t, tenantId), []);
 });
 
-test('the role claim gives what the rules say of its values; a value called like a role gives none', async (t) => {
+test('the role claim grants roles only by its rules; a value named like a role grants none', async (t) => {
   const roles = [
     { role: 'owner', value: 'spotcheck-admins' },
     { role: 'editor', value: 'developers' },
@@ -289,7 +289,7 @@ test('the role claim gives what the rules say of its values; a value called like
   t.is(await roleAfter({ groups: ['spotcheck-admins'] }), 'owner');
 });
 
-test('a user who was removed does not come back, nor by a visit that they began before', async (t) => {
+test('a removed user loses the session and, without provisioning, cannot sign in again', async (t) => {
   const { api } = t.context;
   const { url, tenantId } = await provisioned(t);
   const boss = await addPerson(api, tenantId);
@@ -304,7 +304,7 @@ test('a user who was removed does not come back, nor by a visit that they began 
   await isRefused(t, [late, await late.signIn(provider, sub)], /There is no user for you here/);
 });
 
-test('whatever a provider says of a person is bounded, and none of it breaks a page', async (t) => {
+test('the claims of a provider are limited in size and cannot break a page', async (t) => {
   const { url, tenantId } = await provisioned(t);
   const browser = new Browser(url);
   const name = `<script>alert(1)</script>\u2028${'x'.repeat(50_000)}`;
@@ -319,7 +319,7 @@ test('whatever a provider says of a person is bounded, and none of it breaks a p
   t.is((await membersOf(t, tenantId)).length, 1);
 });
 
-test('a sign-in leads to our own pages alone', async (t) => {
+test('a sign-in redirects only to our own pages', async (t) => {
   const { url } = await provisioned(t);
   const browser = new Browser(url);
   for (const returnTo of [
@@ -346,7 +346,7 @@ test('a sign-in leads to our own pages alone', async (t) => {
   );
 });
 
-test('another site’s page begins no sign-in, and links no identity to a person who did not ask for it', async (t) => {
+test('another site can neither start a sign-in nor link an identity to a user', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const [attacker, victim] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];
@@ -370,7 +370,7 @@ test('another site’s page begins no sign-in, and links no identity to a person
   t.is(rows.length, 0);
 });
 
-test('of one network so many sign-ins a minute reach the provider, whatever they bring, and no more', async (t) => {
+test('a network gets at most 120 provider sign-ins per minute', async (t) => {
   const { url } = await provisioned(t);
   const config = { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null };
   const openId = openIdOf(provider);
@@ -396,7 +396,7 @@ test('of one network so many sign-ins a minute reach the provider, whatever they
   t.regex(refused?.html ?? '', /There are at most 120 sign-ins by a provider from this network per minute/);
 });
 
-test('neither the secret, nor codes, verifiers and tokens are in the log or the rows', async (t) => {
+test('no client secret, code, verifier or token is logged or stored', async (t) => {
   const { api } = t.context;
   const { url } = await provisioned(t);
   const tokens: string[] = [];

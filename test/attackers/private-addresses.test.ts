@@ -62,7 +62,7 @@ for (const way of WAYS) {
 }
 
 for (const way of ['http', 'vendor', 'webhook', 'rdap'] as const) {
-  test.serial(`none of ${DISGUISED_URLS.length} URLs in disguise is contacted as ${way}`, async (t) => {
+  test.serial(`none of ${DISGUISED_URLS.length} disguised URLs is contacted as ${way}`, async (t) => {
     const before = watchman.connections();
     for (const make of DISGUISED_URLS)
       t.regex(await guarded.toUrls[way](make(watchman.port)), REFUSED, make(watchman.port));
@@ -72,7 +72,7 @@ for (const way of ['http', 'vendor', 'webhook', 'rdap'] as const) {
 
 for (const way of WAYS.filter((one) => one !== 'dns' && one !== 'whois' && one !== 'rdap')) {
   test.serial(
-    `a metadata host of a cloud is not contacted as ${way} where private networks are allowed, by number or by name`,
+    `a cloud metadata host is not contacted as ${way}, by address or name, even with private networks allowed`,
     async (t) => {
       for (const form of ['169.254.169.254', '168.63.129.16', 'metadata.google.internal', 'metadata.example'])
         t.regex(await unguarded.toHosts[way](form, watchman.port), /blocked|no public address|no vendor/i, form);
@@ -87,7 +87,7 @@ const ENTER = ['unshare', '--net', '--map-root-user', 'sh', '-c'] as const;
 
 // Not every machine lets its users create networks; the guard's own test covers the addresses of this machine.
 if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
-  test.serial('what listens on a public address of the machine itself is not contacted', async (t) => {
+  test.serial('a server on a public address of this machine is not contacted', async (t) => {
     const command = `${SET_UP} && exec '${process.execPath}' test/attackers/own-address-process.ts ${PUBLIC_ADDRESS}`;
     const { status, stdout, stderr } = await runCommand([...ENTER, command], {});
     t.is(status, 0, stderr);
@@ -98,7 +98,7 @@ if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
 
 // Proves that the refusals above prevent connections: without the guard each of these forms reaches the watchman.
 for (const way of ['http', 'tcp', 'udp', 'dns', 'vendor', 'webhook', 'rdap', 'whois'] as const) {
-  test.serial(`without the guard each way to write this machine is contacted as ${way}`, async (t) => {
+  test.serial(`without the guard every form of this machine's address is contacted as ${way}`, async (t) => {
     for (const form of ['127.0.0.1', '127.1', '0x7f000001', '１２７.０.０.１', 'LocalHost.']) {
       const before = watchman.connections();
       // A machine that was delayed past a deadline tries again.
@@ -111,7 +111,7 @@ for (const way of ['http', 'tcp', 'udp', 'dns', 'vendor', 'webhook', 'rdap', 'wh
   });
 }
 
-test.serial('a host that is no host is refused when it is written', (t) => {
+test.serial('an impossible host is rejected as a target', (t) => {
   for (const form of IMPOSSIBLE) {
     t.false(parseTarget('http', `http://${form}/`).ok, form);
     t.false(parseTarget('tcp', `${form}:80`).ok, form);
@@ -119,7 +119,7 @@ test.serial('a host that is no host is refused when it is written', (t) => {
   }
 });
 
-test.serial('where a host is written alone, an address must be written as it is', (t) => {
+test.serial('tcp, udp, icmp and dns targets reject disguised addresses', (t) => {
   const disguised = LOOPBACK.filter((form) => !/^(?:\d+\.){3}\d+$|^\[|^[a-z]|ｌ|ⓛ/i.test(form));
   t.true(disguised.length >= 20);
   for (const form of disguised) {

@@ -41,7 +41,7 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
     `https://127.0.0.1:${port}/`,
   ];
 
-  test.serial(`no redirect of a public host to any private address is followed by ${follower}`, async (t) => {
+  test.serial(`${follower} follows no redirect from a public host to a private address`, async (t) => {
     const before = watchman.connections();
     const { redirects, asked } = await openPublicHost(t);
     for (const [index, location] of locations(watchman.port).entries()) {
@@ -57,7 +57,7 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
     t.is(watchman.connections(), before);
   });
 
-  test.serial(`without the guard such a redirect is followed by ${follower}`, async (t) => {
+  test.serial(`without the guard ${follower} follows a redirect to a private address`, async (t) => {
     const { redirects } = await openPublicHost(t);
     for (const host of ['127.0.0.1', '127.1', 'loopback.example']) {
       const before = watchman.connections();
@@ -69,7 +69,7 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
 }
 
 test.serial(
-  'a redirect to a public name that has turned private meanwhile is not followed, and neither is one over several hops',
+  'a redirect over two hops to a public name that now resolves to a private address is not followed',
   async (t) => {
     const before = watchman.connections();
     resolver.answers.set('public.example', [['127.0.0.1']]);

@@ -52,13 +52,13 @@ async function attempts(work: () => Promise<unknown>): Promise<string[]> {
 const ALL = ['http', 'https', 'tcp', 'udp', 'icmp', 'dns', 'vendor', 'webhook', 'whois', 'rdap'] as const;
 const OVER_TCP = ['http', 'https', 'tcp', 'vendor', 'webhook', 'whois', 'rdap'] as const;
 
-test('the addresses of these tests are public by the registries, and unassigned', (t) => {
+test('the guard considers the addresses of these tests public', (t) => {
   t.true(isPublicAddress(NOWHERE) && isPublicAddress(NOWHERE_ELSE));
 });
 
 for (const way of ALL) {
   test.serial(
-    `a name that is public when it is looked at and private when it is connected to is looked up once, as ${way}`,
+    `a name that resolves to a public address first and a private one later is looked up once, as ${way}`,
     async (t) => {
       const before = watchman.connections();
       const name = `rebinding-${way}.example`;
@@ -69,28 +69,25 @@ for (const way of ALL) {
     },
   );
 
-  test.serial(
-    `of a name with a private address among public ones the private one is not contacted, as ${way}`,
-    async (t) => {
-      const before = watchman.connections();
-      const lists = [
-        ['127.0.0.1', NOWHERE],
-        [NOWHERE, '127.0.0.1', '::1'],
-        ['::ffff:127.0.0.1', '::1', NOWHERE, '169.254.169.254'],
-      ];
-      for (const [index, list] of lists.entries()) resolver.answers.set(`mixed-${index}-${way}.example`, [list]);
-      await Promise.all(lists.map((_, index) => ways.toHosts[way](`mixed-${index}-${way}.example`, watchman.port)));
-      t.is(
-        resolver.lookedUp.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length,
-        lists.length,
-      );
-      t.is(watchman.connections(), before);
-    },
-  );
+  test.serial(`private addresses of a name that also has public ones are not contacted, as ${way}`, async (t) => {
+    const before = watchman.connections();
+    const lists = [
+      ['127.0.0.1', NOWHERE],
+      [NOWHERE, '127.0.0.1', '::1'],
+      ['::ffff:127.0.0.1', '::1', NOWHERE, '169.254.169.254'],
+    ];
+    for (const [index, list] of lists.entries()) resolver.answers.set(`mixed-${index}-${way}.example`, [list]);
+    await Promise.all(lists.map((_, index) => ways.toHosts[way](`mixed-${index}-${way}.example`, watchman.port)));
+    t.is(
+      resolver.lookedUp.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length,
+      lists.length,
+    );
+    t.is(watchman.connections(), before);
+  });
 }
 
 for (const way of OVER_TCP) {
-  test.serial(`what was checked is what is connected to, as ${way}`, async (t) => {
+  test.serial(`only the address that was checked is connected to, as ${way}`, async (t) => {
     const name = `checked-${way}.example`;
     resolver.answers.set(name, [['10.0.0.1', NOWHERE, '127.0.0.1'], ['127.0.0.1']]);
     const tried = await attempts(() => ways.toHosts[way](name, watchman.port));
@@ -102,7 +99,7 @@ for (const way of OVER_TCP) {
 // A vendor page is read for all its callers, and the read continues after one of them times out: no second lookup
 // starts meanwhile.
 for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
-  test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {
+  test.serial(`a name that was public at the last check is looked up and checked again, as ${way}`, async (t) => {
     const name = `turned-${way}.example`;
     resolver.answers.set(name, [[NOWHERE], ['127.0.0.1']]);
     const before = watchman.connections();

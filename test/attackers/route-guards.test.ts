@@ -178,9 +178,7 @@ function as(request: InProcessRequest, headers: Record<string, string>): InProce
 }
 
 test.serial(
-  'no operation admits a caller with no token, one that has ended, one of the other kind, or, to write, one that ' +
-    'only ' +
-    'reads; nothing is changed',
+  'all operations reject missing, expired or wrong tokens, writes also read-only ones; no row changes',
   async (t) => {
     const { api } = t.context;
     const { ids } = await furnishAccount(api, 'house');
@@ -213,7 +211,7 @@ test.serial(
   },
 );
 
-test.serial('a method that is not described for a path does nothing: 405 that names the others, or 404', async (t) => {
+test.serial('an undescribed method gets a 405 with an Allow header or a 404, and changes no row', async (t) => {
   const { api } = t.context;
   const { ids, account, agent, person } = await furnishAccount(api, 'methods');
   const { send, close } = connectInProcess(api.server);
@@ -272,7 +270,7 @@ const DETOURS = [
   '*',
 ];
 
-test.serial('no other way of writing a path leads past the route guard', async (t) => {
+test.serial('no alternative spelling of a path bypasses the route guard', async (t) => {
   const { api } = t.context;
   await furnishAccount(api, 'behind-the-guard');
   const { send, close } = connectInProcess(api.server);

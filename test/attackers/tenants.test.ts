@@ -108,7 +108,7 @@ function nameOf({ field, kind, others }: Attack): string {
 }
 
 test.serial(
-  'the description says of every id in a request what it is the id of, and there is one of each kind to attack with',
+  'the API description states the kind of every id in a request, and the fixture has one of each kind',
   async (t) => {
     const { api } = t.context;
     const document = await readServed(api);
@@ -135,8 +135,7 @@ test.serial(
 );
 
 test.serial(
-  'an id of another account is as good as one that never was: the same answer, no row changed, nobody notified, ' +
-    'wherever a request can name it',
+  "in any id field another account's id gets the same response as an unknown one, and changes no row",
   async (t) => {
     const { api } = t.context;
     const document = await readServed(api);
@@ -183,7 +182,7 @@ test.serial(
   },
 );
 
-test.serial('in no other text of a request does an id of another account open, change or tell anything', async (t) => {
+test.serial("another account's id in any other text of a request reveals and changes nothing", async (t) => {
   const { api } = t.context;
   const document = await readServed(api);
   const before = new Set(await listRows(api));
@@ -211,7 +210,7 @@ test.serial('in no other text of a request does an id of another account open, c
   }
 });
 
-test.serial('lists of another account hold nothing of it', async (t) => {
+test.serial('lists contain nothing of another account', async (t) => {
   const { api } = t.context;
   const victim = await furnishAccount(api, CANARY);
   const attacker = await furnishAccount(api, 'attacker');

@@ -82,7 +82,7 @@ const routedRequests: Walker = async (t) => {
     get(url, { agent, headers: { Authorization }, signal: ending.signal }).on('error', () => undefined);
   await until(() => held.length === most);
   t.is((await fetch(url, { headers: { Authorization } })).status, 503);
-  t.is((await fetch(url)).status, 200, 'another cell has room of its own');
+  t.is((await fetch(url)).status, 200, 'another cell has its own limit');
   ending.abort();
 
   const shared = await startRouter({ ...limits, requestsOfNetwork: 5 });
@@ -90,7 +90,7 @@ const routedRequests: Walker = async (t) => {
   for (let sent = 0; sent < 5; sent += 1)
     get(shared, { agent, headers: { Authorization }, signal: ended.signal }).on('error', () => undefined);
   await until(() => held.length === before + 5);
-  t.is((await fetch(shared, { headers: { Authorization } })).status, 429, 'one network has a part of the cell');
+  t.is((await fetch(shared, { headers: { Authorization } })).status, 429, 'one network may use only part of a cell');
   ended.abort();
 };
 

@@ -446,7 +446,7 @@ const maintenance: Walker = async (t) => {
     await owner('PATCH', `/v1/maintenance-windows/${narrow['id']}`, { all_monitors: true, monitor_ids: [] }),
   ])
     t.regex(answer.text, /can cover at most 100000 monitors of this account/);
-  t.is((await add(later)).status, 201, 'what is not soon takes no room');
+  t.is((await add(later)).status, 201, 'windows that do not start soon do not count');
   await api.database.pool.query('DELETE FROM current_times WHERE monitor_no < 0');
   const { owner: other } = await api.account();
   const named = { name: 'x', duration_seconds: 60, monitor_ids: Array.from({ length: 5000 }, (_, no) => `mon_${no}`) };
