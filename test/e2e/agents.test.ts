@@ -78,7 +78,7 @@ async function contentsOf(directory: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('of three locations one lies and one is cut off: nothing up is called down, what goes down is', async (t) => {
+test('with one of three locations lying and one cut off only the real outage is reported as down', async (t) => {
   const { receiver, env, connect } = await listenTo(t);
   const installation = await startInstallation(t, env);
   await connect(installation);
@@ -131,7 +131,7 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   for (const { program } of [honest, cut]) t.is(await program.stop(), 0, program.output());
 });
 
-test('what an agent measures while the service is gone arrives afterwards, each result once', async (t) => {
+test("an agent's results from an outage of the service arrive afterwards, each exactly once", async (t) => {
   const { receiver, env, connect } = await listenTo(t);
   const installation = await startInstallation(t, env);
   await connect(installation);
@@ -163,43 +163,39 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   );
 });
 
-test(
-  'secrets are sealed to the agent: its probe uses them, and they stand in clear neither on the wire nor on its ' +
-    'disk nor in its logs',
-  async (t) => {
-    const CANARY = 'canary-secret-header-81d4';
-    const { receiver, env, connect } = await listenTo(t);
-    const installation = await startInstallation(t, env);
-    await connect(installation);
-    const target = await startHttpServer(t, (request, response) => {
-      response.statusCode = request.headers['x-key'] === CANARY ? 200 : 401;
-      response.end(request.headers['x-key']);
-    });
-    const agent = await installation.startAgent('home-lab', { env: { LOG_LEVEL: 'trace' } });
-    await createMonitor(installation, [agent], {
-      target: `http://127.0.0.1:${target.port}/`,
-      check_spec: { request: { secretHeaders: { 'X-Key': CANARY } } },
-    });
-    await nextEvent(receiver, 'monitor.up');
+test('an agent uses sealed secrets, which are never in plain text on the wire, its disk or its logs', async (t) => {
+  const CANARY = 'canary-secret-header-81d4';
+  const { receiver, env, connect } = await listenTo(t);
+  const installation = await startInstallation(t, env);
+  await connect(installation);
+  const target = await startHttpServer(t, (request, response) => {
+    response.statusCode = request.headers['x-key'] === CANARY ? 200 : 401;
+    response.end(request.headers['x-key']);
+  });
+  const agent = await installation.startAgent('home-lab', { env: { LOG_LEVEL: 'trace' } });
+  await createMonitor(installation, [agent], {
+    target: `http://127.0.0.1:${target.port}/`,
+    check_spec: { request: { secretHeaders: { 'X-Key': CANARY } } },
+  });
+  await nextEvent(receiver, 'monitor.up');
 
-    installation.service.program.child.kill('SIGSTOP');
-    const probes = target.connections();
-    await until(() => target.connections() > probes + 3);
-    const exposed = {
-      wire: agent.proxy.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
-      disk: await contentsOf(agent.dataDir),
-      logs: agent.program.output(),
-    };
-    installation.service.program.child.kill('SIGCONT');
-    t.regex(exposed.wire, /sealedSecrets/);
-    for (const [where, text] of Object.entries(exposed)) {
-      t.true(text.length > 50, `${where} was read`);
-      for (const form of [
-        CANARY,
-        Buffer.from(CANARY).toString('base64').slice(0, -3),
-        Buffer.from(CANARY).toString('hex'),
-      ])
-        t.false(text.includes(form), `the secret stands in ${where}`);
-    }
-  },
-);
+  installation.service.program.child.kill('SIGSTOP');
+  const probes = target.connections();
+  await until(() => target.connections() > probes + 3);
+  const exposed = {
+    wire: agent.proxy.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
+    disk: await contentsOf(agent.dataDir),
+    logs: agent.program.output(),
+  };
+  installation.service.program.child.kill('SIGCONT');
+  t.regex(exposed.wire, /sealedSecrets/);
+  for (const [where, text] of Object.entries(exposed)) {
+    t.true(text.length > 50, `${where} was read`);
+    for (const form of [
+      CANARY,
+      Buffer.from(CANARY).toString('base64').slice(0, -3),
+      Buffer.from(CANARY).toString('hex'),
+    ])
+      t.false(text.includes(form), `the secret is in ${where}`);
+  }
+});

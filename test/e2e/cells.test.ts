@@ -35,9 +35,9 @@ async function signIn(url: string, cell: string) {
   return (path: string, body: object) => post(path, body, String(session['csrf_token']));
 }
 
-test('two cells behind a router are one service for their tokens, pings and streams', async (t) => {
+test('two cells behind a router act as one service for tokens, pings and streams', async (t) => {
   const { a, b, url } = await startCells(t);
-  t.regex(a.token, /^spk_[\w-]{43}$/, 'an installation without a name makes tokens as ever');
+  t.regex(a.token, /^spk_[\w-]{43}$/, 'tokens of an installation without a name name no cell');
   t.regex(b.token, /^spk_b_[\w-]{43}$/);
   const [inA, inB] = [apiClient(url, a.token), apiClient(url, b.token)];
 
@@ -73,7 +73,7 @@ test('two cells behind a router are one service for their tokens, pings and stre
   t.not(pull.status, 401);
   const wallboard = await person('/tokens', { name: 'wall', scopes: ['wall'] });
   t.regex(String(wallboard['token']), /^spw_b_[\w-]{43}$/);
-  await t.throwsAsync(signIn(url, 'a'), { message: /401/ }, "the first cell does not know the second one's people");
+  await t.throwsAsync(signIn(url, 'a'), { message: /401/ }, "the first cell does not know the second one's users");
 
   for (const token of [b.token.replace('_b_', '_z_'), b.token.replace('_b_', '_a_'), `${b.token.slice(0, -1)}!`])
     t.is((await apiClient(url, token)('GET', '/monitors')).status, 401);
@@ -82,7 +82,7 @@ test('two cells behind a router are one service for their tokens, pings and stre
   t.notRegex(lines, /6\.6\.6\.6/);
 
   const tooLong = await inB('POST', '/monitors', { ...monitor, name: 'x'.repeat(300_000) });
-  t.is(tooLong.status, 413, "the cell's own limit is its answer");
+  t.is(tooLong.status, 413, 'the response of the cell itself');
   await b.program.stop('SIGKILL');
   await until(() => stream.isEnded());
   const startedAtMs = performance.now();

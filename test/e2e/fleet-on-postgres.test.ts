@@ -1,4 +1,5 @@
 import test from 'ava';
 import { runStoryInFleet } from './outage-story.ts';
 
-test("a fleet of the Procfile's processes with queues in postgres: the same story", (t) => runStoryInFleet(t, null));
+test("the Procfile's fleet with queues in postgres reports an outage and its recovery", (t) =>
+  runStoryInFleet(t, null));

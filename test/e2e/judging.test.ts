@@ -10,7 +10,7 @@ import { until } from '../helpers/until.ts';
  */
 const LONGEST_ANSWER_MS = 8000;
 
-test('patterns that take long to search for hold up no other check, be it of a preview or a monitor', async (t) => {
+test('expensive patterns in a preview or a monitor delay no other check', async (t) => {
   const { port } = await startHttpServer(
     t,
     (request, response) => void response.end(request.url === '/hostile' ? HOSTILE_BODY : 'all good'),

@@ -169,82 +169,78 @@ function watchHeartbeat(call: ApiClient, url: string): Watched {
   };
 }
 
-test(
-  'a monitor of every type goes up, goes down with its cause when what it watches breaks, and up again when that ' +
-    'is mended',
-  async (t) => {
-    const { databaseUrl, drop } = await createTestDatabase();
-    t.teardown(drop);
-    const receiver = await startReceiver(t);
-    const whois = await startWhoisServer(t, () => 'No match for domain\r\n');
-    const { watched: domain, bootstrapUrl } = await watchDomain(t, databaseUrl);
-    const { url, call } = await startService(
-      t,
-      {
-        DATABASE_URL: databaseUrl,
-        SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
-        BOOTSTRAP_TOKEN: TOKEN,
-        ALLOW_PRIVATE_NETWORK: 'true',
-        PLAN_COUNT_LIMITS: 'false',
-        RDAP_BOOTSTRAP_URL: bootstrapUrl,
-        WHOIS_SERVER: `${whois.host}:${whois.port}`,
-        NODE_EXTRA_CA_CERTS: receiver.caFile,
-      },
-      TOKEN,
-    );
-    t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
+test('monitors of all types go up, down with a cause when the target fails, and up after its recovery', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const receiver = await startReceiver(t);
+  const whois = await startWhoisServer(t, () => 'No match for domain\r\n');
+  const { watched: domain, bootstrapUrl } = await watchDomain(t, databaseUrl);
+  const { url, call } = await startService(
+    t,
+    {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+      BOOTSTRAP_TOKEN: TOKEN,
+      ALLOW_PRIVATE_NETWORK: 'true',
+      PLAN_COUNT_LIMITS: 'false',
+      RDAP_BOOTSTRAP_URL: bootstrapUrl,
+      WHOIS_SERVER: `${whois.host}:${whois.port}`,
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+    },
+    TOKEN,
+  );
+  t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
 
-    const watched: Watched[] = [
-      await watchHttp(t),
-      await watchTcp(t),
-      await watchUdp(t),
-      watchIcmp(call),
-      await watchDns(t),
-      domain,
-      await watchVendor(t),
-      watchHeartbeat(call, url),
-    ];
-    await Promise.all(
-      watched.map(async ({ create, cause, breakIt, mend }) => {
-        const { type } = create as { type: string };
-        const created = await call('POST', '/monitors', { name: `The ${type}`, ...EVERY_SECOND, ...create });
-        t.is(created.status, 201, `${type}: ${JSON.stringify(created.json)}`);
-        const id = created.json['id'];
-        const events = () =>
-          eventsAt(receiver)
-            .map(({ json }) => json)
-            .filter(
-              ({ event, monitor }) => (monitor as { id: string }).id === id && !String(event).startsWith('advisory.'),
-            );
-        let handled = 0;
-        // A stalled process reports no vote, and then the previous state again; no other event may come first.
-        const awaitState = async (state: string, before: string) => {
-          const at = await until(
-            () => events().findIndex((event, index) => index >= handled && event['state'] === state) + 1,
-            { timeoutMs: SEEN_WITHIN_MS },
+  const watched: Watched[] = [
+    await watchHttp(t),
+    await watchTcp(t),
+    await watchUdp(t),
+    watchIcmp(call),
+    await watchDns(t),
+    domain,
+    await watchVendor(t),
+    watchHeartbeat(call, url),
+  ];
+  await Promise.all(
+    watched.map(async ({ create, cause, breakIt, mend }) => {
+      const { type } = create as { type: string };
+      const created = await call('POST', '/monitors', { name: `The ${type}`, ...EVERY_SECOND, ...create });
+      t.is(created.status, 201, `${type}: ${JSON.stringify(created.json)}`);
+      const id = created.json['id'];
+      const events = () =>
+        eventsAt(receiver)
+          .map(({ json }) => json)
+          .filter(
+            ({ event, monitor }) => (monitor as { id: string }).id === id && !String(event).startsWith('advisory.'),
           );
-          const others = events().slice(handled, at - 1);
-          t.true(
-            others.every((event) => event['state'] === 'unknown' || event['state'] === before),
-            `${type}: ${JSON.stringify(others)}`,
-          );
-          handled = at;
-          return events()[at - 1];
-        };
+      let handled = 0;
+      // A stalled process reports no vote, and then the previous state again; no other event may come first.
+      const awaitState = async (state: string, before: string) => {
+        const at = await until(
+          () => events().findIndex((event, index) => index >= handled && event['state'] === state) + 1,
+          { timeoutMs: SEEN_WITHIN_MS },
+        );
+        const others = events().slice(handled, at - 1);
+        t.true(
+          others.every((event) => event['state'] === 'unknown' || event['state'] === before),
+          `${type}: ${JSON.stringify(others)}`,
+        );
+        handled = at;
+        return events()[at - 1];
+      };
 
-        if (type === 'heartbeat') await mend(id);
-        await awaitState('up', 'pending');
-        await breakIt(id);
-        t.like((await awaitState('down', 'up'))?.['detail'], { cause }, type);
-        t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down', type);
-        await mend(id);
-        t.is((await awaitState('up', 'down'))?.['event'], 'monitor.up', type);
-        t.is(events().filter(({ state }) => state === 'down').length, 1, type);
-        const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'];
-        t.like(incidents, [{ status: 'resolved', resolution: 'recovered' }], type);
-      }),
-    );
-  },
-);
+      if (type === 'heartbeat') await mend(id);
+      await awaitState('up', 'pending');
+      await breakIt(id);
+      t.like((await awaitState('down', 'up'))?.['detail'], { cause }, type);
+      t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down', type);
+      await mend(id);
+      t.is((await awaitState('up', 'down'))?.['event'], 'monitor.up', type);
+      t.is(events().filter(({ state }) => state === 'down').length, 1, type);
+      const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'];
+      t.like(incidents, [{ status: 'resolved', resolution: 'recovered' }], type);
+    }),
+  );
+});
 
 const TOKEN = 'spk_every-monitor-type-goes-down-and-up';

@@ -4,7 +4,7 @@ import { newPreparedDataDir, startService } from '../helpers/running-service.ts'
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
-test('npm start finds an outage before the next tick, and tells its own lost network from a lost target', async (t) => {
+test('npm start detects an outage before the next tick, and reports none while its own network is down', async (t) => {
   const [reference, target, shop] = [await startListener(t), await startListener(t), await startTarget(t)];
   const { program, call } = await startService(t, {
     DATA_DIR: await newPreparedDataDir(t),

@@ -4,7 +4,7 @@ import { startOtlpReceiver } from '../helpers/otlp-receiver.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 
-test('what a failing target was asked with, the span of the check and its incident name one trace', async (t) => {
+test("the request to a failing target, the check's span and its incident share one trace", async (t) => {
   const collector = await startOtlpReceiver(t);
   const carried: string[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
@@ -42,7 +42,7 @@ test('what a failing target was asked with, the span of the check and its incide
     collector.spans().find((sent) => sent.traceId === traceId && sent.parentSpanId === undefined),
   );
   t.true(carried.includes(`00-${traceId}-${span.spanId}-01`), carried.join('\n'));
-  t.is(new Set(carried).size, carried.length, 'each check has a trace of its own');
+  t.is(new Set(carried).size, carried.length, 'each check has its own trace');
   const attributes = Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
   t.like(attributes, {
     'url.full': `http://127.0.0.1:${port}/health`,

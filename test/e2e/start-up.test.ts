@@ -59,23 +59,19 @@ async function readableCheckout(t: ExecutionContext): Promise<string> {
 }
 
 test.serial(
-  'a first start shows its progress and its secrets once, keeps others from its data directory, and a stop leaves ' +
-    'no database behind',
+  'a first start prints progress and secrets once and locks its data directory; a stop ends the database',
   async (t) => {
     const dataDir = await newDataDir(t);
     const env = { DATA_DIR: dataDir, NODE_COMPILE_CACHE: '' };
     const compiled = join(dataDir, 'compiled');
     await mkdir(join(compiled, 'of another version'), { recursive: true, mode: 0o700 });
     const first = await startService(t, env);
-    t.is((await readdir(compiled)).length, 1, 'what was compiled is kept for the next start');
+    t.is((await readdir(compiled)).length, 1, 'only what this version compiled is kept for the next start');
     t.true(await until(async () => (await readdir(compiled, { recursive: true })).length > 100));
     const output = first.program.output();
     const { port } = new URL(first.url);
     t.true(await accepts('127.0.0.1', port));
-    t.false(
-      await accepts('127.0.0.2', port),
-      "an installation of one's own is for this machine, unless it is set otherwise",
-    );
+    t.false(await accepts('127.0.0.2', port), 'by default only this machine can connect');
     t.true(
       output.indexOf('creating the database') < output.indexOf('migration ') &&
         output.indexOf('migration ') < output.indexOf('API token'),
@@ -106,7 +102,7 @@ test.serial(
 );
 
 test.serial(
-  'an address that this machine has not got is one clear line and exit 1 before anything is prepared',
+  'a HOST that is not an address of this machine causes one clear line and exit 1 before any preparation',
   async (t) => {
     const dataDir = await newDataDir(t);
     const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0', HOST: '203.0.113.1' });
@@ -116,7 +112,7 @@ test.serial(
   },
 );
 
-test.serial('a start that is told to stop while it prepares the database ends cleanly', async (t) => {
+test.serial('a start that is stopped while it creates the database ends cleanly', async (t) => {
   const dataDir = await newDataDir(t);
   const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
   await outputMatching(program, /creating the database/);
@@ -127,36 +123,33 @@ test.serial('a start that is told to stop while it prepares the database ends cl
   );
 });
 
-test.serial(
-  'npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind',
-  async (t) => {
-    const dataDir = await newPreparedDataDir(t);
-    const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
-    const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
-    const { pid = 0, stdout } = npm;
-    t.teardown(() => {
-      // Kills any of npm, its shell and the service that are left; none are if the test passed.
-      try {
-        process.kill(-pid, 'SIGKILL');
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-      }
-    });
-    const lines: string[] = [];
-    createInterface({ input: stdout }).on('line', (line) => lines.push(line));
-    await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')));
-    const postgres = await postmasterPid(dataDir);
-    npm.kill('SIGTERM');
-    await until(async () => (await identifyProcess(postgres)) === null);
-    await until(() => lines.at(-1) === 'Stopped');
-    t.deepEqual(
-      (await readdir(dataDir)).filter((name) => name === 'owner.json'),
-      [],
-    );
-  },
-);
+test.serial('npm start stopped by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
+  const dataDir = await newPreparedDataDir(t);
+  const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  const { pid = 0, stdout } = npm;
+  t.teardown(() => {
+    // Kills any of npm, its shell and the service that are left; none are if the test passed.
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  });
+  const lines: string[] = [];
+  createInterface({ input: stdout }).on('line', (line) => lines.push(line));
+  await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')));
+  const postgres = await postmasterPid(dataDir);
+  npm.kill('SIGTERM');
+  await until(async () => (await identifyProcess(postgres)) === null);
+  await until(() => lines.at(-1) === 'Stopped');
+  t.deepEqual(
+    (await readdir(dataDir)).filter((name) => name === 'owner.json'),
+    [],
+  );
+});
 
-test.serial('a taken port is one clear line and exit 1 before anything is prepared', async (t) => {
+test.serial('a port in use causes one clear line and exit 1 before any preparation', async (t) => {
   const dataDir = await newDataDir(t);
   const port = await takePort(t);
   const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: `${port}` });
@@ -165,7 +158,7 @@ test.serial('a taken port is one clear line and exit 1 before anything is prepar
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
-test.serial('a process of a fleet whose port is taken names the variable that says which', async (t) => {
+test.serial('a fleet process whose port is in use names the variable that sets it', async (t) => {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const port = await takePort(t);
@@ -187,7 +180,7 @@ test.serial('a process of a fleet whose port is taken names the variable that sa
   }
 });
 
-test.serial('bad configuration is exit 1 with all problems at once and no secret in the text', async (t) => {
+test.serial('an invalid configuration causes exit 1 with all problems together and without secrets', async (t) => {
   const dataDir = await newDataDir(t);
   const env = {
     DATA_DIR: dataDir,
@@ -208,7 +201,7 @@ test.serial('bad configuration is exit 1 with all problems at once and no secret
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
-test.serial('it runs as a user without privileges, who also owns a backup that root makes', async (t) => {
+test.serial('it runs as an unprivileged user, who also owns a backup made by root', async (t) => {
   const isRoot = process.getuid?.() === 0;
   const account = isRoot ? UNPRIVILEGED : {};
   // Next to the run's directory and not inside, because that is closed to other users.
@@ -236,8 +229,7 @@ test.serial('it runs as a user without privileges, who also owns a backup that r
 });
 
 test.serial(
-  'the first start is over for good: who it made stays gone, what was revoked stays revoked, and the next start ' +
-    'says that it ignores the rest',
+  'a later start restores no deleted user or revoked token, and logs the variables that it ignores',
   async (t) => {
     const dataDir = await newPreparedDataDir(t);
     const env = {
@@ -266,7 +258,7 @@ test.serial(
 );
 
 test.serial(
-  'the first token and password can be given, and each of several regions is an agent that checks',
+  'the first token and password can be set, and each of several regions is an agent that checks',
   async (t) => {
     const target = await startTarget(t);
     const [token, password] = ['spk_given-for-unattended-set-up', 'given by the operator'];
@@ -279,7 +271,7 @@ test.serial(
     const { program, url, call } = await startService(t, env, token);
     const board = async (credentials: string) =>
       (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
-    t.is(await board(`admin@localhost:${password}`), 401, 'a password of a person is for the sign-in');
+    t.is(await board(`admin@localhost:${password}`), 401, "a user's password does not open the board");
     const signedIn = await fetch(`${url}/v1/session`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -302,7 +294,7 @@ test.serial(
     t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
     await until(async () => (await monitor())['status'] === 'up');
     for (const given of [token, password])
-      t.false(program.output().includes(given), 'what the operator gave is in no log');
+      t.false(program.output().includes(given), 'what the operator set is not logged');
     t.regex(program.output(), /set by BOOTSTRAP_TOKEN[^]*password set by BOOTSTRAP_PASSWORD/);
     t.is(await program.stop(), 0, program.output());
   },

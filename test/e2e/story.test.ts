@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 import { runStory, runStoryInFleet } from './outage-story.ts';
 
-test('npm start on an empty folder: a stranger sees a monitor go down and up at a signed webhook', async (t) => {
+test('npm start on an empty folder reports an outage and its recovery to a signed webhook', async (t) => {
   const directory = await mkdtemp(join(testDataDirectory(), 'spotcheck-e2e-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const receiver = await startReceiver(t);
@@ -30,4 +30,5 @@ test('npm start on an empty folder: a stranger sees a monitor go down and up at 
 
 const { redisUrl } = testServers();
 if (redisUrl !== null)
-  test("a fleet of the Procfile's processes with queues in redis: the same story", (t) => runStoryInFleet(t, redisUrl));
+  test("the Procfile's fleet with queues in redis reports an outage and its recovery", (t) =>
+    runStoryInFleet(t, redisUrl));

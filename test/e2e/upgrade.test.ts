@@ -64,7 +64,7 @@ async function restoreDump(t: ExecutionContext): Promise<string> {
   return databaseUrl;
 }
 
-test('a database of the release before the one schema is adopted with all its rows, and has that schema', async (t) => {
+test('a database of the release before the single schema is migrated to it with all its rows', async (t) => {
   const databaseUrl = await restoreDump(t);
   const { databaseUrl: fresh, drop } = await createTestDatabase();
   t.teardown(drop);
@@ -81,7 +81,7 @@ test('a database of the release before the one schema is adopted with all its ro
   t.deepEqual(await readSchema(databaseUrl), await readSchema(fresh));
 });
 
-test('the service starts on a database of the release before: its account, monitors and incidents go on', async (t) => {
+test('the service starts on a database of that release, and its account, monitors and incidents live on', async (t) => {
   const env = { DATABASE_URL: await restoreDump(t), SECRET_KEYS, ALLOW_PRIVATE_NETWORK: 'true' };
   const { url, call, program } = await startService(t, env, TOKEN);
   t.notRegex(program.output(), /newer release/);

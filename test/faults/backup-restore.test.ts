@@ -51,81 +51,74 @@ async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Rece
 
 const receivedBy = (receiver: Receiver) => eventsAt(receiver).map(({ event, json }) => [event, json['delivery_id']]);
 
-test(
-  'a backup of a running service, made under load, is a data directory: after the loss of everything a start on it ' +
-    'goes on where it was',
-  async (t) => {
-    const [receiver, target, dataDir] = await Promise.all([
-      startReceiver(t),
-      startGuardedTarget(t),
-      newPreparedDataDir(t),
+test('a backup made under load is a data directory, on which a start after a total loss resumes', async (t) => {
+  const [receiver, target, dataDir] = await Promise.all([
+    startReceiver(t),
+    startGuardedTarget(t),
+    newPreparedDataDir(t),
+  ]);
+  const env = { NODE_EXTRA_CA_CERTS: receiver.caFile };
+  const lost = await startService(t, { ...env, DATA_DIR: dataDir });
+  const id = await watchGuarded(lost.call, { receiver, url: target.url });
+  const copy = join(dataDir, '..', 'backup');
+  let renames = 0;
+  const backup = runSpotcheck(['backup', '--to', copy, '--json'], { DATA_DIR: dataDir });
+  for (
+    const made = backup.then(() => false);
+    await Promise.race([
+      made,
+      lost.call('PATCH', `/monitors/${id}`, {
+        name: `Shop ${renames}`,
+        check_spec: { request: { preserveSecretHeaders: true } },
+      }),
     ]);
-    const env = { NODE_EXTRA_CA_CERTS: receiver.caFile };
-    const lost = await startService(t, { ...env, DATA_DIR: dataDir });
-    const id = await watchGuarded(lost.call, { receiver, url: target.url });
-    const copy = join(dataDir, '..', 'backup');
-    let renames = 0;
-    const backup = runSpotcheck(['backup', '--to', copy, '--json'], { DATA_DIR: dataDir });
-    for (
-      const made = backup.then(() => false);
-      await Promise.race([
-        made,
-        lost.call('PATCH', `/monitors/${id}`, {
-          name: `Shop ${renames}`,
-          check_spec: { request: { preserveSecretHeaders: true } },
-        }),
-      ]);
-    )
-      renames += 1;
-    t.deepEqual(await backup, { status: 0, stdout: `${JSON.stringify({ to: copy })}\n`, stderr: '' });
-    t.is((await stat(copy)).mode & 0o777, 0o700);
-    const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-    const foreign = await runSpotcheck(['backup', '--to', `${copy}-2`], { DATA_DIR: dataDir, SECRET_KEYS });
-    t.is(foreign.status, 1);
-    t.regex(
-      foreign.stderr,
-      /The running service does not encrypt with the key "k1" that this command found: set SECRET_KEYS/,
-    );
-    const keyless = await newDataDir(t);
-    await mkdir(keyless, { recursive: true });
-    const others = (await readdir(dataDir)).filter((name) => name !== 'secret-keys');
-    for (const name of others) await symlink(join(dataDir, name), join(keyless, name));
-    t.is((await runSpotcheck(['tenant', 'list'], { DATA_DIR: keyless })).status, 0, 'which needs no keys');
-    for (const args of [
-      ['backup', '--to', `${copy}-3`],
-      ['keys', 'rotate'],
-    ])
-      t.regex(
-        (await runSpotcheck(args, { DATA_DIR: keyless })).stderr,
-        /has no key ring, so the running service has it/,
-      );
-    t.deepEqual(await readdir(keyless), others, 'no command makes a ring');
-    const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
-    t.deepEqual([again.status, again.stderr], [1, `${copy} already exists: choose a folder that does not exist\n`]);
+  )
+    renames += 1;
+  t.deepEqual(await backup, { status: 0, stdout: `${JSON.stringify({ to: copy })}\n`, stderr: '' });
+  t.is((await stat(copy)).mode & 0o777, 0o700);
+  const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+  const foreign = await runSpotcheck(['backup', '--to', `${copy}-2`], { DATA_DIR: dataDir, SECRET_KEYS });
+  t.is(foreign.status, 1);
+  t.regex(
+    foreign.stderr,
+    /The running service does not encrypt with the key "k1" that this command found: set SECRET_KEYS/,
+  );
+  const keyless = await newDataDir(t);
+  await mkdir(keyless, { recursive: true });
+  const others = (await readdir(dataDir)).filter((name) => name !== 'secret-keys');
+  for (const name of others) await symlink(join(dataDir, name), join(keyless, name));
+  t.is((await runSpotcheck(['tenant', 'list'], { DATA_DIR: keyless })).status, 0, 'this command needs no keys');
+  for (const args of [
+    ['backup', '--to', `${copy}-3`],
+    ['keys', 'rotate'],
+  ])
+    t.regex((await runSpotcheck(args, { DATA_DIR: keyless })).stderr, /has no key ring, so the running service has it/);
+  t.deepEqual(await readdir(keyless), others, 'no command creates a key ring');
+  const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
+  t.deepEqual([again.status, again.stderr], [1, `${copy} already exists: choose a folder that does not exist\n`]);
 
-    await lost.call('POST', '/monitors', { name: 'Made after the backup' });
-    await lost.program.stop('SIGKILL');
-    const postgres = await postmasterPid(dataDir);
-    process.kill(postgres, 'SIGKILL');
-    await until(async () => (await identifyProcess(postgres)) === null);
-    const before = receivedBy(receiver);
-    const hits = target.hits;
+  await lost.call('POST', '/monitors', { name: 'Made after the backup' });
+  await lost.program.stop('SIGKILL');
+  const postgres = await postmasterPid(dataDir);
+  process.kill(postgres, 'SIGKILL');
+  await until(async () => (await identifyProcess(postgres)) === null);
+  const before = receivedBy(receiver);
+  const hits = target.hits;
 
-    const restored = await startService(t, { ...env, DATA_DIR: copy }, lost.token);
-    const monitors = listOf(await restored.call('GET', '/monitors'));
-    t.is(monitors.length, 1);
-    t.true(renames > 0 && Number(/^Shop (\d+)$/.exec(String(monitors[0]?.['name']))?.[1] ?? -1) <= renames);
-    await until(() => target.hits > hits + 2);
-    t.is((await restored.call('GET', `/monitors/${id}`)).json['status'], 'up');
-    const down = nextEvent(receiver, 'monitor.down');
-    target.status = 503;
-    await down;
-    t.deepEqual(receivedBy(receiver).slice(0, -1), before, 'nothing is reported but what is new');
-    t.is(await restored.program.stop(), 0, restored.program.output());
-  },
-);
+  const restored = await startService(t, { ...env, DATA_DIR: copy }, lost.token);
+  const monitors = listOf(await restored.call('GET', '/monitors'));
+  t.is(monitors.length, 1);
+  t.true(renames > 0 && Number(/^Shop (\d+)$/.exec(String(monitors[0]?.['name']))?.[1] ?? -1) <= renames);
+  await until(() => target.hits > hits + 2);
+  t.is((await restored.call('GET', `/monitors/${id}`)).json['status'], 'up');
+  const down = nextEvent(receiver, 'monitor.down');
+  target.status = 503;
+  await down;
+  t.deepEqual(receivedBy(receiver).slice(0, -1), before, 'only what is new is reported');
+  t.is(await restored.program.stop(), 0, restored.program.output());
+});
 
-test('a backup of a server is for the programs of the server, and a stopped service has none to make', async (t) => {
+test('backup refuses an external server, and a service that is not running', async (t) => {
   const server = await runSpotcheck(['backup', '--to', '/nowhere/backup'], {
     DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x',
     SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -160,126 +153,117 @@ async function restoreInto(t: ExecutionContext, from: string): Promise<string> {
   return Object.assign(new URL(from), { pathname: `/${name}` }).href;
 }
 
-test(
-  'a server restored from a backup of nine days ago, without its queues: schedules come back, what waited is sent, ' +
-    'and the nine days raise no alarm',
-  async (t) => {
-    const { databaseUrl, drop } = await createTestDatabase();
-    t.teardown(drop);
-    const [receiver, target] = await Promise.all([startReceiver(t), startGuardedTarget(t)]);
-    const redisUrl = listQueueBackends().at(-1)?.redisUrl ?? null;
-    const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const envOf = (url: string, redisDatabase: number) => ({
-      DATABASE_URL: url,
-      ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/${redisDatabase}` }),
-      SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-      BOOTSTRAP_TOKEN: token,
-      ALLOW_PRIVATE_NETWORK: 'true',
-      PLAN_COUNT_LIMITS: 'false',
-      DELIVERY_RETRY_SECONDS: '600',
-      NODE_EXTRA_CA_CERTS: receiver.caFile,
-    });
-    const lost = await startService(t, envOf(databaseUrl, 6), token);
-    const id = await watchGuarded(lost.call, { receiver, url: target.url });
-    const job = (await lost.call('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 }))
-      .json['id'];
-    const pingToken = pingTokenOf(await lost.call('GET', `/monitors/${job}`));
-    const jobUp = nextEvent(receiver, 'monitor.up');
-    await fetch(`${lost.url}/ping/${pingToken}`);
-    await jobUp;
-    receiver.answer.status = 500;
-    const refused = nextEvent(receiver, 'monitor.down');
-    target.status = 503;
-    const waiting = (await refused).json['delivery_id'];
-    const [channel] = listOf(await lost.call('GET', '/channels'));
-    const pendingAt = async (call: ApiClient) =>
-      listOf(await call('GET', `/channels/${channel?.['id']}/deliveries?outcome=pending`));
-    await until(async () =>
-      (await pendingAt(lost.call)).some(
-        (delivery) => delivery['attempt_count'] === 1 && delivery['last_error'] !== null,
-      ),
-    );
-    await lost.program.stop('SIGKILL');
+test('a server restored from a nine-day-old backup without queues resumes and sends what was pending', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const [receiver, target] = await Promise.all([startReceiver(t), startGuardedTarget(t)]);
+  const redisUrl = listQueueBackends().at(-1)?.redisUrl ?? null;
+  const token = `spk_${randomBytes(24).toString('base64url')}`;
+  const envOf = (url: string, redisDatabase: number) => ({
+    DATABASE_URL: url,
+    ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/${redisDatabase}` }),
+    SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    PLAN_COUNT_LIMITS: 'false',
+    DELIVERY_RETRY_SECONDS: '600',
+    NODE_EXTRA_CA_CERTS: receiver.caFile,
+  });
+  const lost = await startService(t, envOf(databaseUrl, 6), token);
+  const id = await watchGuarded(lost.call, { receiver, url: target.url });
+  const job = (await lost.call('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 })).json[
+    'id'
+  ];
+  const pingToken = pingTokenOf(await lost.call('GET', `/monitors/${job}`));
+  const jobUp = nextEvent(receiver, 'monitor.up');
+  await fetch(`${lost.url}/ping/${pingToken}`);
+  await jobUp;
+  receiver.answer.status = 500;
+  const refused = nextEvent(receiver, 'monitor.down');
+  target.status = 503;
+  const waiting = (await refused).json['delivery_id'];
+  const [channel] = listOf(await lost.call('GET', '/channels'));
+  const pendingAt = async (call: ApiClient) =>
+    listOf(await call('GET', `/channels/${channel?.['id']}/deliveries?outcome=pending`));
+  await until(async () =>
+    (await pendingAt(lost.call)).some((delivery) => delivery['attempt_count'] === 1 && delivery['last_error'] !== null),
+  );
+  await lost.program.stop('SIGKILL');
 
-    const restoredUrl = await restoreInto(t, databaseUrl);
-    await ageDatabase(restoredUrl, 9);
-    receiver.answer.status = 204;
-    target.status = 200;
-    const before = receivedBy(receiver).length;
-    const recovered = nextEvent(receiver, 'monitor.up');
-    const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
-    await recovered;
-    await until(() => program.output().includes('heartbeats.forgiven'));
-    await until(() => program.output().includes('service.gap_ended'));
-    await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2);
-    await until(async () => (await pendingAt(call)).length === 0);
-    t.deepEqual(
-      receivedBy(receiver)
-        .slice(before)
-        .map(([event]) => event),
-      ['monitor.down', 'monitor.up'],
-    );
-    t.is(receivedBy(receiver)[before]?.[1], waiting, 'under the id that it was refused with');
-    t.is((await call('GET', `/monitors/${id}`)).json['status'], 'up');
-    t.is((await call('GET', `/monitors/${job}`)).json['status'], 'up');
-    t.is(await program.stop(), 0, program.output());
-  },
-);
-
-test(
-  "a customer's agent goes on with what a backup knows: what it was given and has said since is gone, and neither " +
-    'confuses it nor what it says next',
-  async (t) => {
-    const target = await startGuardedTarget(t);
-    const receiver = await startReceiver(t);
-    const installation = await startInstallation(t, { NODE_EXTRA_CA_CERTS: receiver.caFile });
-    const agent = await installation.startAgent('office');
-    const call: ApiClient = (...request) => installation.service.call(...request);
-    const settings = {
-      target: target.url,
-      interval_seconds: 1,
-      timeout_ms: 999,
-      down_after_failures: 1,
-      agent_sources: [agent.id],
-      check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
-    };
-    const up = nextEvent(receiver, 'monitor.up');
-    await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
-    const id = (await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id'];
-    await up;
-    await installation.service.program.stop();
-    const backup = await restoreInto(t, installation.databaseUrl);
-
-    await installation.restart();
-    await call('PATCH', `/monitors/${id}`, {
-      interval_seconds: 3600,
-      check_spec: { request: { preserveSecretHeaders: true } },
-    });
-    const other = await startGuardedTarget(t);
-    const since = (await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url }))
-      .json['id'];
-    await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up');
-    await installation.service.program.stop('SIGKILL');
-
-    const before = receivedBy(receiver).length;
-    await installation.restart({ DATABASE_URL: backup });
-    const restoredAt = Date.now() / 1000;
-    await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt);
-    t.is((await call('GET', `/monitors/${since}`)).status, 404);
-    const { hits } = other;
-    const down = nextEvent(receiver, 'monitor.down');
-    target.status = 503;
-    await down;
-    t.true(other.hits <= hits + 1, 'what the backup does not know is checked no more');
-    const reported = receivedBy(receiver)
+  const restoredUrl = await restoreInto(t, databaseUrl);
+  await ageDatabase(restoredUrl, 9);
+  receiver.answer.status = 204;
+  target.status = 200;
+  const before = receivedBy(receiver).length;
+  const recovered = nextEvent(receiver, 'monitor.up');
+  const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
+  await recovered;
+  await until(() => program.output().includes('heartbeats.forgiven'));
+  await until(() => program.output().includes('service.gap_ended'));
+  await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2);
+  await until(async () => (await pendingAt(call)).length === 0);
+  t.deepEqual(
+    receivedBy(receiver)
       .slice(before)
-      .map(([event]) => event);
-    // If a start takes longer than results stay fresh, the monitor was unknown in between.
-    const wasUnknown = reported[0] === 'monitor.unknown';
-    t.deepEqual(
-      reported,
-      [...(wasUnknown ? ['monitor.unknown', 'monitor.up'] : []), 'monitor.down'],
-      'nothing is reported but what is new',
-    );
-  },
-);
+      .map(([event]) => event),
+    ['monitor.down', 'monitor.up'],
+  );
+  t.is(receivedBy(receiver)[before]?.[1], waiting, 'under its original delivery id');
+  t.is((await call('GET', `/monitors/${id}`)).json['status'], 'up');
+  t.is((await call('GET', `/monitors/${job}`)).json['status'], 'up');
+  t.is(await program.stop(), 0, program.output());
+});
+
+test("after a restore a customer's agent goes on with the work in the backup and drops newer work", async (t) => {
+  const target = await startGuardedTarget(t);
+  const receiver = await startReceiver(t);
+  const installation = await startInstallation(t, { NODE_EXTRA_CA_CERTS: receiver.caFile });
+  const agent = await installation.startAgent('office');
+  const call: ApiClient = (...request) => installation.service.call(...request);
+  const settings = {
+    target: target.url,
+    interval_seconds: 1,
+    timeout_ms: 999,
+    down_after_failures: 1,
+    agent_sources: [agent.id],
+    check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
+  };
+  const up = nextEvent(receiver, 'monitor.up');
+  await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
+  const id = (await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id'];
+  await up;
+  await installation.service.program.stop();
+  const backup = await restoreInto(t, installation.databaseUrl);
+
+  await installation.restart();
+  await call('PATCH', `/monitors/${id}`, {
+    interval_seconds: 3600,
+    check_spec: { request: { preserveSecretHeaders: true } },
+  });
+  const other = await startGuardedTarget(t);
+  const since = (await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url }))
+    .json['id'];
+  await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up');
+  await installation.service.program.stop('SIGKILL');
+
+  const before = receivedBy(receiver).length;
+  await installation.restart({ DATABASE_URL: backup });
+  const restoredAt = Date.now() / 1000;
+  await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt);
+  t.is((await call('GET', `/monitors/${since}`)).status, 404);
+  const { hits } = other;
+  const down = nextEvent(receiver, 'monitor.down');
+  target.status = 503;
+  await down;
+  t.true(other.hits <= hits + 1, 'a monitor that is not in the backup is no longer checked');
+  const reported = receivedBy(receiver)
+    .slice(before)
+    .map(([event]) => event);
+  // If a start takes longer than results stay fresh, the monitor was unknown in between.
+  const wasUnknown = reported[0] === 'monitor.unknown';
+  t.deepEqual(
+    reported,
+    [...(wasUnknown ? ['monitor.unknown', 'monitor.up'] : []), 'monitor.down'],
+    'only what is new is reported',
+  );
+});

@@ -123,7 +123,7 @@ function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
 
 if (findFaketime() !== null) {
   test.serial(
-    "a process's clock is set back and forth: checks go on, a job that pings is not missed, and each step is reported",
+    "when a process's clock is set back and forth checks and pings go on, and each step is reported",
     async (t) => {
       const { databaseUrl, drop } = await createTestDatabase();
       t.teardown(drop);
@@ -154,8 +154,7 @@ if (findFaketime() !== null) {
   );
 
   test.serial(
-    "a machine's clock is set back, PostgreSQL's as well: nothing stops meanwhile, and a minute later the " +
-      "service's time follows",
+    "when a machine's and PostgreSQL's clocks are set back checks go on, and the service's time follows",
     async (t) => {
       const clock = await settableClock(t);
       const postgres = await startEmbeddedPostgres({

@@ -46,8 +46,8 @@ async function showsTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, '
 
 for (const backend of listQueueBackends()) {
   test(
-    `the database is cut off, then frozen, and back each time: a fleet with queues in ${backend.name} says so, ` +
-      'survives, and goes on without a restart',
+    `a fleet with queues in ${backend.name} survives a database that is cut off and then frozen, ` +
+      'reports it, and resumes without a restart',
     async (t) => {
       const receiver = await startReceiver(t);
       const target = await startTarget(t);
@@ -75,7 +75,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('an embedded database that is killed comes back by itself, and the alert of that time arrives', async (t) => {
+test('a killed embedded database restarts by itself, and the alert from that time arrives', async (t) => {
   const receiver = await startReceiver(t);
   const target = await startTarget(t);
   const dataDir = await newPreparedDataDir(t);

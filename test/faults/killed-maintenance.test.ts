@@ -28,7 +28,7 @@ const ALERTS = {
   chat: ['2 monitors: 2 down', 'Recovered: Database', 'Recovered: Shop'],
 };
 
-test('unbroken, a window of maintenance sends a chat one summary of what is down at its end', async (t) => {
+test('without interruptions a maintenance window sends a chat one summary of what is down at its end', async (t) => {
   await runThroughMaintenance(t, { backend: listQueueBackends()[0], interrupt: () => Promise.resolve() });
 });
 
@@ -94,13 +94,13 @@ async function runThroughMaintenance(t: ExecutionContext, { backend, interrupt }
   await waitFor(() => heard().length === 6);
   passing.health.status = 200;
   await waitFor(() => heard().length === 7);
-  t.deepEqual(telegram.sent, [], 'the chat waits');
+  t.deepEqual(telegram.sent, [], 'alerts to the chat are held');
 
   await send(`/maintenance-windows/${id}/end`, {});
   const dueAtMs = Date.now() + SETTLE_SECONDS * 1000;
   await interrupt(fleet, () => waitFor(() => Date.now() > dueAtMs));
   await waitFor(() => telegram.sent.length > 0);
-  t.true(Date.now() >= dueAtMs - 1000, 'not before its end');
+  t.true(Date.now() >= dueAtMs - 1000, 'not before the settle time has passed');
   lasting.health.status = 200;
   await waitFor(() => heard().length === 9 && telegram.sent.length >= 3);
   await waitFor(async () => (await pendingDeliveries(databaseUrl)) === 0);

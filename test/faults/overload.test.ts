@@ -84,8 +84,8 @@ async function addChannels({ database, newId }: TestRuntime, tenantId: string): 
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: what a check process has no time for is unknown and a gap of ours, causes no alert, and is ` +
-      'back by itself',
+    `${backend.name}: monitors that an overloaded check process cannot check are unknown with a gap, ` +
+      'without alerts, and recover by themselves',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const { database, queues } = runtime;
@@ -245,7 +245,7 @@ for (const backend of listQueueBackends()) {
       t.deepEqual(
         (await stored()).map(({ kind, endMs }) => [kind, endMs]),
         [['overload', null]],
-        'one gap, and none that counts for everybody',
+        'a single gap, of kind overload and still open',
       );
 
       // There is enough time for all checks again, and meanwhile one target has broken.
@@ -288,7 +288,7 @@ for (const backend of listQueueBackends()) {
       const isLate = failing.some(({ due_at: dueAtMs }) => dueAtMs <= (unknown?.at ?? 0));
       t.true(
         isLate || failing.some(({ due_at: dueAtMs }) => alertsAfter[0]?.at === Math.floor(dueAtMs / SECOND)),
-        `since a bad check of its own: ${JSON.stringify({ alertsAfter, failing, unknown })}`,
+        `since a failed check of its own: ${JSON.stringify({ alertsAfter, failing, unknown })}`,
       );
 
       await sweepMinute();

@@ -48,7 +48,7 @@ async function runStory(
 if (debianPrograms() === null) {
   test("Debian's PostgreSQL is not installed here, so no standby was promoted and no TLS tried", (t) => t.pass());
 } else {
-  test('a standby is promoted after the primary died: with both in DATABASE_URL the service goes on', async (t) => {
+  test('with primary and standby in DATABASE_URL the service survives a promotion of the standby', async (t) => {
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);
     const url = urlOf([standby, primary], '?target_session_attrs=read-write');
@@ -61,7 +61,7 @@ if (debianPrograms() === null) {
     });
   });
 
-  test('no server takes writes: the start is refused with what each of them said', async (t) => {
+  test('if no server accepts writes, migrate fails with the error of each', async (t) => {
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);
     await primary.stop();
@@ -79,32 +79,28 @@ if (debianPrograms() === null) {
     );
   });
 
-  test(
-    "TLS with a certificate authority of one's own: by sslrootcert or NODE_EXTRA_CA_CERTS, and refused without, or " +
-      'for another host',
-    async (t) => {
-      const authority = await TestAuthority.create();
-      const server = await startPrimary(t, await authority.issue({ hosts: ['127.0.0.1'] }));
-      const caFile = join(server.folder, 'ca.pem');
-      writeFileSync(caFile, authority.pem);
-      const migrate = (query: string, env: Record<string, string> = {}, host = '127.0.0.1') =>
-        runSpotcheck(['migrate'], { DATABASE_URL: urlOf([server], query, host), SECRET_KEYS, ...env });
+  test('a private CA works by sslrootcert or NODE_EXTRA_CA_CERTS, but not without or for another host', async (t) => {
+    const authority = await TestAuthority.create();
+    const server = await startPrimary(t, await authority.issue({ hosts: ['127.0.0.1'] }));
+    const caFile = join(server.folder, 'ca.pem');
+    writeFileSync(caFile, authority.pem);
+    const migrate = (query: string, env: Record<string, string> = {}, host = '127.0.0.1') =>
+      runSpotcheck(['migrate'], { DATABASE_URL: urlOf([server], query, host), SECRET_KEYS, ...env });
 
-      t.like(await migrate(`?sslmode=verify-full&sslrootcert=${caFile}`), { status: 0 });
-      t.like(await migrate('?sslmode=verify-full', { NODE_EXTRA_CA_CERTS: caFile }), { status: 0 });
-      for (const [query, host, why] of [
-        ['', '127.0.0.1', /no encryption/],
-        ['?sslmode=verify-full', '127.0.0.1', /certificate/],
-        [`?sslmode=verify-full&sslrootcert=${caFile}`, 'localhost', /certificate's altnames/],
-      ] as const) {
-        const refused = await migrate(query, {}, host);
-        t.is(refused.status, 1);
-        t.regex(refused.stderr, why);
-        t.is(refused.stderr.trim().split('\n').length, 1, refused.stderr);
-      }
-      await runStory(t, urlOf([server], `?sslmode=verify-full&sslrootcert=${caFile}`));
-    },
-  );
+    t.like(await migrate(`?sslmode=verify-full&sslrootcert=${caFile}`), { status: 0 });
+    t.like(await migrate('?sslmode=verify-full', { NODE_EXTRA_CA_CERTS: caFile }), { status: 0 });
+    for (const [query, host, why] of [
+      ['', '127.0.0.1', /no encryption/],
+      ['?sslmode=verify-full', '127.0.0.1', /certificate/],
+      [`?sslmode=verify-full&sslrootcert=${caFile}`, 'localhost', /certificate's altnames/],
+    ] as const) {
+      const refused = await migrate(query, {}, host);
+      t.is(refused.status, 1);
+      t.regex(refused.stderr, why);
+      t.is(refused.stderr.trim().split('\n').length, 1, refused.stderr);
+    }
+    await runStory(t, urlOf([server], `?sslmode=verify-full&sslrootcert=${caFile}`));
+  });
 }
 
 if (debianPrograms() === null || !isPgBouncerInstalled()) {

@@ -50,7 +50,7 @@ async function readiness(url: string): Promise<[number, number]> {
 }
 
 test.serial(
-  'while Redis is gone the API reads and writes, and monitors made meanwhile are checked once an empty Redis is back',
+  'while Redis is down the API reads and writes, and new monitors are checked once an empty Redis is back',
   withRedis(async (t, redis) => {
     const target = await startTarget(t);
     const { program, url, call } = await startOnRedis(t, redis);
@@ -98,8 +98,7 @@ test.serial(
 );
 
 test.serial(
-  'a frozen Redis holds no request for long, the service goes on when it thaws, and a stop while Redis is gone is ' +
-    'clean and bounded',
+  'a frozen Redis delays no request for long, checks resume after it, and a stop without Redis is clean',
   withRedis(async (t, redis) => {
     const target = await startTarget(t);
     const { program, url, call } = await startOnRedis(t, redis);
@@ -142,7 +141,7 @@ test.serial(
 );
 
 test.serial(
-  'a fleet whose Redis loses everything checks on, and the alert whose job was lost with it arrives',
+  'a fleet whose Redis is flushed goes on checking, and the alert whose job was lost arrives',
   withRedis(async (t, redis) => {
     const target = await startTarget(t);
     const receiver = await startReceiver(t);

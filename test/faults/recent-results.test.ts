@@ -15,7 +15,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
 
-test('steady results survive a PostgreSQL that is killed', async (t) => {
+test('steady results survive a kill of PostgreSQL', async (t) => {
   const dataDir = await temporaryFolder(t);
   const start = async () => {
     const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined });
@@ -58,7 +58,7 @@ test('steady results survive a PostgreSQL that is killed', async (t) => {
   t.teardown(after.stop);
   t.teardown(() => closeDatabase(after.database));
 
-  t.is((await after.run(ALL)).length, 0, 'a crash empties what is unlogged');
+  t.is((await after.run(ALL)).length, 0, 'a crash empties unlogged tables');
   await restoreRecentResults(after.database);
   t.deepEqual(await after.run(ALL), stored);
 });

@@ -14,7 +14,7 @@ for (const [what, take] of [
   ['is away', 'stop'],
 ] as const) {
   if (isRedisInstalled)
-    test(`a process that starts while Redis ${what} refuses jobs in time, and takes them afterwards`, async (t) => {
+    test(`a process started while Redis ${what} rejects jobs in time, and accepts them afterwards`, async (t) => {
       const redis = await startOwnRedis(t);
       if (redis === null) throw new Error('no Redis');
       await redis[take]();
@@ -36,7 +36,7 @@ for (const [what, take] of [
 }
 
 if (isRedisInstalled)
-  test('a Redis that answers and has no room counts as away until it has some', async (t) => {
+  test('a Redis that is out of memory counts as away until it has room', async (t) => {
     const redis = await startOwnRedis(t);
     if (redis === null) throw new Error('no Redis');
     const operator = new Redis(redis.url);
@@ -53,7 +53,7 @@ if (isRedisInstalled)
   });
 
 if (isRedisInstalled)
-  test('a socket to Redis that fails twice, as by an alert of TLS, ends no process', async (t) => {
+  test('a second error on a Redis socket, as after a TLS alert, does not end the process', async (t) => {
     const redis = await startOwnRedis(t);
     if (redis === null) throw new Error('no Redis');
     const errors: string[] = [];

@@ -46,8 +46,7 @@ const readiness = async (url: string) => {
 
 if (isRedisInstalled) {
   test.serial(
-    'when a node without a replica was gone for a while every region checks again, though nobody asks for ' +
-      'readiness meanwhile',
+    'after an outage of a node without a replica every region checks again, even without readiness requests',
     async (t) => {
       const cluster = await startOwnCluster(t, { replicas: 0 });
       const target = await startTarget(t);
@@ -88,8 +87,7 @@ if (isRedisInstalled) {
   );
 
   test.serial(
-    'a node that is away is reported at /readyz and by the metrics, its replica takes over, and the alert whose ' +
-      'queue it held arrives',
+    "a killed node is reported at /readyz and in metrics, its replica takes over, and its queue's alert arrives",
     async (t) => {
       const cluster = await startOwnCluster(t);
       const target = await startTarget(t);

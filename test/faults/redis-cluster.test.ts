@@ -11,7 +11,7 @@ import { until } from '../helpers/until.ts';
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 if (isRedisInstalled) {
-  test.serial('a key is looked for in the slot that the Cluster has it in', async (t) => {
+  test.serial("a key's slot is computed as the Cluster does", async (t) => {
     const cluster = await startOwnCluster(t, { replicas: 0 });
     const client = new Redis(cluster.urls[0] ?? '');
     t.teardown(() => client.disconnect());
@@ -32,7 +32,7 @@ if (isRedisInstalled) {
     'all nodes are emptied': (cluster) => cluster.flush(),
   };
   for (const [what, befall] of Object.entries(FAULTS)) {
-    test.serial(`every queue of a Cluster is at work again within 30 s after ${what}`, async (t) => {
+    test.serial(`every queue of a Cluster works again within 30 s after ${what}`, async (t) => {
       const cluster = await startOwnCluster(t);
       const { backend, findIdle } = openQueuesAtWork(t, cluster.urls.join(','));
       t.deepEqual(await findIdle(), []);
@@ -43,7 +43,7 @@ if (isRedisInstalled) {
   }
 
   test.serial(
-    'a node without a replica takes its queues away, which are named, and is taken up again once it is back',
+    'the queues of a killed node without a replica are reported as away, and work once it is back',
     async (t) => {
       const cluster = await startOwnCluster(t, { replicas: 0 });
       const { backend, findIdle } = openQueuesAtWork(t, cluster.urls.join(','));
@@ -63,7 +63,7 @@ if (isRedisInstalled) {
   );
 
   test.serial(
-    'a Cluster of which one node alone is named takes the queues of the others away, and what to do is reported',
+    'if only one Cluster node is configured, the queues of other nodes are away and an error says why',
     async (t) => {
       const cluster = await startOwnCluster(t, { replicas: 0 });
       const { backend, errors } = openQueuesAtWork(t, cluster.urls[0] ?? '');

@@ -15,7 +15,7 @@ const FAULTS: Readonly<Record<string, (redis: WatchedRedis) => Promise<void>>> =
 
 if (isRedisInstalled) {
   for (const [what, befall] of Object.entries(FAULTS)) {
-    test.serial(`every queue on a Redis with sentinels is at work again within 30 s after ${what}`, async (t) => {
+    test.serial(`every queue on a Redis with sentinels works again within 30 s after ${what}`, async (t) => {
       const redis = await startWatchedRedis(await temporaryFolder(t), {
         password: 'of: the/servers',
         sentinelPassword: 'of the@sentinels',

@@ -52,7 +52,7 @@ async function prepare(t: ExecutionContext, tls: TlsFiles): Promise<{ env: Recor
 }
 
 if (isRedisInstalled) {
-  test.serial('a service on rediss:// trusts an authority of its own that NODE_EXTRA_CA_CERTS names', async (t) => {
+  test.serial('a service on rediss:// trusts a private authority in NODE_EXTRA_CA_CERTS', async (t) => {
     const tls = await issueFiles(t);
     const { env, token } = await prepare(t, tls);
     const target = await startTarget(t);
@@ -82,7 +82,7 @@ if (isRedisInstalled) {
     });
 
   // The last test, because this process trusts the authority from here on.
-  test.serial('the queues of a Cluster that speaks TLS are at work where its authority is trusted', async (t) => {
+  test.serial('the queues of a Cluster with TLS work where its authority is trusted', async (t) => {
     const { authority, ...tls } = await issueFiles(t);
     authority.trust();
     const cluster = await startOwnCluster(t, { replicas: 0, tls });

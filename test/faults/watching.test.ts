@@ -97,7 +97,7 @@ test.before(async () => {
 
 test.after.always(close);
 
-test.serial('installations join by one command each, and are pinged by the other', async (t) => {
+test.serial('installations join by one command each, and are then pinged by the other', async (t) => {
   for (const watched of fleets) {
     const { invitation } = await jsonOf(['watch', 'invite'], ofOther);
     const joined = await jsonOf(['watch', 'join', invitation], watched.env);
@@ -107,7 +107,7 @@ test.serial('installations join by one command each, and are pinged by the other
   }
 });
 
-test.serial('an installation that is killed as a whole is reported as well, and goes on after a start', async (t) => {
+test.serial('an installation killed as a whole is reported by both others, and recovers after a start', async (t) => {
   const haveIt = (status: 'up' | 'down') =>
     Promise.all(fleets.map(({ fleet, idHere }) => hasStatus(fleet.call, idHere, status)));
   await haveIt('up');
@@ -119,7 +119,7 @@ test.serial('an installation that is killed as a whole is reported as well, and 
 
 for (const [index, parts] of PARTS.entries())
   for (const name of parts) {
-    test(`${name} that is frozen is reported by the other installation, and so is its end`, async (t) => {
+    test(`a frozen ${name} process is reported by the other installation, and so is its recovery`, async (t) => {
       const watched = fleets[index];
       await watched?.inTurn(async () => {
         const { programs } = watched.fleet;
@@ -131,7 +131,7 @@ for (const [index, parts] of PARTS.entries())
       });
     });
 
-    test(`${name} that is killed is reported by the other installation, and so is its next start`, async (t) => {
+    test(`a killed ${name} process is reported by the other installation, and so is its restart`, async (t) => {
       const watched = fleets[index];
       await watched?.inTurn(async () => {
         await watched.fleet.kill(name);
@@ -142,7 +142,7 @@ for (const [index, parts] of PARTS.entries())
     });
   }
 
-test('the only check process of a region, killed, is reported until the region is retired', async (t) => {
+test('a region whose only check process was killed is reported until it is retired', async (t) => {
   const watched = fleets[1];
   await watched?.inTurn(async () => {
     const env = { ...watched.env, AGENT_REGION: 'paris', LOG_LEVEL: 'debug' };
@@ -157,7 +157,7 @@ test('the only check process of a region, killed, is reported until the region i
   });
 });
 
-test('one command ends both directions, and watches of others stay', async (t) => {
+test('one command ends watching in both directions, and other watches remain', async (t) => {
   const [first, second] = fleets;
   await first?.inTurn(async () => {
     const removed = await jsonOf(['watch', 'remove', ofOther.PUBLIC_URL], first.env);
