@@ -231,7 +231,7 @@ for (const { method, path, bodies } of ENDPOINTS) {
   });
 }
 
-test('each nasty value in each field of a monitor is refused by name or taken, and never a fault', async (t) => {
+test('any nasty value in any monitor field is accepted, or rejected with a 400 that names the field', async (t) => {
   const { api } = t.context;
   const values = fc.sample(nasty, { seed: SEED, numRuns: 12 });
   for (const field of [
@@ -252,7 +252,7 @@ test('each nasty value in each field of a monitor is refused by name or taken, a
   }
 });
 
-test('each nasty value in each field of a channel is refused by name or taken, and never a fault', async (t) => {
+test('any nasty value in any channel field is accepted, or rejected with a 400 that names the field', async (t) => {
   const { api } = t.context;
   for (const field of CHANNEL_FIELDS) {
     const { owner } = await api.account();

@@ -88,7 +88,7 @@ const isRead = (answer: unknown) => {
   return ok || (problems ?? []).length > 0;
 };
 
-test('any text is a moment of a registry or none', (t) => {
+test("any text is parsed as a registry's date or null", (t) => {
   const dates = textOf(
     '2026',
     '0000',
@@ -123,7 +123,7 @@ test('any text is a moment of a registry or none', (t) => {
   });
 });
 
-test('a moment is read back from every form in which registries write it', (t) => {
+test('a date is parsed from every format that registries use', (t) => {
   const moments = fc
     .date({ min: new Date('1985-01-01'), max: new Date('2200-01-01'), noInvalidDate: true })
     .map((date) => Math.floor(date.getTime() / 1000));
@@ -147,7 +147,7 @@ test('a moment is read back from every form in which registries write it', (t) =
   );
 });
 
-test('any text is an answer of WHOIS: registered, free, too many questions, or nothing that can be read', (t) => {
+test('any WHOIS response is registered, not found, rate limited or unreadable', (t) => {
   const answers = textOf(
     'Domain Name: ',
     'shop.example',
@@ -181,7 +181,7 @@ test('any text is an answer of WHOIS: registered, free, too many questions, or n
   });
 });
 
-test('of no WHOIS answer can be made one that takes long to read', (t) => {
+test('no repetitive WHOIS response takes long to parse', (t) => {
   for (const piece of [
     'limit ',
     'Domain Name: ',
@@ -208,7 +208,7 @@ const RDAP = {
   entities: [{ roles: ['registrar'], vcardArray: ['vcard', [['fn', {}, 'text', 'Registrar']]] }],
 };
 
-test('any JSON, and any text, is an RDAP domain or none', (t) => {
+test('any JSON or text is parsed as an RDAP domain or null', (t) => {
   const texts = fc.oneof(
     brokenOf([RDAP]).map((value) => JSON.stringify(value) ?? ''),
     textOf('{', '}', '"ldhName"', ':', 'null', '[', ']'),
@@ -274,7 +274,7 @@ const VENDOR_DOCUMENTS: Readonly<Record<VendorFormat, unknown>> = {
 };
 
 for (const [format, good] of Object.entries(VENDOR_DOCUMENTS) as [VendorFormat, unknown][]) {
-  test(`any bytes in place of ${format} are read or refused`, (t) => {
+  test(`any bytes in place of ${format} are accepted or rejected`, (t) => {
     const pieces =
       typeof good === 'string'
         ? (good.match(/<[^>]*>|[^<]+/g) ?? [])
@@ -330,7 +330,7 @@ for (const [format, good] of Object.entries(VENDOR_DOCUMENTS) as [VendorFormat, 
   });
 }
 
-test('any text is a target of a type or is refused, and what is taken can be split into what it names', (t) => {
+test('any text is accepted or rejected as a target, and accepted tcp and dns targets can be split', (t) => {
   const targets = textOf(
     'http://',
     'https://',
@@ -368,7 +368,7 @@ test('any text is a target of a type or is refused, and what is taken can be spl
   }
 });
 
-test('any text is a pattern or is refused, and refusing takes no time', (t) => {
+test('any text is quickly accepted or rejected as a pattern', (t) => {
   const patterns = textOf(
     '(',
     ')',
@@ -392,7 +392,7 @@ test('any text is a pattern or is refused, and refusing takes no time', (t) => {
   isTotal(t, { inputs: patterns, parse: (pattern) => parsePattern(pattern, isValidPattern), isAnswer: isParsed });
 });
 
-test('any path finds a value in any document or nothing, and its text is a text', (t) => {
+test('any JSON path in any document yields a string', (t) => {
   const drawn = fc.tuple(
     textOf('$', '.', '[', ']', '0', "'", '"', '\\', 'a', '__proto__', 'constructor', 'length'),
     fc.jsonValue({ maxDepth: 3 }),
@@ -408,13 +408,13 @@ test('any path finds a value in any document or nothing, and its text is a text'
   });
 });
 
-test('any text is a payload or is refused', (t) => {
+test('any text is accepted or rejected as a payload', (t) => {
   const payloads = textOf('\\x', '\\r', '\\n', '\\', '0', 'f', 'g', 'é', '\\\\');
   for (const encoding of ['utf8', 'hex'] as const)
     isTotal(t, { inputs: payloads, parse: (payload) => decodePayload(payload, encoding), isAnswer: isParsed });
 });
 
-test('a payload of bytes is read back from its hexadecimal digits, and from its escapes', (t) => {
+test('a payload of bytes is decoded from hexadecimal digits and from escapes', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       const digits = Buffer.from(bytes).toString('hex');
@@ -425,7 +425,7 @@ test('a payload of bytes is read back from its hexadecimal digits, and from its 
   );
 });
 
-test('any JSON of an agent is read or refused by field, and what it saw is cleaned or left out', (t) => {
+test('any JSON from an agent is accepted or rejected with problems, and its evidence cleaned or dropped', (t) => {
   const pull = { capabilities: ['http'], version: '1', arch: 'x64', publicKey: Buffer.alloc(32, 9).toString('base64') };
   const ingest = {
     results: [
@@ -451,7 +451,7 @@ test('any JSON of an agent is read or refused by field, and what it saw is clean
   });
 });
 
-test("any JSON is an update of Telegram's of some kind", (t) => {
+test('any JSON is a Telegram update of some kind', (t) => {
   const updates = [
     {
       update_id: 1,
@@ -473,7 +473,7 @@ test("any JSON is an update of Telegram's of some kind", (t) => {
   });
 });
 
-test("a state of Slack's way is read back whole, and nothing else is one", (t) => {
+test('a sealed Slack state can be opened, and nothing else is accepted as one', (t) => {
   const box = createSecretBox([{ id: 'one', key: randomBytes(32) }]);
   fc.assert(
     fc.property(
@@ -499,7 +499,7 @@ test("a state of Slack's way is read back whole, and nothing else is one", (t) =
   });
 });
 
-test('any window of statistics is cut into at most 1,500 steps or refused with a 400', (t) => {
+test('any statistics window is accepted with a positive length or rejected with a 400', (t) => {
   const seconds = fc.option(
     fc.oneof(fc.integer({ min: 0, max: 99_999_999_999 }), fc.integer({ min: 1_699_000_000, max: 1_700_000_000 })),
     { nil: undefined },

@@ -86,8 +86,8 @@ test.before(async () => {
 
 for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
   test.serial(
-    'no request made from the description, good or broken, has a fault for an answer, and each answer is as ' +
-      `described: from ${start * STORY} of FUZZ_SEED=${SEED}`,
+    'no generated request, valid or broken, causes a 5xx, and every response matches the description: ' +
+      `from ${start * STORY} of FUZZ_SEED=${SEED}`,
     async (t) => {
       const { api } = t.context;
       // Wrong passwords are counted by address, too: each account has a different one in each part.
@@ -117,20 +117,17 @@ for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
   );
 }
 
-test.serial(
-  'every operation was asked for well at least once: requests that never get past the route guard would prove little',
-  (t) => {
-    const { operations = [], answered = new Map<string, number>() } = fuzz ?? {};
-    const good = new Set([...answered.keys()].filter((key) => / 2\d\d$/.test(key)).map((key) => key.split(' ')[0]));
-    t.log(
-      [...answered]
-        .toSorted()
-        .map(([key, count]) => `${key}: ${count}`)
-        .join(', '),
-    );
-    t.deepEqual(REQUESTS < ENOUGH ? [] : operations.filter(({ id }) => !good.has(id)).map(({ id }) => id), []);
-  },
-);
+test.serial('every operation succeeded at least once, so the requests get past the route guard', (t) => {
+  const { operations = [], answered = new Map<string, number>() } = fuzz ?? {};
+  const good = new Set([...answered.keys()].filter((key) => / 2\d\d$/.test(key)).map((key) => key.split(' ')[0]));
+  t.log(
+    [...answered]
+      .toSorted()
+      .map(([key, count]) => `${key}: ${count}`)
+      .join(', '),
+  );
+  t.deepEqual(REQUESTS < ENOUGH ? [] : operations.filter(({ id }) => !good.has(id)).map(({ id }) => id), []);
+});
 
 async function createFuzzAccount(api: ApiServer, mark: string): Promise<FuzzAccount> {
   const furnished = await furnishAccount(api, mark);

@@ -4,7 +4,7 @@ import { planCells, Schedule } from '../../../simulation/cells/plan.ts';
 import { simulateCells } from '../../../simulation/cells/simulation.ts';
 import { createRandom } from '../../../simulation/truth/random.ts';
 
-test('a small run: every monitor is checked, and an account that moves misses no check and no decision', async (t) => {
+test('in a small run every monitor is checked, and a moved account misses no check and no decision', async (t) => {
   const options = { monitors: 3000, cells: 3, intervalSeconds: 10, seconds: 40, realEvery: 20, seed: 1 };
   const { cells, move, requests } = await simulateCells(options);
   t.is(
@@ -22,11 +22,11 @@ test('a small run: every monitor is checked, and an account that moves misses no
     cells.reduce((sum, { real }) => sum + real, 0),
   );
   t.like(move, { monitors: 30, from: 'a', to: 'c', lostResults: 0, differing: 0 });
-  t.true(move.decisions >= move.monitors, 'each monitor had one decision at least');
+  t.true(move.decisions >= move.monitors, 'each monitor had at least one decision');
   t.is(move.missed, 0, `${move.longestGapMs} ms without a check`);
 });
 
-test('accounts are spread so that no cell has more monitors than another by more than one account', (t) => {
+test('the monitor counts of cells differ by at most the largest account', (t) => {
   const planned = planCells({ cells: 10, monitors: 200_000, movingMonitors: 2000 }, createRandom([1]));
   const monitors = planned.map((cell) => cell.monitors);
   t.is(
@@ -38,7 +38,7 @@ test('accounts are spread so that no cell has more monitors than another by more
   t.true(Math.max(...monitors) - Math.min(...monitors) <= largest);
 });
 
-test('a moved monitor gets a recheck where its next tick would come later than an interval after its last', (t) => {
+test('a moved monitor gets a recheck if its next tick is more than an interval after its last', (t) => {
   const account = new MovedAccount(60);
   const schedule = new Schedule(60);
   const flipMs = Date.now();
@@ -47,14 +47,14 @@ test('a moved monitor gets a recheck where its next tick would come later than a
     const scheduled = schedule.add(count);
     const recheckMs = account.arrive(scheduled, { oldOffsetMs: 2000, flipMs });
     if (recheckMs !== null) {
-      t.true(recheckMs >= flipMs && recheckMs < flipMs + 60_000, 'at the moment that it had in the old cell');
+      t.true(recheckMs >= flipMs && recheckMs < flipMs + 60_000, 'at the time of its tick in the old cell');
     }
     wanted.push(recheckMs);
   }
   t.true(wanted.some((recheckMs) => recheckMs === null) && wanted.some((recheckMs) => recheckMs !== null));
 });
 
-test('what a monitor shows in a freeze is decided as if it had not moved, once', (t) => {
+test('results during a freeze are decided exactly once, as if the monitor had not moved', (t) => {
   const times = { freezeMs: 100_000, flipMs: 160_000 };
   t.deepEqual(
     [90_000, 120_000, 140_000, 170_000].map((atMs) => [0, 1, 2, 3].map((index) => scriptedVerdict(index, atMs, times))),

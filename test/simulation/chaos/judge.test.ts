@@ -327,7 +327,7 @@ const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
   'processes ended': { run: () => ({ ...cleanRun(), ended: ['deliver-1 ended with 1'] }) },
 };
 
-test('a run in which nothing went wrong has a clean sheet, in which its outage counts as seen', (t) => {
+test('a run without faults has no findings, and its outage counts as observable', (t) => {
   const sheet = judgeRun(cleanRun());
   t.deepEqual(sheet.found, []);
   t.true(sheet.isClean);
@@ -350,7 +350,7 @@ function withGroupChat(made: readonly Delivery[]): Facts {
   return { ...withChannel('Group chat', made), chats };
 }
 
-test('what opened a group of a chat is said by the message of the group that replaced it, if that arrived', (t) => {
+test('the first message of a chat group may be replaced by a later one that arrived', (t) => {
   const group = { groupId: 'dlv_02', finishedAtMs: at(30) };
   const opener = { ...delivery(2), ...group, outcome: 'superseded', changes: [{ monitorId: 'mon_0', sequence: 2 }] };
   const later = { ...delivery(2), ...group, id: 'dlv_later', monitorId: null, event: 'summary', sequence: null };
@@ -361,7 +361,7 @@ test('what opened a group of a chat is said by the message of the group that rep
   t.deepEqual(findingsOf(withGroupChat([several, later, delivery(3)])), []);
 });
 
-test('a summary that is dropped once what it says has changed loses nothing, one that is dropped before does', (t) => {
+test('a dropped summary loses events only if its content was still current', (t) => {
   const alert = { ...notSent(delivery(2), 30), held: { ...DELAYED, summaryId: 'dlv_s' } };
   const droppedAt = (seconds: number) => ({
     ...notSent(delivery(2), seconds),
@@ -375,7 +375,7 @@ test('a summary that is dropped once what it says has changed loses nothing, one
   t.deepEqual(findingsOf(withGroupChat([alert, droppedAt(31), delivery(3)])), ['events lost']);
 });
 
-test('a message that was open for the trouble may say that it is over, a later one may not', (t) => {
+test('a message created during an outage may report its end, one created later may not', (t) => {
   const message = { ...delivery(3), id: 'dlv_open', monitorId: null, event: 'summary', sequence: null };
   const changes = [{ monitorId: 'mon_0', sequence: 3 }];
   t.deepEqual(findingsOf(withGroupChat([{ ...message, changes, createdAtMs: at(23) }])), []);
@@ -407,12 +407,12 @@ function heldBehind(failed: 'mon_1' | 'mon_2', seconds: number): Facts {
   };
 }
 
-test('after the recovery of its parent an alert needs a new result, once that recovery can be seen', (t) => {
+test("once its parent's recovery is observable, an alert needs a new result", (t) => {
   t.false(findingsOf(heldBehind('mon_1', 43)).includes('holds broken'));
   t.true(findingsOf(heldBehind('mon_1', 46)).includes('holds broken'));
 });
 
-test('what a parent depends on holds nothing once the parent is down no more', (t) => {
+test('a grandparent holds no alert once the parent is no longer down', (t) => {
   const run = heldBehind('mon_2', 46);
   const ofParent = run.record.transitions
     .filter(({ monitorId }) => monitorId === 'mon_2')
@@ -427,7 +427,7 @@ test('what a parent depends on holds nothing once the parent is down no more', (
   t.false(findingsOf(with1(10_000)).includes('holds broken'));
 });
 
-test('what a parent depends on holds nothing while that parent is not down yet', (t) => {
+test('a grandparent holds no alert before the parent is down', (t) => {
   const run = heldBehind('mon_2', 46);
   const failure = run.record.transitions.find(({ monitorId, to }) => monitorId === 'mon_2' && to === 'down');
   const recovery = run.record.transitions.find(({ monitorId, from }) => monitorId === 'mon_2' && from === 'down');
@@ -440,7 +440,7 @@ test('what a parent depends on holds nothing while that parent is not down yet',
   t.false(findingsOf(withParentDownAt(recoveredAtMs + 200)).includes('holds broken'));
 });
 
-test('a parent whose alert came in a summary, or joined a group, holds nothing', (t) => {
+test('a parent whose alert was part of a summary or a group holds no alert', (t) => {
   const run = heldBehind('mon_1', 46);
   const ofParent = { ...delivery(2), id: 'dlv_parent', monitorId: 'mon_1', createdAtMs: at(21) };
   const besides = (own: object): Facts => ({
@@ -452,11 +452,11 @@ test('a parent whose alert came in a summary, or joined a group, holds nothing',
     t.false(findingsOf(besides(own)).includes('holds broken'));
 });
 
-test('the recovery of what is behind a parent that was not down itself holds nothing', (t) => {
+test('the recovery of a grandparent holds no alert if the parent was not down', (t) => {
   t.false(findingsOf(heldBehind('mon_2', 46)).includes('holds broken'));
 });
 
-test('what a slow machine brings about as well says nothing of the service, what no slowness explains does', (t) => {
+test('on a slow machine only findings that slowness cannot cause are conclusive', (t) => {
   for (const finding of FINDINGS) {
     const run = { ...WRONG[finding].run(), machineSlowMs: 2000 };
     t.false(judgeRun(run).isClean);
@@ -481,25 +481,21 @@ test('what a slow machine brings about as well says nothing of the service, what
   }
 });
 
-test(
-  'what was measured of a target that says nothing is in hand an interval longer, and may be lost with an emptied ' +
-    'Redis',
-  (t) => {
-    const ofHanging = (atS: number): Facts => {
-      const run = withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(atS)) }));
-      return {
-        ...run,
-        scripts: [{ ...SCRIPT, failure: 'hang' }],
-        suffered: suffered({ kind: 'redis-flush', forMs: 0 }, 37, 37),
-      };
+test('results of a hanging target are in flight an interval longer, and may be lost with a flushed Redis', (t) => {
+  const ofHanging = (atS: number): Facts => {
+    const run = withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(atS)) }));
+    return {
+      ...run,
+      scripts: [{ ...SCRIPT, failure: 'hang' }],
+      suffered: suffered({ kind: 'redis-flush', forMs: 0 }, 37, 37),
     };
-    t.deepEqual(findingsOf(ofHanging(30)), []);
-    t.deepEqual(findingsOf(ofHanging(27)), ['results lost']);
-    t.deepEqual(findingsOf({ ...ofHanging(30), scripts: [SCRIPT] }), ['results lost']);
-  },
-);
+  };
+  t.deepEqual(findingsOf(ofHanging(30)), []);
+  t.deepEqual(findingsOf(ofHanging(27)), ['results lost']);
+  t.deepEqual(findingsOf({ ...ofHanging(30), scripts: [SCRIPT] }), ['results lost']);
+});
 
-test('a single bad answer fills a streak only where we were blind within it, and what was before was bad', (t) => {
+test('a single bad response completes a streak only after blindness that followed a bad result', (t) => {
   const degradedBy = (secondsOfStreak: readonly number[], faults: ReturnType<typeof suffered>): Finding[] => {
     const voters = [{ vote: 'down', decidedByMs: secondsOfStreak.map(at) }];
     const run = withTransition({ ...transition(4, ['up', 'down'], { atS: 60, detectedS: 62 }), voters });
@@ -514,11 +510,11 @@ test('a single bad answer fills a streak only where we were blind within it, and
   const blind = suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45);
   t.false(degradedBy([38, 60], blind).includes('false downs'));
   t.true(degradedBy([38, 60], []).includes('false downs'));
-  t.true(degradedBy([55, 60], blind).includes('false downs'), 'what was before was good');
+  t.true(degradedBy([55, 60], blind).includes('false downs'), 'the result before was good');
   t.true(degradedBy([60], blind).includes('false downs'), 'one alone is no streak');
 });
 
-test('an outage that was over before we could see again is excused, one that lasted longer is not', (t) => {
+test('a missed outage is excused if it ended during blindness, but not if it lasted longer', (t) => {
   const missed = WRONG['outages missed'].run();
   for (const kind of ['postgres-freeze', 'disk'] as const)
     t.deepEqual(findingsOf({ ...missed, suffered: suffered({ kind, forMs: 20_000 }, 18, 38) }), []);
@@ -531,7 +527,7 @@ test('an outage that was over before we could see again is excused, one that las
   ]);
 });
 
-test('a clock that was set, whosever it is, excuses nothing', (t) => {
+test('a clock step, no matter whose, excuses no missed outage', (t) => {
   const missed = WRONG['outages missed'].run();
   for (const whose of ['all', 'postgres', 'check-hanoi', 'evaluate-1']) {
     t.deepEqual(
@@ -545,7 +541,7 @@ test('a clock that was set, whosever it is, excuses nothing', (t) => {
   }
 });
 
-test('only who watches a monitor takes it from our sight when it is away', (t) => {
+test('only the absence of a process that checks the monitor excuses a missed outage', (t) => {
   const missed = WRONG['outages missed'].run();
   const awayFrom = (regions: readonly string[], fault: Fault) =>
     findingsOf({ ...missed, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });
@@ -559,7 +555,7 @@ test('only who watches a monitor takes it from our sight when it is away', (t) =
   }
 });
 
-test('nothing excuses calling a healthy target down, while a target that is down may be sent late', (t) => {
+test('no fault excuses a false down, but a real one may be reported late', (t) => {
   const blind = suffered({ kind: 'redis-freeze', forMs: 30_000 }, 55, 89);
   t.true(findingsOf({ ...WRONG['false downs'].run(), suffered: blind }).includes('false downs'));
   const late = withRecord(({ transitions }) => ({
@@ -587,7 +583,7 @@ test('unknown is allowed after a minute without results', (t) => {
   t.false(findingsOf(silent).includes('unknown without blindness'));
 });
 
-test('results in the hand of a killed check process may be lost, those of a minute before may not', (t) => {
+test('a killed check process may lose results in flight, but no older ones', (t) => {
   const run = WRONG['results lost'].run();
   const killed = (second: number) => ({
     ...run,
@@ -601,7 +597,7 @@ test('results in the hand of a killed check process may be lost, those of a minu
   );
 });
 
-test('a tick that is measured twice has one result, and a request without any is lost', (t) => {
+test('a tick that is measured twice has one result, and one without any is lost', (t) => {
   const run = cleanRun();
   const repeated = (atMs: number) => [...run.requests, { ...run.requests[0], index: 0, met: 'up' as const, atMs }];
   t.deepEqual(findingsOf({ ...run, requests: repeated(at(50) + 300) }), []);
@@ -611,7 +607,7 @@ test('a tick that is measured twice has one result, and a request without any is
   ]);
 });
 
-test('what an emptied Redis held reaches back to where it could not be read any more', (t) => {
+test('the losses of a flushed Redis reach back to the start of a PostgreSQL freeze', (t) => {
   const faults = [
     ...suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 20, 40),
     ...suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45),
@@ -620,7 +616,7 @@ test('what an emptied Redis held reaches back to where it could not be read any 
   t.true((blindSpans(faults)[0]?.toMs ?? 0) >= at(70));
 });
 
-test('what a killed evaluator had in hand is lost with a Redis that is emptied before its locks expire', (t) => {
+test('results of a killed evaluator may be lost if Redis restarts before its locks expire', (t) => {
   const killed = (second: number) => suffered({ kind: 'kill', process: 'evaluate-1', forMs: 2000 }, second, second + 2);
   const emptied = suffered({ kind: 'redis-restart', forMs: 4000 }, 60, 64);
   const last = { fromMs: at(54), toMs: at(63) };
@@ -629,7 +625,7 @@ test('what a killed evaluator had in hand is lost with a Redis that is emptied b
   t.deepEqual(lossySpans(killed(39)), []);
 });
 
-test('the same seed gives the same script and the same faults, another one others', (t) => {
+test('the same seed gives the same script and faults, another seed different ones', (t) => {
   const plan = (seed: number) =>
     planFaults(seed, { seconds: 90, processes: ['web-1', 'check-lima'], longestMs: 30_000, apartMs: [2000, 11_000] });
   t.deepEqual(writeScript(7, { monitors: 20, seconds: 90 }), writeScript(7, { monitors: 20, seconds: 90 }));
@@ -638,7 +634,7 @@ test('the same seed gives the same script and the same faults, another one other
   t.notDeepEqual(plan(7), plan(8));
 });
 
-test('every planned fault is over with the script, and nothing is in the hand of two at a time', (t) => {
+test('every planned fault ends within the script, and PostgreSQL faults never overlap', (t) => {
   for (let seed = 0; seed < 200; seed += 1) {
     const planned = planFaults(seed, {
       seconds: 90,
@@ -656,7 +652,7 @@ test('every planned fault is over with the script, and nothing is in the hand of
   }
 });
 
-test('a blip is so far from every step that no two results in a row can be bad for it', (t) => {
+test('a blip is too far from every step to cause two bad results in a row', (t) => {
   const scripts = writeScript(3, { monitors: 200, seconds: 90 });
   t.true(scripts.some(({ blipsMs }) => blipsMs.length > 0));
   for (const { blipsMs, steps, intervalSeconds, downAfterFailures } of scripts) {
@@ -779,7 +775,7 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   ['Calm chat', 'the end of trouble of which nothing was said', () => [delivery(3)], ['events lost', 'rules broken']],
 ];
 
-test('a recovery is dated by another clock than that of its target: they differ by their resolution', (t) => {
+test('a recovery may be dated 10 ms before that of the target, but not 100 ms', (t) => {
   const recoveredAt = (seconds: number) =>
     withRecord(({ transitions }) => ({
       transitions: transitions.map((each) => (each.sequence === 3 ? { ...each, detectedAtMs: at(seconds) } : each)),
@@ -791,7 +787,7 @@ test('a recovery is dated by another clock than that of its target: they differ 
   t.true(findingsOf(recoveredAt(39.9)).includes('false recoveries'));
 });
 
-test('the end of what was not sent may be sent where the recovery before did not arrive', (t) => {
+test('the end of an unsent alert may be sent if the previous recovery did not arrive', (t) => {
   const unsent = { ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED };
   for (const [outcome, finds] of [
     ['superseded', []],
@@ -805,7 +801,7 @@ test('the end of what was not sent may be sent where the recovery before did not
   }
 });
 
-test('the last word of a monitor that is up is not that it is down, though its last outage was not sent', (t) => {
+test('the last message of a monitor that is up is not a down, even if its last outage was not sent', (t) => {
   const untold = { ...delivery(3), outcome: 'superseded' };
   const outage = (sequence: number) => ({ ...notSent(delivery(2), 65), id: 'dlv_04', sequence, held: DELAYED });
   const run = withChannel('Escalation', [{ ...delivery(2), held: RELEASED }, untold, outage(4)]);

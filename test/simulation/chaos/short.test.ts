@@ -32,7 +32,7 @@ const SHORT_CHANNELS = new Set(['Escalation', 'Tagged', 'Parents', 'Chat']);
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 if (isRedisInstalled)
-  test('a small fleet through some seconds of faults: nothing missed, false, lost or twice', async (t) => {
+  test('a small fleet survives some seconds of faults with nothing missed, false, lost or duplicated', async (t) => {
     const folder = await mkdtemp(join(testDataDirectory(), 'spotcheck-chaos-'));
     t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
     const lines: string[] = [];

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { simulateFamilies } from '../../../simulation/truth/families.ts';
 
-test('alerts behind a parent keep what a hold promises', async (t) => {
+test('alerts behind a parent keep the promises of a hold', async (t) => {
   const scores = await simulateFamilies(t, { seed: 1, families: 1, names: ['hasty', 'child', 'recovering'] });
   for (const { scenario, score } of scores)
     t.deepEqual(

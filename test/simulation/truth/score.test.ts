@@ -29,13 +29,13 @@ test('a down that overlaps no outage is false', (t) => {
   });
 });
 
-test('a down that is decided just after a short outage, of what was seen in it, is right', (t) => {
+test('a down that is decided just after a short outage is correct', (t) => {
   const { falseDowns, kinds } = scoreOf([change('down', 505)], [[500, 510]]);
   t.is(falseDowns, 0);
   t.deepEqual(kinds['outage'], { count: 1, found: 1, alerts: 1, delaysMs: { p50: 35_000, p95: 35_000, max: 35_000 } });
 });
 
-test('one outage may be reported several times, and another not at all', (t) => {
+test('one outage may be reported several times, and another never', (t) => {
   const { falseDowns, kinds } = scoreOf(
     [change('down', 510), change('up', 550), change('down', 560), change('up', 650)],
     [
@@ -47,7 +47,7 @@ test('one outage may be reported several times, and another not at all', (t) => 
   t.like(kinds['outage'], { count: 2, found: 1, alerts: 2 });
 });
 
-test('an outage that finds the monitor down already is found, without a delay', (t) => {
+test('an outage of a monitor that is already down counts as found, without a delay', (t) => {
   const { falseDowns, kinds } = scoreOf([change('down', 400)], [[500, 600]]);
   t.is(falseDowns, 1);
   t.deepEqual(kinds['outage'], { count: 1, found: 1, alerts: 0, delaysMs: null });

@@ -16,11 +16,11 @@ function drawn(periods: readonly Period[]): [number, number][] {
   return script.map(({ startMs, strayShare }) => [startMs, strayShare]);
 }
 
-test('without spells a location sees the same all the time', (t) => {
+test('without periods a location behaves the same all the time', (t) => {
   t.deepEqual(drawn([]), [[0, 0]]);
 });
 
-test('periods in any order are laid over it, without gaps', (t) => {
+test('periods in any order override it, without gaps', (t) => {
   t.deepEqual(drawn([period(60, 70, 0.6), period(10, 20, 0.1)]), [
     [0, 0],
     [10, 0.1],
@@ -30,7 +30,7 @@ test('periods in any order are laid over it, without gaps', (t) => {
   ]);
 });
 
-test('of periods that overlap the one named later is seen', (t) => {
+test('of overlapping periods the later one in the list applies', (t) => {
   t.deepEqual(drawn([period(10, 50, 0.1), period(20, 30, 0.2)]), [
     [0, 0],
     [10, 0.1],
@@ -47,7 +47,7 @@ test('of periods that overlap the one named later is seen', (t) => {
   ]);
 });
 
-test('what lies outside the history is left out, what reaches into it is cut', (t) => {
+test('periods outside the history are dropped, and overlapping ones are clipped', (t) => {
   t.deepEqual(drawn([period(-20, -10, 0.1), period(-10, 10, 0.2), period(90, 120, 0.3), period(100, 110, 0.4)]), [
     [0, 0.2],
     [10, 0],

@@ -64,7 +64,7 @@ const HISTORY = fc.record({
   ),
 });
 
-test('passing over what core says changes nothing tells the same as taking every step, whatever locations see', (t) => {
+test('skipping steps that change nothing according to core gives the same changes as taking every step', (t) => {
   let changes = 0;
   fc.assert(
     fc.property(HISTORY, ({ seed, setting, strays, periods }) => {
@@ -97,9 +97,8 @@ for (const { downAfterFailures, expected } of [
   { downAfterFailures: 2, expected: (share: number) => share ** 2 / (1 + share ** 2 / (1 - share)) },
 ]) {
   test(
-    'one location that loses a tenth of its checks is wrong as often as arithmetic says, with ' +
-      `${downAfterFailures} in ` +
-      'a row',
+    'one location that loses a tenth of its checks is wrong as often as calculated, with ' +
+      `${downAfterFailures} failures in a row`,
     (t) => {
       const hours = 2000;
       const setting: Setting = { ...DEFAULT_SETTING, sources: 1, quorum: 1, downAfterFailures };
@@ -110,7 +109,7 @@ for (const { downAfterFailures, expected } of [
   );
 }
 
-test('with the defaults and a hundredth of all checks lost nothing is reported in two years', (t) => {
+test('with the defaults and 1 % of all checks lost nothing is reported in two years', (t) => {
   const notified = play({ setting: DEFAULT_SETTING, hours: 17_532, behaviourAt: () => sound(0.01) });
   t.deepEqual(
     notified.map(({ to }) => to),
@@ -118,7 +117,7 @@ test('with the defaults and a hundredth of all checks lost nothing is reported i
   );
 });
 
-test('by default each outage of 90 s is found, within 82 s where the target refuses; none of 20 s', (t) => {
+test('by default all outages from 90 s on are found, within 82 s if refused, and none up to 20 s', (t) => {
   const { of, longest } = outagesOf('refused', DEFAULT_SETTING);
   for (const kind of ['90 s', '2 min', '3 min', '5 min', '10 min and more']) {
     t.true(of(kind).count > 50);
@@ -130,7 +129,7 @@ test('by default each outage of 90 s is found, within 82 s where the target refu
   t.true((longest.delaysMs?.max ?? Number.POSITIVE_INFINITY) < 82_000);
 });
 
-test('a target that never answers costs one timeout more', (t) => {
+test('an outage of a hanging target is found one timeout later', (t) => {
   const { of, longest } = outagesOf('hanging', DEFAULT_SETTING);
   t.is(of('2 min').found, of('2 min').count);
   const { p50, max } = longest.delaysMs ?? { p50: 0, max: 0 };
@@ -142,7 +141,7 @@ for (const { name, behaviour } of [
   { name: 'that says down with every other check', behaviour: sound(0.5) },
   { name: 'that always says degraded', behaviour: { ...sound(0), verdict: 'degraded' } },
 ] as const satisfies { name: string; behaviour: Behaviour }[]) {
-  test(`one location of three ${name} changes nothing, whatever the interval and the failures in a row`, (t) => {
+  test(`one location of three ${name} changes nothing, at any interval and failure threshold`, (t) => {
     for (const setting of SETTINGS.filter(({ sources, quorum }) => sources === 3 && quorum === 2)) {
       const notified = play({
         setting,
@@ -157,7 +156,7 @@ for (const { name, behaviour } of [
   });
 }
 
-test('of three locations one may go unnoticed; without two it is unknown within 100 s, and never down', (t) => {
+test('one of three locations may fall silent; without two it is unknown within 100 s, and never down', (t) => {
   const away = (endMs: number): Period => ({
     ...sound(0),
     silent: true,
@@ -186,7 +185,7 @@ test('of three locations one may go unnoticed; without two it is unknown within 
   t.true(detectedMs >= 90_000 && detectedMs <= 100_000, `${detectedMs} ms`);
 });
 
-test('an outage that only one location of three sees is not reported, one that two see is', (t) => {
+test('an outage observed by one of three locations is not reported, one observed by two is', (t) => {
   const down: Period = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
   for (const [observers, notified] of [
     [1, ['up']],
@@ -201,7 +200,7 @@ test('an outage that only one location of three sees is not reported, one that t
   }
 });
 
-test('the same seed gives the same figures, another one others', (t) => {
+test('the same seed gives the same figures, another seed different ones', (t) => {
   const cell = { scenario: 'flapping', setting: DEFAULT_SETTING, stream: 0, scale: 0.4 } as const;
   t.deepEqual(simulateCell({ seed: 1, ...cell }), simulateCell({ seed: 1, ...cell }));
   t.notDeepEqual(simulateCell({ seed: 1, ...cell }), simulateCell({ seed: 2, ...cell }));

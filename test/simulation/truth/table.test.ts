@@ -24,14 +24,14 @@ function outages(found: number): Score {
   };
 }
 
-test('a rate is reported with the count behind it, and none seen as less than three', (t) => {
+test('a rate is shown with its count, and a count of zero as less than three', (t) => {
   t.is(cellOf('loss 1 %', falseDowns(35)), '35 (35)');
   t.is(cellOf('loss 1 %', falseDowns(1234, HOURS / 1000)), '1.2M (1,234)');
   t.is(cellOf('loss 1 %', falseDowns(0)), '< 3 (0)');
   t.is(cellOf('loss 1 %', {}), '-');
 });
 
-test('what was missed once is not all, and what was found once is not nothing', (t) => {
+test('a single miss is not rounded to 100 %, nor a single find to 0 %', (t) => {
   t.is(cellOf('30 s', { refused: outages(10_000) }), '100');
   t.is(cellOf('30 s', { refused: outages(9999) }), '> 99.9');
   t.is(cellOf('30 s', { refused: outages(1534) }), '15.3');
@@ -39,7 +39,7 @@ test('what was missed once is not all, and what was found once is not nothing', 
   t.is(cellOf('30 s', { refused: outages(0) }), '0');
 });
 
-test('one location that lies suffices where one location suffices', (t) => {
+test('with a quorum of one, a single lying location makes the monitor always down', (t) => {
   t.is(cellOf('a liar', {}, { ...DEFAULT_SETTING, quorum: 1 }), 'always down');
 });
 
