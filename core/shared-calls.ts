@@ -87,24 +87,25 @@ const MAX_ITEMS = 200;
 const PATIENCE_MS = 100;
 
 /**
- * Combines calls: those made during a run share the next one. No call is delayed on purpose: a single call runs at
- * once, and the busier the process, the less each one costs. `run` returns the results of its items in order.
+ * Combines calls: those made in one turn of the event loop, or during a run, share the next run. A single call waits
+ * only for the end of its turn, and the busier the process, the less each one costs. `run` returns the results of its
+ * items in order.
  */
 export function createBatched<Item, Result>(run: (items: Item[]) => Promise<readonly Result[]>): Batched<Item, Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let isBusy = false;
 
   const send = async (): Promise<void> => {
-    isBusy = true;
     await within(PATIENCE_MS, settleBatch(waiting.splice(0, MAX_ITEMS), run), null);
-    isBusy = false;
-    if (waiting.length > 0) void send();
+    isBusy = waiting.length > 0;
+    if (isBusy) void send();
   };
 
   return (item) => {
     const settled = Promise.withResolvers<Result>();
     waiting.push({ item, settled });
-    if (!isBusy) void send();
+    if (!isBusy) setImmediate(() => void send());
+    isBusy = true;
     return settled.promise;
   };
 }
