@@ -13,7 +13,7 @@ type Story = { page: Page; service: Service; receiver: Receiver; target: Target 
 
 const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
 
-test('an outage is followed from webhook to recovery, an agent is created, and a viewer can change nothing', async (t) => {
+test('an outage is followed from webhook to recovery, an agent is created, and a viewer changes nothing', async (t) => {
   const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([
     createTestDatabase(),
     startReceiver(t),

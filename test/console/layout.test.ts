@@ -297,7 +297,7 @@ test('a focused row is never covered by a bar at the bottom, and a cut-off one o
   t.deepEqual(complaints, []);
 });
 
-test('a strip shows down in red, degraded in amber and unknown hatched, and a day links to its incidents', async (t) => {
+test('a strip shows down red, degraded amber and unknown hatched, and a day links to its incidents', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'strip');
   const [id = ''] = ids.monitor;

@@ -1,8 +1,4 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
-import { buildAlert } from '../../core/alerts/chat/alert.ts';
-import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { identifyEmail } from '../../core/alerts/email.ts';
-import { webhookMessageOf } from '../../core/alerts/envelope.ts';
 import {
   MAX_LATE_RESOLVES,
   MAX_PUT_OFFS,
@@ -14,9 +10,7 @@ import {
 } from '../../core/alerts/retries.ts';
 import { isStateful } from '../../core/alerts/webhook.ts';
 import { createBatched, type Batched } from '../../core/shared-calls.ts';
-import { attachReport, buildReportTable } from '../../core/statistics/reports/message.ts';
 import { moveChat, updateQuietUntil } from '../../models/alerts/chat-connections.ts';
-import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
 import {
   claimDeliveries,
   countLateDeliveries,
@@ -29,33 +23,23 @@ import {
   type RecordedAttempt,
 } from '../../models/alerts/delivery-attempts.ts';
 import { updateGroupMessage } from '../../models/alerts/summaries.ts';
-import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
-import { findReport, findZoneReport } from '../../models/statistics/reports.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import {
-  NO_EMAIL,
-  NO_TELEGRAM,
   NO_CONNECTION,
-  NOTHING_MORE,
-  SEALED_WEBHOOK,
   notSent,
   type AttemptOutcome,
-  type AttemptResult,
   type ChannelAttempt,
 } from '../../notifications/attempt-result.ts';
-import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
-import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
 import { MAIL_ATTEMPT_MS } from '../../notifications/email/sending.ts';
-import type { SendTelegram } from '../../notifications/telegram/sending.ts';
-import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
 import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import { HeldAlerts } from './gather-held.ts';
 import { fillBehind } from './join-parents.ts';
+import { SENDERS, type SendingParts } from './senders.ts';
 
 /** The methods of a pino logger that are used here. */
 type DeliveryLog = {
@@ -63,26 +47,14 @@ type DeliveryLog = {
   warn: (fields: object, text: string) => void;
 };
 
-export type DelivererParts = {
-  database: Database;
+export type DelivererParts = SendingParts & {
   newId: (prefix: IdPrefix) => string;
-  /** Base of links, without a trailing slash. */
-  publicUrl: string;
-  sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
-  /** Null while the installation has no bot. */
-  sendTelegram: SendTelegram | null;
-  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChannelAttempt>;
-  /** Null while the installation has no mail server. */
-  sendEmail: ((alert: EmailAlert) => Promise<ChannelAttempt>) | null;
   /** Timeout of an attempt, in milliseconds; emails have a different one. */
   deadlineMs: number;
-  /** Wait before each retry, in seconds. */
-  retrySeconds: readonly number[];
   channelHealth: Pick<ChannelHealth, 'recordFailure' | 'recordLoss'>;
   queues: Pick<JobQueues, 'enqueueAttempts'>;
   metrics: Pick<WorkerMetrics, 'deliveryAttempted'>;
   log: DeliveryLog;
-  now: () => number;
   /** Returns a random number in [0, 1). */
   random: () => number;
 };
@@ -173,9 +145,14 @@ export class Deliverer {
 
   /** Makes the delivery due again, with as many attempts as before, unless another process has claimed it since. */
   async #giveBack(claimed: ClaimedAttempt): Promise<'skipped'> {
-    const { database, now } = this.#parts;
+    const { database, log, now } = this.#parts;
     const nowMs = now();
     await postponeClaimed(runOn(database.pool), claimed, nowMs);
+    const { deliveryId, channelId, attempt, claimedUntilMs } = claimed;
+    log.warn(
+      { delivery_id: deliveryId, channel_id: channelId, attempt, late_ms: nowMs - claimedUntilMs },
+      'delivery.claim_expired',
+    );
     await this.#enqueueNext({ ...claimed, attempt: claimed.attempt - 1 }, nowMs);
     return 'skipped';
   }
@@ -358,87 +335,4 @@ function refuse(claimed: ClaimedAttempt, attempts: number): ChannelAttempt | nul
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);
   return error === null ? null : notSent('failed', error);
-}
-
-type Send = (claimed: ClaimedAttempt, parts: DelivererParts) => Promise<ChannelAttempt>;
-
-const SENDERS = {
-  webhook: sendToWebhook,
-  telegram: sendToTelegram,
-  slack: sendToSlack,
-  email: sendToEmail,
-} as const satisfies Record<ChannelType, Send>;
-
-async function sendToWebhook(
-  { webhook, tenantId, deliveryId, attempt, attemptsBefore, resolvesUnknown, message }: ClaimedAttempt,
-  { sendWebhook, retrySeconds }: DelivererParts,
-): Promise<ChannelAttempt> {
-  // The operator can restore the key, so this is retried.
-  if (webhook === null)
-    return notSent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
-  const sent = webhookMessageOf(message);
-  if (sent === null) return notSent('failed', `${message.event} is sent to chats only`);
-  const isLast = attempt - attemptsBefore >= countAttempts(retrySeconds);
-  const delivery = { ...webhook, account: tenantId, deliveryId, attempt, isLast, resolvesUnknown, message: sent };
-  return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
-}
-
-async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChannelAttempt> {
-  // The operator can configure the bot again.
-  if (sendTelegram === null) return notSent('retry', NO_TELEGRAM);
-  if (claimed.connection === null) return notSent('failed', 'The channel is not connected to a chat');
-  const editedId =
-    claimed.attemptsBefore === 0 && claimed.groupId !== claimed.deliveryId ? claimed.chatMessageId : null;
-  return await sendTelegram(claimed.connection, alertOf(claimed, now()), editedId);
-}
-
-async function sendToSlack(
-  claimed: ClaimedAttempt,
-  { database, sendSlack, now }: DelivererParts,
-): Promise<ChannelAttempt> {
-  const { channelId, connection } = claimed;
-  if (connection === null) return notSent('failed', 'The channel has no webhook');
-  let webhookUrl: string;
-  try {
-    webhookUrl = openSlackWebhook(database, { channelId, sealedUrl: connection });
-  } catch {
-    // The operator can restore the key.
-    return notSent('retry', SEALED_WEBHOOK);
-  }
-  return await sendSlack(webhookUrl, alertOf(claimed, now()));
-}
-
-async function sendToEmail(
-  claimed: ClaimedAttempt,
-  { database, sendEmail, publicUrl, now }: DelivererParts,
-): Promise<ChannelAttempt> {
-  const { channelId, connection } = claimed;
-  // The operator can set it up again.
-  if (sendEmail === null) return notSent('retry', NO_EMAIL);
-  if (connection === null) return notSent('failed', 'The channel has no address');
-  return await sendEmail({
-    ...identifyEmail(claimed),
-    account: claimed.tenantId,
-    to: connection,
-    message: alertOf(claimed, now()),
-    unsubscribeUrl: buildUnsubscribeLink(channelId, publicUrl, database.secrets.seal),
-    report: await readReport(database, claimed),
-  });
-}
-
-/** Returns the table and the file of an email report; null for other messages, and if the report is gone. */
-async function readReport(database: Database, { tenantId, message }: ClaimedAttempt): Promise<EmailReport | null> {
-  if (message.event !== 'report') return null;
-  const { id, period, period_start: startSeconds, timezone = 'UTC' } = message.report;
-  const content =
-    id === null
-      ? await findZoneReport(database, { tenantId, timezone, period, startSeconds })
-      : (await findReport(database, { tenantId, id }))?.content;
-  if (content === null || content === undefined) return null;
-  const { monitors } = content;
-  return { table: buildReportTable(monitors), attachment: attachReport(monitors, { period, startSeconds, timezone }) };
-}
-
-function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {
-  return buildAlert(message, nowMs, { isSentAgain: attemptsBefore > 0, isOvertaken });
 }

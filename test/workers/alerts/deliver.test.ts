@@ -314,7 +314,7 @@ test('a response after the claim expired leaves the delivery to its current hold
 
 test('a worker that stalled past its claim sends nothing and releases the delivery', async (t) => {
   const prepared = await prepare(t, (_request, response) => void response.end());
-  const { deliverer, deliver, receiver, clock, retries } = prepared;
+  const { deliverer, deliver, receiver, clock, retries, log } = prepared;
   const first = await addDelivery(receiver.url);
   await addDeliveryTo(first, `mon_of_${first.id}`);
   // More attempts than a delivery has.
@@ -327,6 +327,10 @@ test('a worker that stalled past its claim sends nothing and releases the delive
     t.like(retries.at(-1), { deliveryId: first.id });
   }
   t.is(receiver.requests(), 0);
+  t.deepEqual(
+    log.map(({ text }) => text),
+    Array.from({ length: 5 }, () => 'delivery.claim_expired'),
+  );
   t.deepEqual(await attemptsOf(first.id), []);
   t.deepEqual(await deliver(first.channelId), { delivered: 2 });
 });
