@@ -101,165 +101,213 @@ const SESSION: SessionSettings = {
 export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
   const onError = withoutRepeats(options.onError);
   const { redisUrl } = options;
-  return redisUrl === null ? postgresBackend({ ...options, onError }) : redisBackend({ ...options, redisUrl, onError });
+  return redisUrl === null
+    ? new PostgresBackend({ ...options, onError })
+    : new RedisBackend({ ...options, redisUrl, onError });
 }
 
-function postgresBackend(options: QueueBackendOptions): QueueBackend {
-  const Client = clientClass(options.databaseUrl, SESSION);
-  const pools: Pool[] = [];
-  const names = new Set<string>();
-  let isClosing = false;
-  let losses = 0;
-  // Errors of connections that are being closed do not matter; any other error may mean a lost connection.
-  const onError = (error: Error) => {
-    losses += 1;
-    if (!isClosing) options.onError(error);
-  };
-  // One connection for statements and one for LISTEN, so that a worker's statements never wait for each other's locks.
-  const openPool = (connectionTimeoutMillis: number, max = 2) => {
+class PostgresBackend implements QueueBackend {
+  readonly kind = 'postgres';
+  readonly redis = null;
+  readonly #Client: ReturnType<typeof clientClass>;
+  readonly #options: QueueBackendOptions;
+  readonly #pools: Pool[] = [];
+  readonly #names = new Set<string>();
+  /** Connections of queues. */
+  readonly #producers: Pool;
+  /** One connection: other scheduler changes of this process queue behind the lock holder. */
+  readonly #changers: Pool;
+  #isClosing = false;
+  #losses = 0;
+
+  constructor(options: QueueBackendOptions) {
+    this.#options = options;
+    this.#Client = clientClass(options.databaseUrl, SESSION);
+    this.#producers = this.#openPool(COMMAND_TIMEOUT_MS);
+    this.#changers = this.#openPool(QUERY_TIMEOUT_MS, 1);
+  }
+
+  createQueue<Data>(name: string): Queue<Data> {
+    this.#names.add(name);
+    const queue = new Queue(name, { connection: this.#producers, skipWaitingForReady: true }, createPostgresBackend);
+    queue.on('error', this.#onError);
+    return asCommonQueue<Data>(queue);
+  }
+
+  createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker {
+    this.#names.add(name);
+    // Without a timeout: BullMQ keeps a first connection that timed out forever, and its worker then retries without a
+    // pause.
+    const connection = this.#openPool(0);
+    const worker = new Worker(name, processor, { ...workerOptions(options), connection }, createPostgresBackend);
+    worker.on('error', this.#onError);
+    worker.on('failed', options.onFailed);
+    return worker;
+  }
+
+  exclusively<Result>(change: () => Promise<Result>): Promise<Result> {
+    return holdingLock(this.#changers, change);
+  }
+
+  async freeLocks(nowMs: number): Promise<void> {
+    await this.#producers.query(
+      `UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`,
+      [nowMs + LONGEST_LOCK_MS],
+    );
+  }
+
+  countLosses(): number {
+    return this.#losses;
+  }
+
+  async findAway(): Promise<string[]> {
+    return (await answersInTime(this.#producers.query('SELECT 1'))) ? [] : [...this.#names];
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await answersInTime(Promise.all(this.#pools.map((pool) => pool.end())));
+  }
+
+  /**
+   * Opens a pool: one connection for statements and one for LISTEN, so that a worker's statements never wait for each
+   * other's locks.
+   */
+  #openPool(connectionTimeoutMillis: number, max = 2): Pool {
     const pool = new Pool({
-      Client,
+      Client: this.#Client,
       max,
       keepAlive: true,
       connectionTimeoutMillis,
       query_timeout: QUERY_TIMEOUT_MS,
     });
-    pool.on('error', onError);
+    pool.on('error', this.#onError);
     prepareCalls(pool);
-    pools.push(pool);
+    this.#pools.push(pool);
     return pool;
-  };
-  const producers = openPool(COMMAND_TIMEOUT_MS);
-  // With one connection, other scheduler changes of this process queue behind the lock holder.
-  const changers = openPool(QUERY_TIMEOUT_MS, 1);
-  return {
-    kind: 'postgres',
-    redis: null,
-    createQueue: <Data>(name: string) => {
-      names.add(name);
-      const queue = new Queue(name, { connection: producers, skipWaitingForReady: true }, createPostgresBackend);
-      queue.on('error', onError);
-      return asCommonQueue<Data>(queue);
-    },
-    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions<Data>) => {
-      names.add(name);
-      // Without a timeout: BullMQ keeps a first connection that timed out forever, and its worker then retries without
-      // a pause.
-      const worker = new Worker(
-        name,
-        processor,
-        { ...workerOptions(own), connection: openPool(0) },
-        createPostgresBackend,
-      );
-      worker.on('error', onError);
-      worker.on('failed', own.onFailed);
-      return worker;
-    },
-    exclusively: (change) => holdingLock(changers, change),
-    freeLocks: async (nowMs) => {
-      await producers.query(
-        `UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`,
-        [nowMs + LONGEST_LOCK_MS],
-      );
-    },
-    countLosses: () => losses,
-    findAway: async () => ((await answersInTime(producers.query('SELECT 1'))) ? [] : [...names]),
-    close: async () => {
-      isClosing = true;
-      await answersInTime(Promise.all(pools.map((pool) => pool.end())));
-    },
+  }
+
+  /** Errors of connections that are being closed do not matter; any other error may mean a lost connection. */
+  readonly #onError = (error: Error): void => {
+    this.#losses += 1;
+    if (!this.#isClosing) this.#options.onError(error);
   };
 }
 
-function redisBackend({
-  redisUrl,
-  prefix = 'spotcheck',
-  onError,
-  onWorkerReopened,
-}: QueueBackendOptions & { redisUrl: string }): QueueBackend {
-  const servers = redisServers(redisUrl);
-  const clients = new Set<Redis>();
-  const names = new Set<string>();
-  const connect = (role: RedisRole, tag: string, own: RedisOptions = {}) => {
-    const client = servers.connect(role, tag, own);
-    client.on('error', (error) => onError(explainRedisError(error, servers)));
-    clients.add(client);
-    return client;
-  };
-  const producers = new Map<string, Redis>();
-  // The first connection is not a loss, and a server that stays away is counted once, when it is back.
-  const countingLosses = (client: Redis) => client.once('ready', () => client.on('ready', () => void (losses += 1)));
-  const producerOf = (tag: string) => {
-    const key = servers.isCluster ? tag : '';
-    const producer = producers.get(key) ?? countingLosses(connect('producer', tag));
-    producers.set(key, producer);
-    return producer;
-  };
-  // Each queue has a hash tag: all its keys share a slot, and queues spread over a Cluster.
-  const tagOf = (name: string) => {
-    names.add(name);
-    return `{${prefix}:${name}}`;
-  };
-  const countsTag = `{${prefix}}`;
-  let counting: Redis | null = null;
-  let losses = 0;
-  return {
-    kind: 'redis',
-    get redis() {
-      counting ??= connect('producer', countsTag, { keyPrefix: countsTag });
-      return counting;
-    },
-    createQueue: <Data>(name: string) => {
-      const tag = tagOf(name);
-      // BullMQ queries the version once. If that takes longer than a producer waits, its queue then refuses everything.
-      // Workers query it as well, but wait.
-      const queue = new Queue<Data>(name, {
-        connection: producerOf(tag),
-        prefix: tag,
-        skipWaitingForReady: true,
-        skipVersionCheck: true,
-      });
-      queue.on('error', onError);
-      return asCommonQueue<Data>(queue);
-    },
-    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions<Data>) => {
-      const tag = tagOf(name);
-      const open = (each: JobProcessor<Data>) => {
-        const client = connect('worker', tag);
-        const worker = new Worker<Data>(name, each, { ...workerOptions(own), connection: client, prefix: tag });
-        worker.on('error', (error) => onError(explainRedisError(error, servers)));
-        worker.on('failed', own.onFailed);
-        const close = async () => {
-          await worker.close();
-          await leaveRedis(client);
-          clients.delete(client);
-        };
-        return { close };
+class RedisBackend implements QueueBackend {
+  readonly kind = 'redis';
+  readonly #prefix: string;
+  readonly #options: QueueBackendOptions;
+  readonly #servers: ReturnType<typeof redisServers>;
+  readonly #clients = new Set<Redis>();
+  readonly #names = new Set<string>();
+  readonly #producers = new Map<string, Redis>();
+  #counting: Redis | null = null;
+  #losses = 0;
+
+  constructor(options: QueueBackendOptions & { redisUrl: string }) {
+    this.#options = options;
+    this.#prefix = options.prefix ?? 'spotcheck';
+    this.#servers = redisServers(options.redisUrl);
+  }
+
+  get redis(): Redis {
+    const tag = `{${this.#prefix}}`;
+    this.#counting ??= this.#connect('producer', tag, { keyPrefix: tag });
+    return this.#counting;
+  }
+
+  createQueue<Data>(name: string): Queue<Data> {
+    const tag = this.#tagOf(name);
+    // BullMQ queries the version once. If that takes longer than a producer waits, its queue then refuses everything.
+    // Workers query it as well, but wait.
+    const queue = new Queue<Data>(name, {
+      connection: this.#producerOf(tag),
+      prefix: tag,
+      skipWaitingForReady: true,
+      skipVersionCheck: true,
+    });
+    queue.on('error', this.#options.onError);
+    return asCommonQueue<Data>(queue);
+  }
+
+  createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker {
+    const tag = this.#tagOf(name);
+    const open = (process: JobProcessor<Data>) => {
+      const connection = this.#connect('worker', tag);
+      const worker = new Worker<Data>(name, process, { ...workerOptions(options), connection, prefix: tag });
+      worker.on('error', (error) => this.#report(error));
+      worker.on('failed', options.onFailed);
+      const close = async () => {
+        await worker.close();
+        await leaveRedis(connection);
+        this.#clients.delete(connection);
       };
-      const hasWaiting = () => hasJob(producerOf(tag), `${tag}:${name}`);
-      return new SupervisedWorker({
-        process: processor,
-        open,
-        concurrency: own.concurrency,
-        hasWaiting,
-        onReopened: () => onWorkerReopened?.(name),
-      });
-    },
-    exclusively: (change) => change(),
-    freeLocks: () => Promise.resolve(),
-    countLosses: () => losses,
-    async findAway() {
-      const queried = await Promise.all(
-        [...names].map(async (name) =>
-          (await answersInTime(takesWrites(producerOf(tagOf(name)), tagOf(name)))) ? [] : [name],
-        ),
-      );
-      return queried.flat();
-    },
-    close: async () => {
-      await Promise.all([...clients].map(leaveRedis));
-    },
-  };
+      return { close };
+    };
+    return new SupervisedWorker({
+      process: processor,
+      open,
+      concurrency: options.concurrency,
+      hasWaiting: () => hasJob(this.#producerOf(tag), `${tag}:${name}`),
+      onReopened: () => this.#options.onWorkerReopened?.(name),
+    });
+  }
+
+  exclusively<Result>(change: () => Promise<Result>): Promise<Result> {
+    return change();
+  }
+
+  freeLocks(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  countLosses(): number {
+    return this.#losses;
+  }
+
+  async findAway(): Promise<string[]> {
+    const queried = await Promise.all(
+      [...this.#names].map(async (name) => {
+        const tag = this.#tagOf(name);
+        return (await answersInTime(takesWrites(this.#producerOf(tag), tag))) ? [] : [name];
+      }),
+    );
+    return queried.flat();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients].map(leaveRedis));
+  }
+
+  #connect(role: RedisRole, tag: string, options: RedisOptions = {}): Redis {
+    const client = this.#servers.connect(role, tag, options);
+    client.on('error', (error) => this.#report(error));
+    this.#clients.add(client);
+    return client;
+  }
+
+  #report(error: Error): void {
+    this.#options.onError(explainRedisError(error, this.#servers));
+  }
+
+  /** Returns the connection of queues with a tag: in a Cluster each has its own, otherwise all share one. */
+  #producerOf(tag: string): Redis {
+    const key = this.#servers.isCluster ? tag : '';
+    const known = this.#producers.get(key);
+    if (known !== undefined) return known;
+    const producer = this.#connect('producer', tag);
+    // The first connection is not a loss, and a server that stays away is counted once, when it is back.
+    producer.once('ready', () => producer.on('ready', () => void (this.#losses += 1)));
+    this.#producers.set(key, producer);
+    return producer;
+  }
+
+  /** Returns the hash tag of a queue: all its keys share a slot, and queues spread over a Cluster. */
+  #tagOf(name: string): string {
+    this.#names.add(name);
+    return `{${this.#prefix}:${name}}`;
+  }
 }
 
 /** Rejects if the server refuses writes: a server that was replaced or is out of memory still responds. */

@@ -132,7 +132,7 @@ export class JobQueues {
       const { added, removed } = await reconcileQueue(this.checkQueue(region), entries, {
         ...when,
         thorough,
-        exclusively: this.#backend.exclusively,
+        exclusively: (change) => this.#backend.exclusively(change),
       });
       mended += added + removed;
     }

@@ -162,7 +162,7 @@ async function openOwnQueues(t: ExecutionContext, { name }: QueueBackend) {
   await migrateQueues(databaseUrl);
   const backend = openQueueBackend({ databaseUrl, redisUrl: redis?.url ?? null, onError: () => undefined });
   const queues = new JobQueues(backend);
-  t.teardown(() => queues.close().then(backend.close));
+  t.teardown(() => queues.close().then(() => backend.close()));
   const loseConnections = () =>
     redis?.disconnectAll() ??
     withConnection(databaseUrl, (client) =>
