@@ -404,6 +404,11 @@ test.serial('slow br bodies never hold more than the budget, and none waits fore
   t.is(bodyBudget.heldBytes, 0, 'no memory is taken for a body that has ended');
 });
 
+/** Waits in several turns of the event loop: what was sent arrives meanwhile, even if this process stalls. */
+async function waitInTurns(durationMs: number): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await setTimeout(durationMs / 10);
+}
+
 /** Holds all memory until a br body waits whose server has already sent everything it will send. */
 async function letWait(t: ExecutionContext, create: typeof createHttpClient) {
   await until(() => bodyBudget.heldBytes === 0);
@@ -420,7 +425,7 @@ async function letWait(t: ExecutionContext, create: typeof createHttpClient) {
     ask: async (deadlineMs: number) => {
       const asked = send(requestTo(port, { deadlineMs })).catch((error: unknown) => error);
       const response = await until(() => responses.pop());
-      await setTimeout(100);
+      await waitInTurns(100);
       return { asked, response };
     },
     release: charge.release,
@@ -430,7 +435,8 @@ async function letWait(t: ExecutionContext, create: typeof createHttpClient) {
 for (const create of [createHttpClient, createProbeClient]) {
   test.serial(`a timeout after a short wait for memory still counts (${create.name})`, async (t) => {
     const { ask, release } = await letWait(t, create);
-    const { asked } = await ask(5000);
+    // A quarter of it would be a long wait, so a busy machine may take two seconds to release the memory.
+    const { asked } = await ask(10_000);
     release();
     const end = (await asked) as HttpExchange;
     t.like(end, { outcome: 'failed', cause: 'timeout' });
@@ -439,7 +445,7 @@ for (const create of [createHttpClient, createProbeClient]) {
 
   test.serial(`a timeout or reset after a long wait for memory is no vote (${create.name})`, async (t) => {
     const { ask, release } = await letWait(t, create);
-    const [late, lost] = [await ask(2000), await ask(2000)];
+    const [late, lost] = [await ask(4000), await ask(4000)];
     await setTimeout(1000);
     lost.response.socket?.resetAndDestroy();
     await setTimeout(100);
@@ -470,13 +476,15 @@ test.serial('time spent waiting for memory counts neither as latency nor as down
   await until(() => bodyBudget.heldBytes === 0);
   const charge = bodyBudget.open('ten_other', () => undefined);
   t.true(charge.take(MOST));
+  const { promise: isSent, resolve: noteSent } = Promise.withResolvers<void>();
   const { port } = await startHttpServer(t, (_request, response) =>
-    response.writeHead(200, { 'Content-Encoding': 'br' }).end(zlib.brotliCompressSync('x')),
+    response.writeHead(200, { 'Content-Encoding': 'br' }).end(zlib.brotliCompressSync('x'), noteSent),
   );
   const probe = createHttpProbe({ allowPrivateNetwork: true });
   const startedMs = performance.now();
   const probed = probe(httpTarget({ target: `http://127.0.0.1:${port}/`, bodyMatch: 'x', timeoutMs: 60_000 }));
-  await setTimeout(1000);
+  await isSent;
+  await waitInTurns(1000);
   charge.release();
   const { outcome, latencyMs, timings } = await probed;
   const tookMs = performance.now() - startedMs;

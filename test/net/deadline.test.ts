@@ -7,7 +7,7 @@ import { createUdpClient } from '../../net/udp-exchange.ts';
 
 const GUARD = { allowPrivateNetwork: true };
 /** Long enough for a busy machine to send the request within it. */
-const DEADLINE_MS = 2000;
+const DEADLINE_MS = 4000;
 
 /**
  * Answers over http, tcp and udp on a separate thread, once told to. `marks`: 0 = no request yet, 1 = answer now, 2 =
