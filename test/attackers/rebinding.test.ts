@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import test from 'ava';
 import { isPublicAddress } from '../../net/address-guard.ts';
+import { until } from '../helpers/until.ts';
 import { startWatchman, takeOverResolver, type Resolver, type Watchman } from './private-network.ts';
 import { NOTHING_YET, openWaysIn, type WaysIn } from './ways-in.ts';
 import { startWhoisRoot, type WhoisRoot } from './whois-root.ts';
@@ -35,8 +36,8 @@ test.after.always(async () => {
   whois.close();
 });
 
-/** Returns the addresses of tcp connection attempts during `work`, except to the WHOIS root. */
-async function attempts(work: () => Promise<unknown>): Promise<string[]> {
+/** Returns the addresses of tcp connection attempts during `work`, which sees them, except to the WHOIS root. */
+async function attempts(work: (tried: readonly string[]) => Promise<unknown>): Promise<string[]> {
   const tried: string[] = [];
   const follow = (message: unknown) => {
     const { socket } = message as { socket: Socket };
@@ -45,7 +46,7 @@ async function attempts(work: () => Promise<unknown>): Promise<string[]> {
     });
   };
   subscribe('net.client.socket', follow);
-  await work().finally(() => unsubscribe('net.client.socket', follow));
+  await work(tried).finally(() => unsubscribe('net.client.socket', follow));
   return tried;
 }
 
@@ -89,9 +90,14 @@ for (const way of ALL) {
 for (const way of OVER_TCP) {
   test.serial(`only the address that was checked is connected to, as ${way}`, async (t) => {
     const name = `checked-${way}.example`;
-    resolver.answers.set(name, [['10.0.0.1', NOWHERE, '127.0.0.1'], ['127.0.0.1']]);
-    const tried = await attempts(() => ways.toHosts[way](name, watchman.port));
-    t.true(tried.length > 0, 'the public address was tried');
+    const tried = await attempts((soFar) =>
+      // A machine that was delayed past the time limit tries again.
+      until(async () => {
+        resolver.answers.set(name, [['10.0.0.1', NOWHERE, '127.0.0.1'], ['127.0.0.1']]);
+        await ways.toHosts[way](name, watchman.port);
+        return soFar.length > 0;
+      }),
+    );
     t.deepEqual([...new Set(tried)], [NOWHERE]);
   });
 }
@@ -101,10 +107,13 @@ for (const way of OVER_TCP) {
 for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
   test.serial(`a name that was public at the last check is looked up and checked again, as ${way}`, async (t) => {
     const name = `turned-${way}.example`;
-    resolver.answers.set(name, [[NOWHERE], ['127.0.0.1']]);
     const before = watchman.connections();
-    const tried = await attempts(async () => {
-      await ways.toHosts[way](name, watchman.port);
+    const tried = await attempts(async (soFar) => {
+      await until(async () => {
+        resolver.answers.set(name, [[NOWHERE], ['127.0.0.1']]);
+        await ways.toHosts[way](name, watchman.port);
+        return soFar.length > 0;
+      });
       let said = NOTHING_YET;
       // On a busy machine a lookup may time out before the WHOIS root has answered.
       for (let polls = 0; said === NOTHING_YET && polls < 20; polls += 1)
