@@ -78,8 +78,9 @@ test('all configuration errors are reported together, without the token, and the
 test('it checks in, runs its work, follows changes, sends the rest on SIGTERM and exits with 0', async (t) => {
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
-  const target = await startTarget(t);
-  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+  const [first, second] = [await startTarget(t), await startTarget(t)];
+  second.health.status = 201;
+  server.state.work = [workItem({ target: first.url(), intervalSeconds: 1 })];
   const program = await fixture.startConnected();
   t.like(server.pulls[0]?.body, { version: packageJson.version, arch: process.arch });
   for (const capability of ['http', 'cert', 'tcp', 'udp']) t.true(capabilitiesOf(server).includes(capability));
@@ -90,13 +91,13 @@ test('it checks in, runs its work, follows changes, sends the rest on SIGTERM an
   const ageSeconds = Date.now() / 1000 - Number(server.taken()[0]?.['ts']);
   t.true(ageSeconds >= 0 && ageSeconds < 60, `${ageSeconds} s old`);
 
-  await server.give([workItem({ target: target.url('/b'), intervalSeconds: 1 })]);
-  await target.nextHit('/b', PATIENT.timeoutMs);
-  const hits = target.hits('/a');
-  await until(() => target.hits('/b') >= 3, PATIENT);
-  t.is(target.hits('/a'), hits);
+  await server.give([workItem({ target: second.url(), intervalSeconds: 1 })]);
+  await second.nextHit('/', PATIENT.timeoutMs);
+  const hits = first.hits();
+  await until(() => second.hits() >= 3, PATIENT);
+  t.is(first.hits(), hits);
 
-  target.health.status = 500;
+  second.health.status = 500;
   await until(
     () =>
       server
@@ -108,7 +109,10 @@ test('it checks in, runs its work, follows changes, sends the rest on SIGTERM an
   );
 
   t.is(await program.stop(), 0);
-  t.is(server.taken().length, target.hits('/a') + target.hits('/b'));
+  const ofFirst = server.taken().filter(({ httpStatus }) => httpStatus === 200).length;
+  t.is(server.taken().length - ofFirst, second.hits());
+  // The result of a probe that runs while the work changes is dropped.
+  t.true(ofFirst === hits || ofFirst === hits - 1, `${ofFirst} results of ${hits}`);
   assertOnce(t, server);
   t.is(logged(program, 'agent.summary').length, 1);
   t.deepEqual(await segments(fixture.folder), []);

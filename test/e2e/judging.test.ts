@@ -17,7 +17,7 @@ test('expensive patterns in a preview or a monitor delay no other check', async 
   );
   const { program, url, call } = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
   const create = async (body: object) =>
-    (await call('POST', '/monitors', { interval_seconds: 1, timeout_ms: 900, down_after_failures: 1, ...body })).json[
+    (await call('POST', '/monitors', { interval_seconds: 3, timeout_ms: 2900, down_after_failures: 1, ...body })).json[
       'id'
     ];
   const shop = await create({

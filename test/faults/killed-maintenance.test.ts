@@ -96,8 +96,8 @@ async function runThroughMaintenance(t: ExecutionContext, { backend, interrupt }
   await waitFor(() => heard().length === 7);
   t.deepEqual(telegram.sent, [], 'alerts to the chat are held');
 
-  await send(`/maintenance-windows/${id}/end`, {});
   const dueAtMs = Date.now() + SETTLE_SECONDS * 1000;
+  await send(`/maintenance-windows/${id}/end`, {});
   await interrupt(fleet, () => waitFor(() => Date.now() > dueAtMs));
   await waitFor(() => telegram.sent.length > 0);
   t.true(Date.now() >= dueAtMs - 1000, 'not before the settle time has passed');
