@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import packageJson from '../../package.json' with { type: 'json' };
-import { startAgentFixture } from '../helpers/agent-program.ts';
+import { newestOnDiskMs, startAgentFixture } from '../helpers/agent-program.ts';
 import { workItem, type AgentServer } from '../helpers/agent-server.ts';
 import { runCommand } from '../helpers/command.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -168,6 +168,8 @@ test('killed while the service is down, it resumes after a restart and loses at 
   server.state.isCut = true;
   const hits = target.hits('/a');
   await until(() => target.hits('/a') >= hits + 4, PATIENT);
+  // A slow disk may be behind.
+  await until(async () => Date.now() - (await newestOnDiskMs(fixture.folder)) < 1500, PATIENT);
   t.is(await first.stop('SIGKILL'), null);
 
   const second = fixture.start();

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
+import { newestOnDiskMs } from '../helpers/agent-program.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startInstallation, type Installation, type OwnAgent } from '../helpers/own-agent.ts';
 import { outputMatching } from '../helpers/program.ts';
@@ -143,6 +144,8 @@ test("an agent's results from an outage of the service arrive afterwards, each e
   await installation.service.program.stop('SIGKILL');
   const killedAtMs = performance.now();
   await until(() => performance.now() - killedAtMs > AWAY_MS / 2, { timeoutMs: AWAY_MS });
+  // A slow disk may be behind.
+  await until(async () => Date.now() - (await newestOnDiskMs(agent.dataDir)) < 1500);
   await agent.program.stop('SIGKILL');
   agent.program = agent.start();
   await until(() => performance.now() - killedAtMs > AWAY_MS, { timeoutMs: AWAY_MS });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { startAgentServer, type AgentServer } from './agent-server.ts';
 import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
@@ -43,4 +44,14 @@ export async function startAgentFixture(t: Harness): Promise<AgentFixture> {
       return program;
     },
   };
+}
+
+/** Returns the time of the newest unsent result on an agent's disk, in Unix milliseconds; -Infinity if there is none. */
+export async function newestOnDiskMs(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true });
+  const files = names.filter((name) => basename(name).startsWith('results-'));
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+  // The last line may be incomplete.
+  const lines = texts.flatMap((text) => text.split('\n').slice(0, -1));
+  return Math.max(...lines.map((line) => JSON.parse(line).ts * 1000));
 }
