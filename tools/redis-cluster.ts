@@ -18,6 +18,8 @@ export type RedisCluster = {
   /** Restarts a killed node, empty except for its name and role. */
   start: (index: number) => Promise<void>;
   signal: (index: number, signal: NodeJS.Signals) => void;
+  /** Sets the silence after which the living nodes consider another one failed, in milliseconds. */
+  setNodeTimeout: (ms: number) => Promise<void>;
   /** Promotes a replica of a master by an orderly failover; resolves when it is done. */
   promoteReplicaOf: (index: number) => Promise<void>;
   /** Moves the slot of a key, keys and all, from its master to another one. */
@@ -123,6 +125,9 @@ export async function startRedisCluster(
     async start(index) {
       const node = nodeAt(index);
       node.server ??= await run(node.port, busPorts.get(node.port) ?? 0);
+    },
+    async setNodeTimeout(ms) {
+      for (const { client } of living()) await client.config('SET', 'cluster-node-timeout', ms);
     },
     signal: (index, signal) => void process.kill(nodeAt(index).server?.pid ?? 0, signal),
     async promoteReplicaOf(index) {

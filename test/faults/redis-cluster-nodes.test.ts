@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { startOwnCluster } from '../helpers/redis-cluster.ts';
+import { NODE_TIMEOUT_MS, startOwnCluster } from '../helpers/redis-cluster.ts';
 import { startService, type Service } from '../helpers/running-service.ts';
 import { nextEvent, watchTarget } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
@@ -89,7 +89,8 @@ if (isRedisInstalled) {
   test.serial(
     "a killed node is reported at /readyz and in metrics, its replica takes over, and its queue's alert arrives",
     async (t) => {
-      const cluster = await startOwnCluster(t);
+      // Until the test has seen it, no replica takes over.
+      const cluster = await startOwnCluster(t, { nodeTimeoutMs: 60_000 });
       const target = await startTarget(t);
       const receiver = await startReceiver(t);
       const { program, url, call } = await startOnCluster(t, cluster.urls, { NODE_EXTRA_CA_CERTS: receiver.caFile });
@@ -102,12 +103,12 @@ if (isRedisInstalled) {
       target.health.status = 503;
       const { status, body } = await until(async () => {
         const answer = await readiness(url);
-        return answer.body.database === true && answer;
+        return answer.body.database === true && answer.body.queues_away?.includes('deliver') && answer;
       });
       const metrics = await (await fetch(`${url}/metrics`)).text();
+      await cluster.setNodeTimeout(NODE_TIMEOUT_MS);
       t.is(status, 503);
       t.like(body, { status: 'not ready', database: true, queue: false });
-      t.true(body.queues_away?.includes('deliver'));
       t.regex(metrics, /^spotcheck_queue_available\{queue="deliver"\} 0$/m);
       t.like((await down).json, { state: 'down', monitor: { id } });
       await until(async () => (await readiness(url)).status === 200);
