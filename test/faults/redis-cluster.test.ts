@@ -32,13 +32,13 @@ if (isRedisInstalled) {
     'all nodes are emptied': (cluster) => cluster.flush(),
   };
   for (const [what, befall] of Object.entries(FAULTS)) {
-    test.serial(`every queue of a Cluster works again within 30 s after ${what}`, async (t) => {
+    test.serial(`every queue of a Cluster works again after ${what}`, async (t) => {
       const cluster = await startOwnCluster(t);
       const { backend, findIdle } = openQueuesAtWork(t, cluster.urls.join(','));
       t.deepEqual(await findIdle(), []);
       await befall(cluster, await cluster.findMasterOf(keyOf('evaluate')), t);
       t.deepEqual(await findIdle(), []);
-      t.deepEqual(await backend.findAway(), []);
+      await until(async () => (await backend.findAway()).length === 0);
     });
   }
 
@@ -60,7 +60,7 @@ if (isRedisInstalled) {
       await until(async () => (await backend.findAway()).length === NAMES.length);
       await cluster.start(index);
       t.deepEqual(await findIdle(), []);
-      t.deepEqual(await backend.findAway(), []);
+      await until(async () => (await backend.findAway()).length === 0);
     },
   );
 
@@ -72,8 +72,11 @@ if (isRedisInstalled) {
       await until(() =>
         errors.includes('REDIS_URL names one node of a Redis Cluster: name several of them, with commas between'),
       );
-      const away = await backend.findAway();
-      t.true(away.length > 0 && away.length < NAMES.length);
+      const isPartlyAway = async () => {
+        const away = await backend.findAway();
+        return away.length > 0 && away.length < NAMES.length;
+      };
+      t.true(await until(isPartlyAway));
     },
   );
 }

@@ -15,7 +15,7 @@ const FAULTS: Readonly<Record<string, (redis: WatchedRedis) => Promise<void>>> =
 
 if (isRedisInstalled) {
   for (const [what, befall] of Object.entries(FAULTS)) {
-    test.serial(`every queue on a Redis with sentinels works again within 30 s after ${what}`, async (t) => {
+    test.serial(`every queue on a Redis with sentinels works again after ${what}`, async (t) => {
       const redis = await startWatchedRedis(await temporaryFolder(t), {
         password: 'of: the/servers',
         sentinelPassword: 'of the@sentinels',
@@ -28,7 +28,7 @@ if (isRedisInstalled) {
       await befall(redis);
       await until(async () => (await redis.findMaster()) !== before);
       t.deepEqual(await findIdle(), []);
-      t.deepEqual(await backend.findAway(), []);
+      await until(async () => (await backend.findAway()).length === 0);
     });
   }
 }
