@@ -336,7 +336,6 @@ test('all four types are measured, icmp only where the machine supports it', asy
       target: '127.0.0.1',
       method: null,
       expectedStatus: null,
-      timeoutMs: 2000,
       checkSpec: { ping: { count: 1 } },
     }),
   ];

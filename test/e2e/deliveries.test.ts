@@ -23,8 +23,8 @@ test('refused deliveries are recorded, and resent on request in order with their
   await call('POST', '/monitors', {
     name: 'Shop',
     target: `http://127.0.0.1:${port}/`,
-    interval_seconds: 1,
-    timeout_ms: 999,
+    interval_seconds: 3,
+    timeout_ms: 2900,
     down_after_failures: 1,
   });
   await until(async () => (await recordOf('?outcome=delivered')).length === 1);

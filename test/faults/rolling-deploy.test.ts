@@ -112,7 +112,8 @@ test('a rolling deploy under load fails no request, and loses or doubles no resu
       target: target.url(`/${made}`),
       interval_seconds: 2,
       timeout_ms: 1999,
-      down_after_failures: 1,
+      // On a busy machine a response may be late, which is no outage.
+      down_after_failures: 2,
     });
     ids.push(json['id']);
   }
