@@ -58,16 +58,17 @@ test.serial(
         t.true(atMs > startedAtMs);
       }
     };
+    const lastOf = (kind: string) => streams[0]?.events.findLast(({ event }) => event === kind)?.data;
     const { owner } = account;
     let id = '';
     await shows('monitor', { name: 'Shop', status: 'pending' }, async () => (id = await makeMonitor(account)));
-    t.deepEqual(streams[0]?.events.at(-1)?.data, (await owner('GET', '/v1/overview')).json['monitors'][0]);
+    t.deepEqual(lastOf('monitor'), (await owner('GET', '/v1/overview')).json['monitors'][0]);
     await shows('monitor', { id, name: 'Shop 2' }, () => owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop 2' }));
     await shows('monitor', { id, status: 'paused' }, () => owner('POST', `/v1/monitors/${id}/pause`));
     await shows('channel', { name: 'On call', all_monitors: true }, () =>
       owner('POST', '/v1/channels', { type: 'webhook', name: 'On call', url: 'https://hook.example/' }),
     );
-    const channelId = String(streams[0]?.events.at(-1)?.data['id']);
+    const channelId = String(lastOf('channel')?.['id']);
     await shows('channel', { id: channelId, all_monitors: false }, () =>
       owner('PATCH', `/v1/channels/${channelId}`, { all_monitors: false }),
     );
@@ -81,7 +82,7 @@ test.serial(
     t.true(await until(routed));
     await shows('channel', { id: channelId, deleted: true }, () => owner('DELETE', `/v1/channels/${channelId}`));
     await shows('agent', { name: 'home' }, () => agentCaller(api, account, 'home'));
-    const agentId = String(streams[0]?.events.findLast(({ event }) => event === 'agent')?.data['id']);
+    const agentId = String(lastOf('agent')?.['id']);
     await shows('agent', { id: agentId, deleted: true }, () => owner('DELETE', `/v1/agents/${agentId}`));
     const incident = api.makeId('inc');
     const open = () =>

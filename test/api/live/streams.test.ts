@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { Broadcast, Gathering, openStream } from '../../../api/live/broadcast.ts';
 import { LiveStreams } from '../../../api/live/live.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../../../api/request-context.ts';
+import { HOUR_MS } from '../../../core/time.ts';
 import {
   createApiToken,
   findTokenHolders,
@@ -41,7 +42,7 @@ test('streams of an ended session or token end at the next keep-alive, and other
   const [revoked, kept, expiring] = [
     await issue(null),
     await issue(null),
-    await issue(Math.floor(Date.now() / 1000) + 2),
+    await issue(Math.floor((Date.now() + HOUR_MS) / 1000)),
   ];
   const byName = new Map<string, Caller>();
   for (const [name, person] of Object.entries({ gone, there })) {
@@ -54,10 +55,11 @@ test('streams of an ended session or token end at the next keep-alive, and other
   }
   t.is(byName.size, 5);
 
+  let aheadMs = 0;
   const live = new LiveStreams(
     {
       database,
-      now: Date.now,
+      now: () => Date.now() + aheadMs,
       logger: pino({ level: 'silent' }),
       metrics: new Registry(),
       stopping: new AbortController().signal,
@@ -85,6 +87,7 @@ test('streams of an ended session or token end at the next keep-alive, and other
 
   await endOtherSessions(runOn(database.pool), { userId: gone.user.id, keepSessionId: null });
   await revokeApiToken(database, { id: revoked.id, nowMs: Date.now(), author: null });
+  aheadMs = HOUR_MS;
   await until(() => ended().length === 3);
   t.like(streams.get('gone')?.events.at(-1), { event: 'ended', data: { reason: 'ended' } });
   const keepAlives = () => streams.get('there')?.countKeepAlives() ?? 0;
