@@ -63,15 +63,19 @@ type Dashboard = 'monitors' | 'probe' | 'service';
 
 /** Waits until each query of a dashboard's panels and variables has data, for every value of its filters. */
 export async function awaitDashboard(query: PrometheusQuery, dashboard: Dashboard): Promise<void> {
-  const queries = readQueries(dashboard);
-  let silent: string[] = queries;
+  await awaitSamples(query, readQueries(dashboard));
+}
+
+/** Waits until each expression has data. After a scrape that took longer than its interval none has any. */
+export async function awaitSamples(query: PrometheusQuery, expressions: readonly string[]): Promise<void> {
+  let silent = expressions;
   const ask = async () => {
-    const answers = await Promise.all(queries.map(query));
-    silent = queries.filter((_, index) => answers[index]?.every(({ value }) => value[1] === 'NaN') !== false);
+    const answers = await Promise.all(expressions.map(query));
+    silent = expressions.filter((_, index) => answers[index]?.every(({ value }) => value[1] === 'NaN') !== false);
     return silent.length === 0;
   };
   await until(ask).catch(() => {
-    throw new Error(`no data in ${dashboard}.json: ${silent.join('\n')}`);
+    throw new Error(`no data for ${silent.join('\n')}`);
   });
 }
 
