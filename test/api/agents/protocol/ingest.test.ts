@@ -147,19 +147,21 @@ test('results of unassigned monitors, older than a day or in the future are drop
   await account.owner('POST', `/v1/monitors/${paused}/pause`);
   const deleted = await agent.watch({});
   await account.owner('DELETE', `/v1/monitors/${deleted}`);
-  const ts = nowSeconds();
+  const nowMs = Date.now();
+  const receiving = await api.another({ now: () => nowMs });
+  const ts = nowMs / 1000;
   const foreign = [theirs, others, paused, deleted, 'mon_unknown', 'not an id!'].map((monitorId) => ({
     monitorId,
     ok: false,
     cause: 'timeout',
     ts,
   }));
-  const timed = [ts + 58, ts - 86_390, ts + 70, ts * 1000, ts - 86_410, 1].map((moment) => ({
+  const timed = [ts + 60, ts - 86_400, ts + 61, ts * 1000, ts - 86_401, 1].map((moment) => ({
     monitorId: id,
     ok: true,
     ts: moment,
   }));
-  const { json } = await agent.post('ingest', { results: [...foreign, ...timed] });
+  const { json } = await agent.post('ingest', { results: [...foreign, ...timed] }, {}, receiving);
   t.deepEqual(json, {
     accepted: 2,
     dropped: 10,
