@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { isError, nextPage, withApiServer, type ApiServer } from '../api-server.ts';
+import { beginLongPeriod } from '../rate-limit.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -558,11 +559,13 @@ test('a deleted channel no longer exists', async (t) => {
 test('test deliveries are limited to 60 a minute per account and 10 per channel', async (t) => {
   const { api } = t.context;
   const [{ owner, tenantId }, stranger] = [await api.account(), await api.account()];
+  await beginLongPeriod(api, 'test', tenantId);
   const url = (no: number) => `https://sixty.example/${tenantId}/${no}`;
   const create = (call: typeof owner, no: number) => call('POST', '/v1/channels', { type: 'webhook', url: url(no) });
   const {
     json: { id },
   } = await create(owner, 0);
+  await beginLongPeriod(api, 'channel-test', id);
   const tests: number[] = [];
   for (let no = 0; no < 11; no += 1) tests.push((await owner('POST', `/v1/channels/${id}/test`)).status);
   t.deepEqual(tests, [...Array.from({ length: 10 }, () => 200), 429]);

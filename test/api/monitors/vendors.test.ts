@@ -10,6 +10,7 @@ import { openRuntime } from '../../../workers/processes/every-process.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
 import { isError, withApiServer, type ApiServer, type Call } from '../api-server.ts';
+import { beginLongPeriod } from '../rate-limit.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 
@@ -53,11 +54,16 @@ const overtaking = new Map<string, () => Promise<void>>();
  */
 function openApi(api: ApiServer): Promise<string> {
   const listRecords = (urls: readonly string[]) => listVendorDocumentRecords(api.database, urls);
-  const attended = createVendorLookup({
-    listRecords,
-    enqueueLookup: (target, tenantId) => openWorker(api).queues.enqueueLookup(target, tenantId),
-    now: Date.now,
-  });
+  // The clock of a lookup stands still, so that it waits for the worker for as long as necessary.
+  const attended: ReturnType<typeof createVendorLookup> = (page, reader) => {
+    const nowMs = Date.now();
+    const lookup = createVendorLookup({
+      listRecords,
+      enqueueLookup: (target, tenantId) => openWorker(api).queues.enqueueLookup(target, tenantId),
+      now: () => nowMs,
+    });
+    return lookup(page, reader);
+  };
   let ms = Date.now();
   // Each reading of the clock is three seconds later, so that no test waits for the time limit.
   const unattended = createVendorLookup({ listRecords, enqueueLookup: async () => undefined, now: () => (ms += 3000) });
@@ -98,6 +104,7 @@ async function openVendorApi({ context: { api } }: ExecutionContext<{ api: ApiSe
     (method, path, body) =>
       call(method, path, body, {}, url);
   return {
+    tenantId: account.tenantId,
     owner: through(account.owner),
     reader: through(account.reader),
     stranger: through((await api.account()).owner),
@@ -372,7 +379,8 @@ test('an unreadable page is returned with the reason, and an unknown vendor is a
 
 test('an account has ten reads a minute of pages outside the catalog, and no limit for the catalog', async (t) => {
   const page = await startStatusPage(t);
-  const { owner, reader, stranger } = await openVendorApi(t);
+  const { tenantId, owner, reader, stranger } = await openVendorApi(t);
+  await beginLongPeriod(t.context.api, 'read', tenantId);
   const ask = (call: typeof owner, target: string) =>
     call('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
   const statuses: number[] = [];
@@ -386,7 +394,8 @@ test('an account has ten reads a minute of pages outside the catalog, and no lim
 test('creations and PATCHes that name a page count toward the same limit of ten a minute', async (t) => {
   const page = await startStatusPage(t);
   page.instead = { status: 200, body: 'none' };
-  const { owner } = await openVendorApi(t);
+  const { tenantId, owner } = await openVendorApi(t);
+  await beginLongPeriod(t.context.api, 'read', tenantId);
   const {
     json: { id },
   } = await owner('POST', '/v1/monitors', create('github'));
