@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { insertBulkChange, patchContext } from '../../../models/monitors/bulk-changes.ts';
 import { createMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
@@ -211,12 +212,16 @@ test('an account has at most three jobs in progress, and keeps the last twenty',
     return id;
   };
   const held = [await insert('running'), await insert('running'), await insert('queued')];
-  isError(t, await account.owner('POST', BULK, body), {
-    status: 429,
-    error: /^3 bulk changes of this account are under way/,
+  await inTransaction(api.database, async (run) => {
+    // No process continues jobs that are locked.
+    await run('SELECT 1 FROM bulk_changes WHERE id = ANY($1) FOR UPDATE', [held]);
+    isError(t, await account.owner('POST', BULK, body), {
+      status: 429,
+      error: /^3 bulk changes of this account are under way/,
+    });
+    t.is((await account.owner('POST', BULK, { ...body, select: { q: 'Shop 1' } })).status, 200);
+    await run(`UPDATE bulk_changes SET status = 'done' WHERE id = ANY($1)`, [held]);
   });
-  t.is((await account.owner('POST', BULK, { ...body, select: { q: 'Shop 1' } })).status, 200);
-  await api.database.pool.query(`UPDATE bulk_changes SET status = 'done' WHERE id = ANY($1)`, [held]);
   for (let count = 0; count < 22; count += 1) await insert('done');
   const { json } = await account.owner('POST', BULK, body);
   await isDone(t, account, json.id);
