@@ -286,8 +286,13 @@ test('an unavailable cell is a 503 with Retry-After, and other cells keep respon
 test('a cell that never responds exhausts only its own share, which timeouts free again', async (t) => {
   let received = 0;
   const url = await startRouter(t, {
-    limits: { ...LIMITS, requestsOfCell: 3, silenceMs: 4000 },
-    listener: { b: () => void (received += 1) },
+    limits: { ...LIMITS, requestsOfCell: 3, silenceMs: 8000 },
+    listener: {
+      b: (_request, response) => {
+        received += 1;
+        if (received === 4) response.end();
+      },
+    },
   });
   const ask = (cell: string) => fetch(url, { headers: bearing(tokenOf(cell)) });
   const waiting = [ask('b'), ask('b'), ask('b')];
@@ -299,9 +304,7 @@ test('a cell that never responds exhausts only its own share, which timeouts fre
     (await Promise.all(waiting)).map(({ status }) => status),
     [503, 503, 503],
   );
-  const again = ask('b');
-  await until(() => received === 4);
-  t.is((await again).status, 503);
+  t.is((await ask('b')).status, 200);
 });
 
 test('response events are streamed, and the end of either connection ends the other', async (t) => {
@@ -373,7 +376,7 @@ test('a stopping router reports that it is not ready, finishes open requests and
   const underWay = fetch(`${url}/v1/monitors`);
   const answer = await asked.promise;
   // The limit is long enough for a request on a busy machine.
-  const stopped = router.stop(2000);
+  const stopped = router.stop(5000);
   t.is((await fetch(`${url}/readyz`)).status, 503);
   await until(
     async () =>
