@@ -171,7 +171,7 @@ test('pipelined requests of a disconnected client never start', async (t) => {
 });
 
 test('time spent waiting in the pipeline counts toward the request timeout', async (t) => {
-  const { socket, begun } = await openHolding(t, { headersMs: 100, requestMs: 200 });
+  const { socket, begun } = await openHolding(t, { headersMs: 5000, requestMs: 5000 });
   socket.write(`${get('/held')}POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc`);
   t.regex(await text(socket), /^HTTP\/1\.1 408 /);
   t.deepEqual(begun, ['/held']);
