@@ -19,19 +19,19 @@ const REPORT: Report = {
 const ABLE = { name: 'lab', inability: null };
 
 const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
-  ['all is well', { ok: true }, { verdict: 'up', cause: null, reason: null }],
+  ['success', { ok: true }, { verdict: 'up', cause: null, reason: null }],
   [
-    'all is well, with a cause and a reason all the same',
+    'success with a cause and a reason',
     { ok: true, cause: 'x', reason: 'y' },
     { verdict: 'up', cause: null, reason: null },
   ],
   [
-    'works, but not well',
+    'degraded with a cause',
     { ok: true, degraded: true, cause: 'slow' },
     { verdict: 'degraded', cause: 'slow', reason: 'The response was too slow' },
   ],
   [
-    'works, but not well, without a cause',
+    'degraded without a cause',
     { ok: true, degraded: true },
     { verdict: 'degraded', cause: null, reason: 'The agent lab reported it as degraded' },
   ],
@@ -42,52 +42,52 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
     { verdict: 'down', cause: null, reason: 'The agent lab reported a failure' },
   ],
   [
-    'a cause of ours',
+    'a known cause',
     { cause: 'timeout' },
     { verdict: 'down', cause: 'timeout', reason: 'There was no response in time' },
   ],
   [
-    'a status',
+    'an unexpected status',
     { cause: 'status_418' },
     { verdict: 'down', cause: 'status_418', reason: 'HTTP 418 instead of the expected status' },
   ],
   [
-    'an assertion',
+    'a failed assertion',
     { cause: 'assert_header_equals' },
     { verdict: 'down', cause: 'assert_header_equals', reason: 'A header is not as expected' },
   ],
   [
-    'a cause of another maker',
+    'an unknown cause',
     { cause: 'ECONNRESET' },
     { verdict: 'down', cause: 'ECONNRESET', reason: 'The agent lab reported: ECONNRESET' },
   ],
   [
-    'a refused connection, as other makers call it',
+    'a refused connection by its name in other agents',
     { cause: 'tcp_refused' },
     { verdict: 'down', cause: 'tcp_refused', reason: 'The connection was refused' },
   ],
   [
-    'a late connection, as other makers call it',
+    'a connection timeout by its name in other agents',
     { cause: 'tcp_timeout' },
     { verdict: 'down', cause: 'tcp_timeout', reason: 'The connection timed out' },
   ],
   [
-    'a failed connection, as other makers call it',
+    'a failed connection by its name in other agents',
     { cause: 'tcp_error' },
     { verdict: 'down', cause: 'tcp_error', reason: 'The connection failed' },
   ],
   [
-    'a failed datagram, as other makers call it',
+    'a failed datagram by its name in other agents',
     { cause: 'udp_error' },
     { verdict: 'down', cause: 'udp_error', reason: 'The datagram could not be sent, or no reply received' },
   ],
   [
-    'no socket for icmp',
+    'that it cannot open an ICMP socket',
     { cause: 'icmp_socket' },
     { verdict: 'none', cause: 'icmp_socket', reason: 'The agent could not open a socket for echo requests' },
   ],
   [
-    'a request that could not be made',
+    'a request that could not be built',
     { cause: 'bad_request' },
     {
       verdict: 'none',
@@ -96,7 +96,7 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
     },
   ],
   [
-    'a sentence of its own',
+    'its own reason',
     { cause: 'timeout', reason: 'No answer within 5000 ms' },
     { verdict: 'down', cause: 'timeout', reason: 'No answer within 5000 ms' },
   ],
@@ -111,27 +111,27 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
     { verdict: 'down', cause: 'c'.repeat(64), reason: 'r'.repeat(500) },
   ],
   [
-    'that the agent cannot',
+    'that it cannot run the check',
     { cause: 'unsupported_by_agent' },
     { verdict: 'none', cause: 'unsupported_by_agent', reason: 'The agent lab cannot run this check' },
   ],
   [
-    'that it cannot, and why',
+    'that it cannot run the check, with a reason',
     { cause: 'unsupported_by_agent', reason: 'No IPv6 here' },
     { verdict: 'none', cause: 'unsupported_by_agent', reason: 'No IPv6 here' },
   ],
   [
-    'no means for icmp',
+    'that it cannot send ICMP echo requests',
     { cause: 'icmp_unavailable' },
     { verdict: 'none', cause: 'icmp_unavailable', reason: 'The agent cannot send echo requests' },
   ],
   [
-    'a form that it does not support',
+    'an unsupported check',
     { cause: 'unsupported' },
     { verdict: 'none', cause: 'unsupported', reason: 'The agent cannot run this check' },
   ],
   [
-    'a target that its guard refused',
+    'a target blocked by its guard',
     { cause: 'blocked_target' },
     { verdict: 'none', cause: 'blocked_target', reason: 'The agent may not contact this target' },
   ],

@@ -53,114 +53,118 @@ const CASES: readonly {
   availability?: CheckInAvailability;
   expected: Partial<Silence>;
 }[] = [
-  { name: 'no agent goes offline a moment before the 90 s are over', agents: agentsLastSeen(89.999), expected: {} },
-  { name: 'an agent goes offline when the 90 s are over', agents: agentsLastSeen(90), expected: { offline: [1] } },
+  { name: 'an agent is not offline just before 90 s of silence', agents: agentsLastSeen(89.999), expected: {} },
+  { name: 'an agent goes offline after 90 s of silence', agents: agentsLastSeen(90), expected: { offline: [1] } },
   {
-    name: 'an agent that is offline already is not reported again',
+    name: 'an agent that is already offline is not reported again',
     agents: notified(agentsLastSeen(600)),
     expected: {},
   },
   {
-    name: 'an agent that checked in after its silence began is back',
+    name: 'an offline agent that checks in is back online',
     agents: [{ ...notified(agentsLastSeen(600))[0]!, lastSeenAtMs: NOW_MS }],
     expected: { online: [1] },
   },
   {
-    name: 'an agent is back even where its clock is that of a web process some seconds behind',
+    name: 'an agent is back online even if the clock of its web process is some seconds behind',
     agents: [{ ...agentsLastSeen(85)[0]!, offlineAtMs: NOW_MS - SECOND }],
     expected: { online: [1] },
   },
   {
-    name: 'one that was back for a moment between two polls is back and offline anew',
+    name: 'an agent that was back briefly between two polls is reported online and offline again',
     agents: [{ ...agentsLastSeen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }],
     expected: { online: [1], offline: [1] },
   },
   {
-    name: 'time before the API became available does not count',
+    name: 'silence before the API became available does not count',
     agents: agentsLastSeen(3600),
     availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - 89_999 },
     expected: {},
   },
   {
-    name: 'after 90 s of availability it does',
+    name: 'an agent goes offline after 90 s of silence while the API is available',
     agents: agentsLastSeen(3600),
     availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - 90_000 },
     expected: { offline: [1] },
   },
   {
-    name: 'restored availability brings no agent back that did not check in',
+    name: 'restored availability brings no agent back online without a check-in',
     agents: notified(agentsLastSeen(600)),
     availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - SECOND },
     expected: {},
   },
   {
-    name: 'two agents of two are not three, and are reported at once',
+    name: 'two agents out of two are reported immediately, as only three or more are held',
     agents: agentsLastSeen(95, 92),
     expected: { offline: [1, 2] },
   },
   {
-    name: 'three of three that fell silent together are held back',
+    name: 'three agents out of three that fall silent together are held',
     agents: agentsLastSeen(95, 92, 90),
     expected: { held: [1, 2, 3] },
   },
   {
-    name: 'the first of many is held back although the others are not due yet',
+    name: 'the first of several silent agents is held although the rest are not due yet',
     agents: agentsLastSeen(90, 75, 61),
     expected: { held: [1] },
   },
   {
-    name: 'agents that checked in less than 45 s ago have not fallen silent',
+    name: 'agents that checked in less than 45 s ago do not count as silent',
     agents: agentsLastSeen(90, 44.999, 44.999),
     expected: { offline: [1] },
   },
   {
-    name: 'three of six are not more than half',
+    name: 'three agents out of six are not more than half and are reported',
     agents: agentsLastSeen(95, 92, 90, 5, 5, 5),
     expected: { offline: [1, 2, 3] },
   },
-  { name: 'three of five are', agents: agentsLastSeen(95, 92, 90, 5, 5), expected: { held: [1, 2, 3] } },
   {
-    name: 'two minutes between the first and the last are together',
+    name: 'three agents out of five are more than half and are held',
+    agents: agentsLastSeen(95, 92, 90, 5, 5),
+    expected: { held: [1, 2, 3] },
+  },
+  {
+    name: 'agents that fall silent within two minutes of each other count as together',
     agents: agentsLastSeen(149, 89, 29 + 20, 5),
     expected: { held: [1] },
   },
   {
-    name: 'agents that were offline before count neither way',
+    name: 'agents that have long been offline count neither as silent nor as online',
     agents: numbered([...agentsLastSeen(95, 92, 90), ...notified(agentsLastSeen(600, 600, 600, 600))]),
     expected: { held: [1, 2, 3] },
   },
   {
-    name: 'one that was told a moment ago fell silent together with those that follow it',
+    name: 'agents are held if they fell silent within two minutes of one already reported',
     agents: numbered([...notified(agentsLastSeen(120)), ...agentsLastSeen(95, 92)]),
     expected: { held: [2, 3] },
   },
   {
-    name: 'one that was reported more than two minutes before them did not',
+    name: 'agents are reported if they fell silent more than two minutes after one already reported',
     agents: numbered([...notified(agentsLastSeen(230)), ...agentsLastSeen(95, 92)]),
     expected: { offline: [2, 3] },
   },
   {
-    name: 'no agent is held back longer than 60 s',
+    name: 'no agent is held longer than 60 s',
     agents: agentsLastSeen(150, 149.999, 90),
     expected: { offline: [1], held: [2, 3] },
   },
   {
-    name: 'a hold lasts although the others are back',
+    name: 'a hold continues even if the other agents are back',
     agents: [{ ...agentsLastSeen(100)[0]!, heldUntilMs: NOW_MS + 50 * SECOND }, ...agentsLastSeen(0, 5, 5).slice(1)],
     expected: {},
   },
   {
-    name: 'a hold ends with its 60 s',
+    name: 'a hold ends after 60 s',
     agents: [{ ...agentsLastSeen(150)[0]!, heldUntilMs: NOW_MS }],
     expected: { offline: [1] },
   },
   {
-    name: 'the hold of an earlier silence holds back nothing',
+    name: 'a hold from an earlier silence has no effect',
     agents: [{ ...agentsLastSeen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
     expected: { offline: [1] },
   },
   {
-    name: 'fifty agents of an account that fall silent count as one agent for another account',
+    name: 'fifty silent agents of one account count as one agent for another account',
     agents: numbered([
       ...ofAccount('ten_a', agentsLastSeen(...Array.from({ length: 50 }, () => 95))),
       ...ofAccount('ten_b', agentsLastSeen(95)),
@@ -169,7 +173,7 @@ const CASES: readonly {
     expected: { held: Array.from({ length: 50 }, (_, index) => index + 1), offline: [51] },
   },
   {
-    name: 'they count as the part of one that fell silent',
+    name: 'an account with some silent agents counts as that fraction of an agent for other accounts',
     agents: numbered([
       ...ofAccount('ten_a', agentsLastSeen(95, 95, 5, 5)),
       ...['ten_b', 'ten_c', 'ten_d'].flatMap((tenantId) => ofAccount(tenantId, agentsLastSeen(95))),
@@ -179,7 +183,7 @@ const CASES: readonly {
     expected: { offline: [1, 2, 5, 6, 7] },
   },
   {
-    name: 'three accounts of four, each with all of its agents, are most',
+    name: 'three accounts out of four with all agents silent are more than half',
     agents: numbered([
       ...['ten_a', 'ten_b', 'ten_c'].flatMap((tenantId) => ofAccount(tenantId, agentsLastSeen(95, 95, 95))),
       ...ofAccount('ten_d', agentsLastSeen(5, 5, 5, 5, 5, 5, 5, 5, 5)),
@@ -187,12 +191,12 @@ const CASES: readonly {
     expected: { held: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
   },
   {
-    name: 'an account’s own agents count each for the account itself, beside a shared one',
+    name: 'for its own account each agent counts as one, like a shared agent',
     agents: numbered([...ofAccount('ten_a', agentsLastSeen(95, 95, 95)), ...agentsLastSeen(0)]),
     expected: { held: [1, 2, 3] },
   },
   {
-    name: 'those of an account that are offline already are not counted by another one',
+    name: 'agents that are already offline do not count for another account',
     agents: numbered([
       ...ofAccount('ten_a', notified(agentsLastSeen(600, 600, 600))),
       ...['ten_b', 'ten_c', 'ten_d'].flatMap((tenantId) => ofAccount(tenantId, agentsLastSeen(95, 95))),
@@ -222,8 +226,8 @@ test('an agent counts as offline from 90 s of silence on, even if decided late, 
 
 for (const [whose, tenantOf] of [
   ['shared', () => null],
-  ['one account’s', () => 'ten_1'],
-  ['two thousand accounts’', (no) => `ten_${no % 2000}`],
+  ['of one account', () => 'ten_1'],
+  ['of two thousand accounts', (no) => `ten_${no % 2000}`],
 ] as const satisfies [string, (no: number) => string | null][])
   test(`the silence of 10,000 agents is decided in under 0.5 s of CPU time: ${whose}`, (t) => {
     const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({

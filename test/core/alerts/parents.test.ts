@@ -37,19 +37,23 @@ function waitOf(parents: readonly ParentFacts[], sinceMs: number | null = SINCE_
 const UNCHECKED = { newestAtMs: SINCE_MS - 1 };
 
 for (const [what, parents, wait] of [
-  ['that depends on nothing', [], null],
-  ['behind a parent that was checked since and is well', [parent()], null],
+  ['without parents', [], null],
+  ['behind a parent that a newer check found up', [parent()], null],
   ['behind a parent that is down', [parent({ state: 'down' })], JOINS_AFTER_MS],
-  ['behind a parent that is down and only to be annotated', [parent({ state: 'down', mode: 'annotate' })], null],
-  ['behind an unchecked parent that is only to be annotated', [parent({ mode: 'annotate' }, UNCHECKED)], null],
-  ['behind a parent whose check is under way', [parent({}, UNCHECKED)], 7000],
+  ['behind a down parent in annotate mode', [parent({ state: 'down', mode: 'annotate' })], null],
+  ['behind an unchecked parent in annotate mode', [parent({ mode: 'annotate' }, UNCHECKED)], null],
+  ['behind a parent with a running check', [parent({}, UNCHECKED)], 7000],
   ['behind a parent without any result', [parent({}, { newestAtMs: null })], 7000],
-  ['behind a parent that is checked again soon', [parent({}, { ...UNCHECKED, recheckAtMs: NOW_MS + 3000 })], 10_000],
-  ['behind a parent whose recheck is overdue', [parent({}, { ...UNCHECKED, recheckAtMs: NOW_MS - 9000 })], 7000],
+  ['behind a parent with a recheck soon', [parent({}, { ...UNCHECKED, recheckAtMs: NOW_MS + 3000 })], 10_000],
+  ['behind a parent with an overdue recheck', [parent({}, { ...UNCHECKED, recheckAtMs: NOW_MS - 9000 })], 7000],
   ['behind a parent that has failed once', [parent({}, { isFailing: true, recheckAtMs: NOW_MS + 20_000 })], 27_000],
-  ['behind a parent whose next check is far', [parent({}, { isFailing: true, recheckAtMs: NOW_MS + 90_000 })], 27_000],
-  ['behind a parent of which one location is unchecked', [parent({}, {}, UNCHECKED)], 7000],
-  ['behind a parent that no location checks', [parent({ sources: [] })], null],
+  [
+    'behind a parent whose next check is far off',
+    [parent({}, { isFailing: true, recheckAtMs: NOW_MS + 90_000 })],
+    27_000,
+  ],
+  ['behind a parent with one unchecked location', [parent({}, {}, UNCHECKED)], 7000],
+  ['behind a parent without locations', [parent({ sources: [] })], null],
   ['behind a paused parent', [parent({ state: 'paused', sources: [] })], null],
   ['behind several parents', [parent(), parent({ timeoutMs: 9000 }, UNCHECKED), parent({}, UNCHECKED)], 11_000],
   [

@@ -87,38 +87,38 @@ for (const [title, rules, field, message] of [
   ['repeat_max alone', [{ repeat_max: 3 }], 'rules[0].repeat_max', /needs repeat_seconds/],
   ['unless_acknowledged alone', [{ unless_acknowledged: true }], 'rules[0].unless_acknowledged', /needs after_seconds/],
   [
-    'a delay of recoveries',
+    'after_seconds for recoveries only',
     [{ events: ['monitor.up'], after_seconds: 5 }],
     'rules[0].after_seconds',
     /never takes effect/,
   ],
   [
-    'an unknown zone',
+    'an unknown time zone',
     [{}, { quiet: { timezone: 'Mars/Base', hours: '24/7', mode: 'defer' } }],
     'rules[1].quiet.timezone',
     /IANA/,
   ],
   [
-    'hours that cannot be read',
+    'invalid quiet hours',
     [{ quiet: { timezone: 'UTC', hours: 'night', mode: 'drop' } }],
     'rules[0].quiet.hours',
     /cannot be read/,
   ],
   [
-    'always quiet',
+    'quiet hours that cover the whole week',
     [{ quiet: { timezone: 'UTC', hours: 'Mo-Su 00:00-12:00,11:00-24:00', mode: 'drop' } }],
     'rules[0].quiet.hours',
     /must leave some time of the week/,
   ],
   [
-    'quiet from Sunday night on as well',
+    'quiet hours that cover the whole week across Sunday midnight',
     [{ quiet: { timezone: 'UTC', hours: 'Mo-Su 06:00-06:30, 06:30-05:59; Mo-Su 05:00-07:00', mode: 'defer' } }],
     'rules[0].quiet.hours',
     /must leave some time of the week/,
   ],
-  ['a rule behind one that takes all', [{}, { tags: ['a'] }], 'rules[1]', /can never match: rules\[0\]/],
+  ['a rule after one that matches everything', [{}, { tags: ['a'] }], 'rules[1]', /can never match: rules\[0\]/],
   [
-    'a rule behind a wider one',
+    'a rule after a broader one',
     [
       { tags: ['a', 'b'], after_seconds: 5 },
       { events: ['monitor.down'], tags: ['b'] },
@@ -127,7 +127,7 @@ for (const [title, rules, field, message] of [
     /can never match: rules\[0\]/,
   ],
 ] as const)
-  test(`invalid rules are refused with the field at fault: ${title}`, (t) => {
+  test(`invalid rules are refused with the invalid field: ${title}`, (t) => {
     const problems = findRuleProblems(rules);
     const found = problems.find((problem) => problem.field === field);
     t.truthy(found, JSON.stringify(problems));

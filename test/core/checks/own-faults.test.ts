@@ -30,49 +30,44 @@ const ANSWERING = reached({ dnsMs: 1, connectMs: 1, tlsMs: 1, firstByteMs: 1 });
 
 const STALLS: readonly [name: string, judgement: Judgement, ownTime: OwnTime, verdict: Judgement['verdict']][] = [
   [
-    'a timeout while we stood still for a quarter of the time is no vote',
+    'a timeout in a process that stalled for a quarter of the time is no vote',
     TIMED_OUT,
     { tookMs: 1000, stalledMs: 250, longestStallMs: 250 },
     'none',
   ],
   [
-    "a timeout while we were hardly held up is the target's",
+    'a timeout in a process that stalled for less than a quarter of the time counts',
     TIMED_OUT,
     { tookMs: 1000, stalledMs: 249, longestStallMs: 249 },
     'down',
   ],
   [
-    "a timeout in a process that is always a little late is the target's",
+    'a timeout in a process that is always slightly late counts',
     TIMED_OUT,
     { tookMs: 5000, stalledMs: 1500, longestStallMs: 20 },
     'down',
   ],
   [
-    'a timeout in a process that is late for long each time is no vote',
+    'a timeout in a process with repeated long stalls is no vote',
     TIMED_OUT,
     { tookMs: 5000, stalledMs: 4000, longestStallMs: 250 },
     'none',
   ],
+  ['a slow response during a stall is no vote', SLOW, { tookMs: 1000, stalledMs: 900, longestStallMs: 900 }, 'none'],
   [
-    'a slow answer while we stood still is no vote',
-    SLOW,
-    { tookMs: 1000, stalledMs: 900, longestStallMs: 900 },
-    'none',
-  ],
-  [
-    'a slow answer counts by the time that it took, not by what it might have taken',
+    'for a slow response the share of stalls is that of its duration, not of the timeout',
     SLOW,
     { tookMs: 600, stalledMs: 150, longestStallMs: 150 },
     'none',
   ],
   [
-    'a wrong status is wrong however late we read it',
+    'a wrong status is down even if it is read late',
     { verdict: 'down', cause: 'status_503', reason: 'HTTP 503' },
     { tookMs: 5000, stalledMs: 5000, longestStallMs: 5000 },
     'down',
   ],
   [
-    'a good answer is good however late we read it',
+    'a good response is up even if it is read late',
     { verdict: 'up', cause: null, reason: null },
     { tookMs: 5000, stalledMs: 5000, longestStallMs: 5000 },
     'up',
@@ -95,17 +90,13 @@ const UDP: Observation = {
 };
 
 const WAITS: readonly [name: string, observation: Observation, waits: number][] = [
-  ['who never connected was waited for once', reached({}), 1],
-  ['who connected and said nothing was waited for twice', reached({ connectMs: 1 }), 2],
-  [
-    'who was looked up, connected and spoke TLS was waited for four times',
-    reached({ dnsMs: 1, connectMs: 1, tlsMs: 1 }),
-    4,
-  ],
-  ['who answered may have been waited for more often', reached({ connectMs: 1, firstByteMs: 1 }), 5],
-  ['a datagram is waited for once', UDP, 1],
-  ['a datagram to a name is waited for twice', { ...UDP, dnsMs: 3 }, 2],
-  ['of others it is not known', { type: 'unsupported', monitorType: 'vendor', latencyMs: null }, 5],
+  ['a check that never connected has one wait', reached({}), 1],
+  ['a check that connected without a response has two waits', reached({ connectMs: 1 }), 2],
+  ['a check with a lookup, a connection and TLS has four waits', reached({ dnsMs: 1, connectMs: 1, tlsMs: 1 }), 4],
+  ['a check with a response may have five waits', reached({ connectMs: 1, firstByteMs: 1 }), 5],
+  ['a datagram to an address has one wait', UDP, 1],
+  ['a datagram to a name has two waits', { ...UDP, dnsMs: 3 }, 2],
+  ['a check of any other type may have five waits', { type: 'unsupported', monitorType: 'vendor', latencyMs: null }, 5],
 ];
 
 for (const [name, observation, waits] of WAITS) {
@@ -154,16 +145,16 @@ function findSuspects(given: readonly [monitor: number, verdict: Vote, second?: 
 
 const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect: boolean }[] = [
   {
-    name: 'the only monitor of an agent turns bad',
+    name: 'the only monitor of an agent goes down',
     given: [
       [1, 'up'],
       [1, 'down'],
     ],
     suspect: true,
   },
-  { name: 'it is bad from the start', given: [[1, 'down']], suspect: true },
+  { name: 'the only monitor of an agent is down from the start', given: [[1, 'down']], suspect: true },
   {
-    name: 'one of two turns bad',
+    name: 'one of two monitors goes down',
     given: [
       [1, 'up'],
       [2, 'up'],
@@ -172,7 +163,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: true,
   },
   {
-    name: 'one of three turns bad',
+    name: 'one of three monitors goes down',
     given: [
       [1, 'up'],
       [2, 'up'],
@@ -182,7 +173,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: false,
   },
   {
-    name: 'two of three turn bad',
+    name: 'two of three monitors go down',
     given: [
       [1, 'up'],
       [2, 'up'],
@@ -193,7 +184,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: true,
   },
   {
-    name: 'of many the third in a row turns bad',
+    name: 'a third of many monitors goes down in a row',
     given: [
       [1, 'up'],
       [2, 'up'],
@@ -207,7 +198,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: true,
   },
   {
-    name: 'of many the second in a row turns bad',
+    name: 'a second of many monitors goes down in a row',
     given: [
       [1, 'up'],
       [2, 'up'],
@@ -220,7 +211,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: false,
   },
   {
-    name: 'one that fails all the time among others that work',
+    name: 'one monitor is always down while others are up',
     given: [
       [1, 'down'],
       [2, 'up'],
@@ -231,7 +222,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: false,
   },
   {
-    name: 'what the others said is long ago',
+    name: 'a monitor goes down when other results are more than 10 s old',
     given: [
       [2, 'up', 0],
       [3, 'up', 1],
@@ -241,7 +232,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: true,
   },
   {
-    name: 'slow answers are answers',
+    name: 'a monitor goes down while others are degraded',
     given: [
       [1, 'up'],
       [2, 'degraded'],
@@ -251,7 +242,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: false,
   },
   {
-    name: 'a result that is none says nothing',
+    name: 'one of two monitors goes down besides several without a vote',
     given: [
       [1, 'none'],
       [2, 'none'],
@@ -262,7 +253,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect:
     suspect: true,
   },
   {
-    name: 'a good one is never suspect',
+    name: 'a monitor is up after others went down',
     given: [
       [1, 'down'],
       [2, 'down'],

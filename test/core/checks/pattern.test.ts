@@ -25,18 +25,18 @@ for (const pattern of SMALL)
 
 const LARGE = {
   'repetitions in a row': '.{1000}'.repeat(11),
-  'a long group repeated': `(?:${String.raw`\pL`.repeat(1000)}){1000}`,
-  'groups within groups': `(?:(?:${'a'.repeat(101)}){10}){10}`,
-  'a repetition that flags part from its group': `(?:${'a'.repeat(101)})(?i){100}`,
-  'a repetition that an empty quotation parts from its group': String.raw`(?:${'a'.repeat(101)})\Q\E{100}`,
-  'parentheses that are none, in classes': `(?:[)]${'a'.repeat(101)}[(]b){100}`,
-  'parentheses that are none, escaped': String.raw`(?:\)${'a'.repeat(101)}\(b){100}`,
+  'a repeated long group': `(?:${String.raw`\pL`.repeat(1000)}){1000}`,
+  'nested repeated groups': `(?:(?:${'a'.repeat(101)}){10}){10}`,
+  'a repetition separated from its group by flags': `(?:${'a'.repeat(101)})(?i){100}`,
+  'a repetition separated from its group by an empty quotation': String.raw`(?:${'a'.repeat(101)})\Q\E{100}`,
+  'literal parentheses in classes': `(?:[)]${'a'.repeat(101)}[(]b){100}`,
+  'escaped parentheses': String.raw`(?:\)${'a'.repeat(101)}\(b){100}`,
   'many Unicode classes': String.raw`\p{Greek}\PN`.repeat(130),
   'many Unicode classes in one class': `[${String.raw`\pL\PN`.repeat(130)}]`,
-  'wide ranges without regard to case': `(?i)[${'a-\u{10FFFE}'.repeat(3)}]`,
-  'wide ranges without regard to case, with their ends escaped':
+  'wide case-insensitive ranges': `(?i)[${'a-\u{10FFFE}'.repeat(3)}]`,
+  'wide case-insensitive ranges with escaped ends':
     String.raw`(?s)(?mi:[\x{61}-\x{10ffff}` + String.raw`\a-\x{1f000}`.repeat(3) + '])',
-  'parentheses that are none, quoted': String.raw`(?:\Q)\E${'a'.repeat(101)}\Q(\Eb){100}`,
+  'quoted parentheses': String.raw`(?:\Q)\E${'a'.repeat(101)}\Q(\Eb){100}`,
 };
 for (const [what, pattern] of Object.entries(LARGE)) {
   test(`${what}: refused as too large before RE2 compiles it`, (t) => {
@@ -88,13 +88,13 @@ test('any accepted pattern compiles to a program of size under 30,000', (t) => {
 });
 
 const ADVERSE = {
-  'classes that never end': '[',
-  'classes that never end, with classes of words in them': '[[:a',
-  'a class of words that never ends': '[:a',
-  'flags that never end': '(?',
-  'names of classes that never end': String.raw`\p{`,
-  'quotations that never end': String.raw`\Q`,
-  'repetitions that never end': '{1',
+  'unclosed classes': '[',
+  'unclosed classes within classes': '[[:a',
+  'an unclosed named class': '[:a',
+  'unclosed flags': '(?',
+  'unclosed Unicode classes': String.raw`\p{`,
+  'unclosed quotations': String.raw`\Q`,
+  'unclosed repetitions': '{1',
   backslashes: '\\',
 };
 for (const [what, piece] of Object.entries(ADVERSE)) {

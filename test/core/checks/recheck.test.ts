@@ -42,39 +42,44 @@ function afterLast(verdicts: readonly Vote[], downAfterFailures = 2): number | n
 }
 
 const CASES: readonly { verdicts: Vote[]; downAfterFailures?: number; rechecks: boolean; because: string }[] = [
-  { verdicts: ['up', 'down'], rechecks: true, because: 'one more decides' },
-  { verdicts: ['down'], rechecks: true, because: 'a new source may be bad from the start' },
-  { verdicts: ['up', 'down', 'down'], rechecks: false, because: 'it is bad with this one' },
-  { verdicts: ['up', 'down', 'down', 'down'], rechecks: false, because: 'it was bad before' },
-  { verdicts: ['up', 'down'], downAfterFailures: 1, rechecks: false, because: 'one is enough' },
-  { verdicts: ['up', 'down', 'down'], downAfterFailures: 3, rechecks: true, because: 'the third decides' },
-  { verdicts: ['up', 'down', 'down', 'down'], downAfterFailures: 3, rechecks: false, because: 'the third has come' },
-  { verdicts: ['up', 'up'], rechecks: false, because: 'it is good' },
-  { verdicts: ['up', 'none'], rechecks: false, because: 'no vote says nothing' },
-  { verdicts: ['up', 'down', 'none'], rechecks: false, because: 'no vote says nothing' },
+  { verdicts: ['up', 'down'], rechecks: true, because: 'one more failure makes it down' },
+  { verdicts: ['down'], rechecks: true, because: 'a new source may be down from the start' },
+  { verdicts: ['up', 'down', 'down'], rechecks: false, because: 'this failure makes it down' },
+  { verdicts: ['up', 'down', 'down', 'down'], rechecks: false, because: 'it was already down' },
+  { verdicts: ['up', 'down'], downAfterFailures: 1, rechecks: false, because: 'one failure is enough' },
+  { verdicts: ['up', 'down', 'down'], downAfterFailures: 3, rechecks: true, because: 'a third failure makes it down' },
+  {
+    verdicts: ['up', 'down', 'down', 'down'],
+    downAfterFailures: 3,
+    rechecks: false,
+    because: 'this is the third failure',
+  },
+  { verdicts: ['up', 'up'], rechecks: false, because: 'the result is good' },
+  { verdicts: ['up', 'none'], rechecks: false, because: 'a no vote is no failure' },
+  { verdicts: ['up', 'down', 'none'], rechecks: false, because: 'a no vote is no failure' },
   {
     verdicts: ['up', 'down', 'none', 'down'],
     downAfterFailures: 3,
     rechecks: true,
-    because: 'no vote breaks no streak',
+    because: 'a no vote does not break the streak',
   },
-  { verdicts: ['up', 'degraded'], rechecks: true, because: 'one more makes it degraded' },
-  { verdicts: ['up', 'degraded', 'degraded'], rechecks: false, because: 'it is degraded with this one' },
-  { verdicts: ['up', 'degraded', 'degraded', 'down'], rechecks: true, because: 'degraded is not yet down' },
+  { verdicts: ['up', 'degraded'], rechecks: true, because: 'one more bad result makes it degraded' },
+  { verdicts: ['up', 'degraded', 'degraded'], rechecks: false, because: 'this result makes it degraded' },
+  { verdicts: ['up', 'degraded', 'degraded', 'down'], rechecks: true, because: 'it is degraded but not yet down' },
   {
     verdicts: ['up', 'down', 'degraded'],
     downAfterFailures: 3,
     rechecks: true,
-    because: 'it counts as the second of degraded ones',
+    because: 'both results count toward degraded',
   },
-  { verdicts: ['up', 'down', 'down', 'degraded'], rechecks: false, because: 'it gets better, not worse' },
-  { verdicts: ['up', 'down', 'down', 'up', 'down'], rechecks: false, because: 'it has not got better yet' },
+  { verdicts: ['up', 'down', 'down', 'degraded'], rechecks: false, because: 'the result is better than the state' },
+  { verdicts: ['up', 'down', 'down', 'up', 'down'], rechecks: false, because: 'it has not recovered yet' },
 ];
 
 for (const { verdicts, downAfterFailures, rechecks, because } of CASES) {
   test(
-    `[${verdicts.join(', ')}] with ${downAfterFailures ?? 2} failures needed is ${rechecks ? '' : 'not '}checked ` +
-      `again: ${because}`,
+    `[${verdicts.join(', ')}] with ${downAfterFailures ?? 2} failures to be down is ${rechecks ? '' : 'not '}` +
+      `rechecked: ${because}`,
     (t) => {
       t.is(afterLast(verdicts, downAfterFailures), rechecks ? 20_000 : null);
     },
@@ -91,7 +96,7 @@ for (const [intervalSeconds, expected] of [
   [60, 20_000],
   [86_400, 20_000],
 ] as const) {
-  test(`at an interval of ${intervalSeconds} s a recheck comes after ${expected ?? 'nothing but the tick'}`, (t) => {
+  test(`the recheck delay at an interval of ${intervalSeconds} s, in ms, is ${expected ?? 'none'}`, (t) => {
     t.is(
       recheckAfterMs(
         { state: null, rule: { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds } },
@@ -136,32 +141,32 @@ const DUE_MS = 1_700_000_040_000;
 
 for (const { name, given, afterDueMs } of [
   {
-    name: 'a recheck comes with the whole second after its wait',
+    name: 'a recheck starts on the first whole second after its delay',
     given: { dueAtMs: DUE_MS + 120, afterMs: 20_000, nowMs: DUE_MS + 400 },
     afterDueMs: 21_000,
   },
   {
-    name: 'a short wait is kept to the millisecond',
+    name: 'a short delay is exact to the millisecond',
     given: { dueAtMs: DUE_MS + 120, afterMs: 1500, nowMs: DUE_MS + 400 },
     afterDueMs: 1620,
   },
   {
-    name: 'a result that took its time is rechecked half a second after it was decided',
+    name: 'a late result is rechecked half a second after it is evaluated',
     given: { dueAtMs: DUE_MS, afterMs: 1500, nowMs: DUE_MS + 1400 },
     afterDueMs: 1900,
   },
   {
-    name: 'the tick comes first: nothing is planned',
+    name: 'no recheck is scheduled after the next tick',
     given: { dueAtMs: DUE_MS + 41_000, afterMs: 20_000, nowMs: DUE_MS + 41_300 },
     afterDueMs: null,
   },
   {
-    name: 'a recheck that would all but coincide with the tick is left to it',
+    name: 'no recheck is scheduled just before the next tick',
     given: { dueAtMs: DUE_MS + 39_700, afterMs: 20_000, nowMs: DUE_MS + 41_300 },
     afterDueMs: null,
   },
   {
-    name: 'a result that is decided after its next tick is not followed by a recheck',
+    name: 'a result evaluated after the next tick has no recheck',
     given: { dueAtMs: DUE_MS, afterMs: 20_000, nowMs: DUE_MS + 61_000 },
     afterDueMs: null,
   },
@@ -219,7 +224,7 @@ test('the newest of several results decides on a recheck after the older ones ar
   t.is(hintRecheck(SOURCE, []), null);
   t.is(hintRecheck(SOURCE, [result(1, 'down')]), 20_000);
   t.is(hintRecheck(SOURCE, [result(2, 'down'), result(1, 'down')]), 20_000);
-  t.is(hintRecheck(SOURCE, [result(3, 'down'), result(1, 'down'), result(2, 'down')]), null, 'the third makes it bad');
+  t.is(hintRecheck(SOURCE, [result(3, 'down'), result(1, 'down'), result(2, 'down')]), null, 'the third makes it down');
   t.is(hintRecheck(SOURCE, [result(1, 'down'), result(2, 'down'), result(3, 'up')]), null);
   t.is(hintRecheck(SOURCE, [result(3, 'down'), result(2, 'up'), result(1, 'down')]), 20_000);
 });

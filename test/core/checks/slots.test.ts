@@ -100,10 +100,10 @@ test('monitors of one slot are spread evenly over it', (t) => {
 });
 
 const STARTS = [
-  { name: 'a tick that comes early waits for its due time', nowMs: 9700, start: 10_000 },
-  { name: 'a tick that is a little late starts at once', nowMs: 10_900, start: 10_900 },
-  { name: 'a tick whose next is nearer is dropped', nowMs: 45_000, start: null },
-  { name: 'a tick that was missed several times over is dropped', nowMs: 500_000, start: null },
+  { name: 'an early tick waits for its due time', nowMs: 9700, start: 10_000 },
+  { name: 'a slightly late tick starts at once', nowMs: 10_900, start: 10_900 },
+  { name: 'a tick so late that the next one is nearer is dropped', nowMs: 45_000, start: null },
+  { name: 'a tick that is several intervals late is dropped', nowMs: 500_000, start: null },
 ];
 
 for (const { name, nowMs, start } of STARTS) {

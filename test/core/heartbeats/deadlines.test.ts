@@ -259,15 +259,15 @@ test('just before a run a new heartbeat expects it, but a resumed one does not: 
 });
 
 const RUNS: readonly [ping: number, run: number, what: string][] = [
-  [3579, 3600, 'sooner than early_seconds before a run it leaves that run to come'],
-  [3580, 7200, 'early_seconds before a run it counts for that run'],
-  [3599, 7200, 'shortly before a run it counts for that run'],
-  [3600, 7200, 'at a run it counts for that run'],
-  [3899, 7200, 'within the grace it counts for the run before'],
-  [7100, 7200, 'after the grace it still leaves the next run to come'],
+  [3579, 3600, 'more than early_seconds before a run does not count for that run'],
+  [3580, 7200, 'early_seconds before a run counts for that run'],
+  [3599, 7200, 'shortly before a run counts for that run'],
+  [3600, 7200, 'at the time of a run counts for that run'],
+  [3899, 7200, 'within the grace period counts for the run before it'],
+  [7100, 7200, 'after the grace period does not count for the next run'],
 ];
 for (const [second, run, what] of RUNS) {
-  test(`a ping to a scheduled heartbeat, ${what}`, (t) => {
+  test(`a ping to a scheduled heartbeat ${what}`, (t) => {
     for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0)]) {
       const { heartbeat } = after(made(HOURLY), [[second, sent]]);
       t.is(heartbeat.dueAtMs, at(run + 300));

@@ -44,7 +44,7 @@ const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation
   ],
 ];
 for (const [facts, expected] of CASES) {
-  test(`${JSON.stringify(facts)} is ${expected.verdict}: ${expected.reason ?? 'nothing to say'}`, (t) => {
+  test(`${JSON.stringify(facts)} is ${expected.verdict}: ${expected.reason ?? 'no reason'}`, (t) => {
     const observation: HeartbeatObservation = {
       type: 'heartbeat',
       startedAt: 0,

@@ -242,7 +242,7 @@ const FIRSTS: readonly { verdicts: Vote[]; gauge: string | null; first: number |
 for (const { verdicts, gauge, first } of FIRSTS) {
   test(
     `the first failure after ${verdicts.join(' ') || 'nothing'} is ` +
-      `${first === null ? 'none' : `number ${first}, of what makes it ${gauge}`}`,
+      `${first === null ? 'none' : `result ${first} of the ${gauge} gauge`}`,
     (t) => {
       const found = firstFailureOf(after(verdicts));
       t.deepEqual([found?.gauge ?? null, found?.first.atMs ?? null], [gauge, first]);

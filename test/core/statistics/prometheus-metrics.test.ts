@@ -75,11 +75,23 @@ test('each metric has one TYPE line directly before its samples, also for severa
 });
 
 for (const [title, monitor, expected] of [
-  ['a failure has no success', withCheck({}, { verdict: 'down' }), `probe_success{${OF_CHECK}} 0`],
-  ['a degraded target answers', withCheck({}, { verdict: 'degraded' }), `probe_success{${OF_CHECK}} 1`],
-  ['no response has status 0', withCheck({}, { httpStatus: null }), `probe_http_status_code{${OF_CHECK}} 0`],
-  ['icmp', withCheck({ type: 'icmp' }), `probe_icmp_duration_seconds{${OF_CHECK},phase="rtt"} 0.123`],
-  ['dns', withCheck({ type: 'dns' }), `probe_dns_duration_seconds{${OF_CHECK},phase="request"} 0.123`],
+  ['a failed check has probe_success 0', withCheck({}, { verdict: 'down' }), `probe_success{${OF_CHECK}} 0`],
+  ['a degraded check has probe_success 1', withCheck({}, { verdict: 'degraded' }), `probe_success{${OF_CHECK}} 1`],
+  [
+    'a check without a response has status code 0',
+    withCheck({}, { httpStatus: null }),
+    `probe_http_status_code{${OF_CHECK}} 0`,
+  ],
+  [
+    'an ICMP check has its round-trip time',
+    withCheck({ type: 'icmp' }),
+    `probe_icmp_duration_seconds{${OF_CHECK},phase="rtt"} 0.123`,
+  ],
+  [
+    'a DNS check has its request time',
+    withCheck({ type: 'dns' }),
+    `probe_dns_duration_seconds{${OF_CHECK},phase="request"} 0.123`,
+  ],
   [
     'unknown is shown as pending',
     withCheck({ state: 'unknown' }),

@@ -46,12 +46,12 @@ const stretchOf = ([start, end]: [number, number]): Stretch => ({ startMs: start
 
 const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Partial<StateSeconds> }[] = [
   {
-    name: 'a window without any change has the state of the last change before it',
+    name: 'a window without changes has the state of the last change before it',
     input: { changes: [[10, 'up']], from: 100, to: 160 },
     expected: { up: 60 },
   },
   {
-    name: 'an incident that is open at the end of the window counts up to there',
+    name: 'an open incident counts up to the end of the window',
     input: {
       changes: [
         [10, 'up'],
@@ -63,7 +63,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 50, down: 10 },
   },
   {
-    name: 'nothing is counted in a window before the creation',
+    name: 'a window before the creation has no seconds',
     input: { changes: [[210, 'up']], createdAt: 200, from: 100, to: 160 },
     expected: {},
   },
@@ -73,7 +73,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { pending: 10, up: 30 },
   },
   {
-    name: 'a pause inside an outage is no outage, and neither is the time until it is decided again',
+    name: 'a pause within an outage and the pending time after it do not count as down',
     input: {
       changes: [
         [0, 'up'],
@@ -88,7 +88,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 10, down: 25, paused: 20, pending: 5 },
   },
   {
-    name: 'of two changes in one second the later one has the second',
+    name: 'of two changes within one second the later one counts',
     input: {
       changes: [
         [0, 'up'],
@@ -101,7 +101,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 60 },
   },
   {
-    name: 'a change belongs to the second in which it was, from its beginning',
+    name: 'a change takes effect at the start of its second',
     input: {
       changes: [
         [0, 'up'],
@@ -114,7 +114,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 58, down: 2 },
   },
   {
-    name: 'a change in the very first second of the window has that second',
+    name: 'a change within the first second of the window applies to all of that second',
     input: {
       changes: [
         [0, 'up'],
@@ -126,7 +126,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { down: 60 },
   },
   {
-    name: 'a change in the second after the window is none of its',
+    name: 'a change in the second after the window does not count',
     input: {
       changes: [
         [0, 'up'],
@@ -138,7 +138,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 60 },
   },
   {
-    name: 'a change whose moment lies before that of an earlier one takes its time',
+    name: 'a later change with an earlier time overrides the change before it',
     input: {
       changes: [
         [0, 'up'],
@@ -151,7 +151,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 20, paused: 40 },
   },
   {
-    name: 'a stretch in which we stood still is unknown, whatever changed in it',
+    name: 'a gap is unknown regardless of changes within it',
     input: {
       changes: [
         [0, 'up'],
@@ -164,7 +164,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 10, unknown: 20, down: 30 },
   },
   {
-    name: 'stretches that overlap count once',
+    name: 'overlapping gaps count once',
     input: {
       changes: [[0, 'up']],
       gaps: [
@@ -179,7 +179,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 25, unknown: 35 },
   },
   {
-    name: 'a stretch takes nothing from a pause, and makes pending unknown',
+    name: 'a gap does not affect paused time and makes pending time unknown',
     input: {
       changes: [
         [0, 'up'],
@@ -194,22 +194,22 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 25, unknown: 15, paused: 10, pending: 10 },
   },
   {
-    name: 'a stretch before the creation is not counted',
+    name: 'a gap before the creation does not count',
     input: { changes: [[130, 'up']], createdAt: 120, gaps: [[90, 125]], from: 100, to: 160 },
     expected: { unknown: 5, pending: 5, up: 30 },
   },
   {
-    name: 'a stretch within one second is none',
+    name: 'a gap within one second does not count',
     input: { changes: [[0, 'up']], gaps: [[110.1, 110.9]], from: 100, to: 160 },
     expected: { up: 60 },
   },
   {
-    name: 'a reversed or empty window has no seconds',
+    name: 'a reversed window has no seconds',
     input: { changes: [[0, 'up']], gaps: [[0, 500]], from: 160, to: 100 },
     expected: {},
   },
   {
-    name: 'maintenance takes its seconds out of up, degraded, down and unknown, and leaves paused and pending ones',
+    name: 'maintenance replaces up, degraded, down and unknown time, but not paused or pending time',
     input: {
       changes: [
         [110, 'up'],
@@ -224,7 +224,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { pending: 10, maintenance: 30, paused: 10, unknown: 10 },
   },
   {
-    name: 'maintenance that overlaps is counted once, also where the service stood still meanwhile',
+    name: 'overlapping maintenance counts once, even during a gap',
     input: {
       changes: [[0, 'up']],
       gaps: [[115, 125]],
@@ -238,7 +238,7 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     expected: { up: 30, maintenance: 30 },
   },
   {
-    name: 'a window that lies in maintenance is maintenance alone',
+    name: 'a window entirely within maintenance is all maintenance',
     input: { changes: [[0, 'up']], maintenance: [[100, 400]], from: 100, to: 160 },
     expected: { maintenance: 60 },
   },

@@ -134,7 +134,7 @@ for (const failure of ['timeout', 'servfail', 'refused', 'unreachable', 'invalid
 
   test(
     `${failure} of our own resolvers while they work otherwise is ` +
-      `${failure === 'timeout' || failure === 'servfail' ? "the name's fault" : 'no vote'}`,
+      `${failure === 'timeout' || failure === 'servfail' ? 'down' : 'no vote'}`,
     (t) => {
       const { verdict } = judge(queried({ A: failed(failure) }, { ownResolversWork: true }), A('absent'));
       t.is(verdict, failure === 'timeout' || failure === 'servfail' ? 'down' : 'none');

@@ -24,7 +24,8 @@ const TARGETS: [string, DnsTarget | null][] = [
   ['dns://192.0.2.53/a/b', null],
 ];
 for (const [target, parts] of TARGETS) {
-  const meaning = parts === null ? 'no target' : `${parts.name} asked of ${parts.server?.host ?? 'the system'}`;
+  const meaning =
+    parts === null ? 'invalid' : `a lookup of ${parts.name} at ${parts.server?.host ?? 'the system resolver'}`;
   test(`${target} is ${meaning}`, (t) => t.deepEqual(splitDnsTarget(target), parts));
 }
 

@@ -36,8 +36,8 @@ const CASES: readonly [daysLeft: number, warnDays: number, threshold: number | n
 ];
 for (const [daysLeft, warnDays, threshold] of CASES) {
   test(
-    `with ${daysLeft} days left and ${warnDays} of warning ` +
-      `${threshold === null ? 'nothing is said' : `the advisory of ${threshold} days is due`}`,
+    `with ${daysLeft} days left and a warning period of ${warnDays} days ` +
+      `${threshold === null ? 'no advisory is due' : `the advisory of ${threshold} days is due`}`,
     (t) => {
       t.is(passed(daysLeft, warnDays), threshold);
     },

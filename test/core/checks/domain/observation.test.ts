@@ -24,25 +24,25 @@ function factsOf(expiresInDays: number | null, overrides: Partial<DomainFacts> =
 }
 
 const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgement][] = [
-  ['31 days left are up', factsOf(31), UP],
-  ['a moment more than 30 days is up', factsOf(30 + 1 / 86_400), UP],
+  ['a domain with 31 days left is up', factsOf(31), UP],
+  ['a domain with just over 30 days left is up', factsOf(30 + 1 / 86_400), UP],
   [
-    '30 days left are degraded',
+    'a domain with 30 days left is degraded',
     factsOf(30),
     { verdict: 'degraded', cause: 'domain_expiring', reason: 'shop.example expires in 30 days, on 2026-12-21' },
   ],
   [
-    'half a day is the last day',
+    'half a day left is reported as 1 day',
     factsOf(0.5),
     { verdict: 'degraded', cause: 'domain_expiring', reason: 'shop.example expires in 1 day, on 2026-11-22' },
   ],
   [
-    'an expiry that an answer from after it tells of is down',
+    'an expiry confirmed by a response after it is down',
     factsOf(-2),
     { verdict: 'down', cause: 'domain_expired', reason: 'shop.example expired on 2026-11-19' },
   ],
   [
-    'an expiry that only an answer from before it tells of may have been put off since',
+    'an expiry known only from a response before it is degraded, as the domain may be renewed',
     factsOf(-0.5, { answeredAtMs: NOW_MS - DAY_MS }),
     {
       verdict: 'degraded',
@@ -51,7 +51,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     },
   ],
   [
-    'not found once after the expiry may be the hiccup that it is before it',
+    'a single not found after the expiry is degraded until a second lookup',
     factsOf(-0.5, { notFoundSinceMs: NOW_MS - 1000 }),
     {
       verdict: 'degraded',
@@ -61,19 +61,19 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
         'a second lookup in an hour must confirm that',
     },
   ],
-  ['a registry without expiries is up', factsOf(null), UP],
+  ['a registered domain without an expiry date is up', factsOf(null), UP],
   [
-    'not found once is what it was before',
+    'a single not found leaves the domain up',
     factsOf(300, { notFoundSinceMs: NOW_MS - 2 * DAY_MS, answeredAtMs: NOW_MS - 2 * DAY_MS }),
     UP,
   ],
   [
-    'not found twice is down',
+    'a domain not found twice is down',
     factsOf(300, { notFoundSinceMs: NOW_MS - DAY_MS }),
     { verdict: 'down', cause: 'domain_expired', reason: 'shop.example is not registered' },
   ],
   [
-    'not found once, and never seen before, is no vote',
+    'a single not found of a domain never found before is no vote',
     factsOf(null, { registration: null, notFoundSinceMs: NOW_MS - 1000 }),
     {
       verdict: 'none',
@@ -82,17 +82,17 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     },
   ],
   [
-    'nothing known is no vote',
+    'a domain without data is no vote',
     factsOf(null, { registration: null, answeredAtMs: null }),
     { verdict: 'none', cause: 'domain_unknown', reason: 'There is no data about shop.example yet' },
   ],
   [
-    'nothing known says why',
+    'the reason for missing data includes the lookup failure',
     factsOf(null, { registration: null, answeredAtMs: null, failure: 'Connection refused' }),
     { verdict: 'none', cause: 'domain_unknown', reason: 'There is no data about shop.example yet: Connection refused' },
   ],
   [
-    'what was known eight days ago counts no more',
+    'data from eight days ago no longer counts',
     factsOf(300, { answeredAtMs: NOW_MS - 8 * DAY_MS, failure: 'Connection refused' }),
     {
       verdict: 'none',
@@ -101,7 +101,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     },
   ],
   [
-    'no registrable domain is no vote',
+    'a target without a registrable domain is no vote',
     null,
     { verdict: 'none', cause: 'domain_unknown', reason: 'The target has no registrable domain' },
   ],

@@ -72,16 +72,16 @@ for (const [what, { input, stored }] of Object.entries(NORMALISED)) {
 }
 
 const REFUSED: Record<string, { input: AssertionInput; message: RegExp }> = {
-  'an op of other sources': {
+  'an operator of other sources': {
     input: { source: 'text_body', op: 'gt', value: 'x' },
     message: /^op must be one of contains, not_contains, matches for text_body/,
   },
-  'no value': { input: { source: 'text_body', op: 'contains' }, message: /^value is required for contains/ },
-  'no path': { input: { source: 'json_body', op: 'exists' }, message: /^path is required for json_body/ },
-  'a bad path': { input: { source: 'json_body', op: 'exists', path: 'a.b' }, message: /^path must start with \$/ },
-  'no name': { input: { source: 'header', op: 'exists' }, message: /^name is required for header/ },
+  'a missing value': { input: { source: 'text_body', op: 'contains' }, message: /^value is required for contains/ },
+  'a missing path': { input: { source: 'json_body', op: 'exists' }, message: /^path is required for json_body/ },
+  'an invalid path': { input: { source: 'json_body', op: 'exists', path: 'a.b' }, message: /^path must start with \$/ },
+  'a missing name': { input: { source: 'header', op: 'exists' }, message: /^name is required for header/ },
   'an empty name': { input: { source: 'header', op: 'exists', name: '' }, message: /^name must be a header name/ },
-  'a name with a blank': {
+  'a name with a space': {
     input: { source: 'header', op: 'exists', name: 'X A' },
     message: /^name must be a header name/,
   },
@@ -93,7 +93,7 @@ const REFUSED: Record<string, { input: AssertionInput; message: RegExp }> = {
     input: { source: 'header', op: 'exists', name: 'x'.repeat(257) },
     message: /^name must have at most 256/,
   },
-  'a time that is no number': {
+  'a time that is not a number': {
     input: { source: 'response_time', op: 'lt', value: 'fast' },
     message: /^value must be a decimal number for response_time/,
   },
@@ -101,7 +101,7 @@ const REFUSED: Record<string, { input: AssertionInput; message: RegExp }> = {
     input: { source: 'response_time', op: 'lt', value: '500ms' },
     message: /^value must be a decimal/,
   },
-  'days in exponents': {
+  'days with an exponent': {
     input: { source: 'cert_expiry', op: 'gt', value: '1e1' },
     message: /^value must be a decimal number for cert_expiry/,
   },

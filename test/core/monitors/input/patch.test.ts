@@ -255,23 +255,23 @@ test('an empty list of agents keeps the stored ones', (t) => {
 const REFUSED: [string, MonitorBody, string][] = [
   ['another type', { type: 'tcp' }, 'type must stay http, got tcp: the type of a monitor cannot be changed'],
   [
-    'an interval that the kept timeout does not fit',
+    'an interval shorter than the stored timeout',
     { interval_seconds: 5, timeout_ms: undefined },
     'timeout_ms must be less than interval_seconds x 1000 (5000), got 10000',
   ],
   ['an empty target', { target: '' }, 'target cannot be removed: pause or delete the monitor instead'],
   [
-    'fewer agents than the quorum that is asked for',
+    'fewer agents than the quorum',
     { agent_sources: ['agt_a'], down_min_sources: 2 },
     'down_min_sources must be 1 (the number of its agents), got 2',
   ],
   [
-    'credentials of the other kind to keep',
+    'kept credentials of another type',
     { check_spec: { request: { auth: { type: 'bearer' } } } },
     'check_spec.request.auth.token is required for bearer: there are no stored credentials of this type to keep',
   ],
   [
-    'credentials that do not apply',
+    'a field that does not apply to the type of credentials',
     { check_spec: { request: { auth: { type: 'bearer', token: 'a', username: 'b' } } } },
     'check_spec.request.auth.username does not apply to bearer, only token',
   ],
@@ -291,7 +291,7 @@ const REFUSED: [string, MonitorBody, string][] = [
     'check_spec.request.body must be omitted when preserveBody is true, which keeps the stored value',
   ],
   [
-    'a header name twice',
+    'a duplicate header name',
     { check_spec: { request: { headers: { 'X-A': '1' }, secretHeaders: { 'x-a': '2' } } } },
     'check_spec.request.headers and check_spec.request.secretHeaders must name each header once, ignoring ' +
       'case, got x-a twice',

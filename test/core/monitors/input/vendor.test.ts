@@ -52,18 +52,18 @@ function complete(input: VendorInput, stored: StoredVendor, reading: VendorReadi
 }
 
 const NEEDS_A_READING: [what: string, input: VendorInput, stored: StoredVendor, expected: string | null][] = [
-  ['a vendor of the catalog as a whole', { target: 'github' }, NOTHING, null],
-  ['a vendor of the catalog with components', { target: 'github', components: ['Actions'] }, NOTHING, 'github'],
+  ['a catalog vendor without components', { target: 'github' }, NOTHING, null],
+  ['a catalog vendor with components', { target: 'github', components: ['Actions'] }, NOTHING, 'github'],
   ['an unknown page', { target: PAGE }, NOTHING, 'status.shop.example'],
-  ['a draft with components', { components: ['Actions'] }, NOTHING, null],
-  ['a change of nothing', {}, GITHUB, null],
+  ['components without a target', { components: ['Actions'] }, NOTHING, null],
+  ['an empty change', {}, GITHUB, null],
   ['the same target again', { target: 'github' }, GITHUB, null],
   ['other components', { components: ['Pages'] }, GITHUB, 'github'],
-  ['components cleared', { components: [] }, GITHUB, null],
-  ['another target, for the components that stay', { target: 'cloudflare' }, GITHUB, 'cloudflare'],
-  ['AWS, whose components are known by themselves', { target: 'aws', components: ['ec2:us-east-1'] }, NOTHING, null],
-  ['Azure, which has none', { target: 'azure', components: ['x'] }, NOTHING, null],
-  ['no vendor at all', { target: 'gihub', components: ['x'] }, NOTHING, null],
+  ['cleared components', { components: [] }, GITHUB, null],
+  ['another target with the same components', { target: 'cloudflare' }, GITHUB, 'cloudflare'],
+  ['AWS, whose components are known without it', { target: 'aws', components: ['ec2:us-east-1'] }, NOTHING, null],
+  ['Azure, which has no components', { target: 'azure', components: ['x'] }, NOTHING, null],
+  ['an unknown vendor', { target: 'gihub', components: ['x'] }, NOTHING, null],
 ];
 for (const [what, input, stored, expected] of NEEDS_A_READING) {
   test(`${expected === null ? 'no page' : 'the page'} is read for ${what}`, (t) =>
