@@ -20,7 +20,7 @@ type Case = { trusted: string; peer: string | undefined; header?: string; is: st
 
 const CASES: readonly [string, ...Case[]][] = [
   [
-    'no proxy is believed that is not named',
+    'the header of an untrusted peer is ignored',
     { trusted: '', peer: '198.51.100.7', header: '203.0.113.9', is: '198.51.100.7' },
     { trusted: '', peer: '127.0.0.1', header: '203.0.113.9', is: '127.0.0.1' },
     { trusted: 'loopback', peer: '198.51.100.7', header: '127.0.0.1', is: '198.51.100.7' },
@@ -30,7 +30,7 @@ const CASES: readonly [string, ...Case[]][] = [
     { trusted: 'private', peer: '169.254.1.1', header: '203.0.113.9', is: '169.254.1.1' },
   ],
   [
-    'a proxy that is named tells of its client, and of no hop before',
+    'a trusted proxy names its own client, and earlier hops are ignored',
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9', is: '203.0.113.9' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '192.0.2.66, 203.0.113.9', is: '203.0.113.9' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '127.0.0.1, 203.0.113.9', is: '203.0.113.9' },
@@ -40,7 +40,7 @@ const CASES: readonly [string, ...Case[]][] = [
     { trusted: 'private', peer: '172.31.0.1', header: '203.0.113.9', is: '203.0.113.9' },
   ],
   [
-    'of many hops it is the nearest one that is no trusted proxy',
+    'of several hops the nearest untrusted one is the client',
     {
       trusted: 'loopback,10.0.0.0/8',
       peer: '127.0.0.1',
@@ -57,7 +57,7 @@ const CASES: readonly [string, ...Case[]][] = [
     },
   ],
   [
-    'IPv6 is as good, and an address is the same in whatever way it is written',
+    'IPv6 is supported, and all spellings of an address are equivalent',
     { trusted: 'loopback', peer: '::1', header: '2001:DB8:0:0::0001', is: '2001:db8::1' },
     { trusted: 'loopback', peer: '::ffff:127.0.0.1', header: '::ffff:203.0.113.9', is: '203.0.113.9' },
     { trusted: '192.0.2.1', peer: '::ffff:192.0.2.1', header: '203.0.113.9', is: '203.0.113.9' },
@@ -68,7 +68,7 @@ const CASES: readonly [string, ...Case[]][] = [
     { trusted: '', peer: 'fe80::1%eth0', is: 'fe80::1' },
   ],
   [
-    'what is no address counts for the proxy that passed it on',
+    'an invalid entry is replaced by the proxy that passed it on',
     ...[
       'unknown',
       '_hidden',
@@ -91,7 +91,7 @@ const CASES: readonly [string, ...Case[]][] = [
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9,,', is: '203.0.113.9' },
   ],
   [
-    'a connection that is gone has no address',
+    'a closed connection has no address',
     { trusted: '', peer: undefined, is: null },
     { trusted: 'loopback', peer: undefined, header: '203.0.113.9', is: null },
   ],

@@ -235,7 +235,7 @@ const LIMITS: [string, unknown, unknown][] = [
     { type: 'dns', check_spec: { dns: { records: [{ type: 'CAA', mode: 'any', expected: [] }] } } },
   ],
   [
-    'dns records of their type',
+    'dns records of matching type',
     {
       type: 'dns',
       target: 'dns://[2001:db8::53]:5353/example.com',
@@ -255,7 +255,7 @@ const LIMITS: [string, unknown, unknown][] = [
   ],
   ['dns targets', { type: 'dns', target: '192.0.2.1' }, { type: 'dns', target: 'dns://192.0.2.53' }],
   [
-    'read-only parts of a read',
+    'read-only fields',
     { check_spec: { dependencies: ['mon_1'], request: { secretHeaderNames: ['A'] } } },
     { check_spec: { vendor: { vendorId: 'github' } } },
   ],

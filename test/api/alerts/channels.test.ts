@@ -288,10 +288,14 @@ const BAD_FORMATS: readonly [string, object, RegExp][] = [
   ['PagerDuty without its key', { preset: 'pagerduty' }, /url must contain the integration key/],
   ['a template without a body', { template: {} }, /template\.body/],
   ['a template that is too long', { template: { body: 'x'.repeat(16_385) } }, /template\.body/],
-  ['another method', { template: { body: 'x', method: 'GET' } }, /template\.method/],
-  ['no media type', { template: { body: 'x', content_type: 'json' } }, /template\.content_type/],
-  ['a header of ours', { template: { body: 'x', headers: { 'webhook-id': 'x' } } }, /headers\.webhook-id/],
-  ['a preset of a chat', { type: 'slack', url: undefined, preset: 'teams' }, /preset applies to webhook channels only/],
+  ['an unsupported method', { template: { body: 'x', method: 'GET' } }, /template\.method/],
+  ['an invalid media type', { template: { body: 'x', content_type: 'json' } }, /template\.content_type/],
+  ['a reserved header', { template: { body: 'x', headers: { 'webhook-id': 'x' } } }, /headers\.webhook-id/],
+  [
+    'a preset for a chat channel',
+    { type: 'slack', url: undefined, preset: 'teams' },
+    /preset applies to webhook channels only/,
+  ],
 ];
 for (const [index, [what, part, sentence]] of BAD_FORMATS.entries()) {
   test(`${what} is refused, and nothing is sent`, async (t) => {

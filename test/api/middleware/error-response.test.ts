@@ -15,7 +15,7 @@ const REFUSED_AUTHORIZATIONS: [string, Record<string, string>][] = [
   ['no token', { Authorization: 'Bearer ' }],
   ['an unknown token', { Authorization: `Bearer ${generateToken('spk')}` }],
   ["an agent's token", { Authorization: `Bearer ${generateToken('spa')}` }],
-  ['something that is no token', { Authorization: "Bearer spk_'; DROP TABLE tenants" }],
+  ['a malformed token', { Authorization: "Bearer spk_'; DROP TABLE tenants" }],
 ];
 for (const [what, headers] of REFUSED_AUTHORIZATIONS) {
   test(`${what} is a 401 that says how to authenticate`, async (t) => {

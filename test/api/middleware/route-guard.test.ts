@@ -69,16 +69,25 @@ const CALLERS = {
 type Answers = (number | string)[];
 
 const TABLE: readonly [what: string, operation: Parameters<typeof admit>[0], method: string, ...answers: Answers][] = [
-  ['reads', {}, 'GET', 401, 'admitted', 'admitted', 'admitted', 'admitted'],
-  ['changes', {}, 'PATCH', 401, 'admitted', 403, 'admitted', 'admitted'],
-  ['what only owners do', { 'x-role': 'owner' }, 'DELETE', 401, 403, 403, 403, 'admitted'],
-  ['what people read', { 'x-caller': 'session' }, 'GET', 401, 403, 'admitted', 'admitted', 'admitted'],
-  ['what editors do', { 'x-caller': 'session', 'x-role': 'editor' }, 'POST', 401, 403, 403, 'admitted', 'admitted'],
-  ['what operators do', { 'x-operator': true }, 'POST', 401, 403, 403, 403, 403],
-  ['what is open to everybody', { security: [] }, 'POST', 'open', 'open', 'open', 'open', 'open'],
+  ['a read', {}, 'GET', 401, 'admitted', 'admitted', 'admitted', 'admitted'],
+  ['a change', {}, 'PATCH', 401, 'admitted', 403, 'admitted', 'admitted'],
+  ['an operation for owners', { 'x-role': 'owner' }, 'DELETE', 401, 403, 403, 403, 'admitted'],
+  ['a read for sessions', { 'x-caller': 'session' }, 'GET', 401, 403, 'admitted', 'admitted', 'admitted'],
+  [
+    'an operation for editors',
+    { 'x-caller': 'session', 'x-role': 'editor' },
+    'POST',
+    401,
+    403,
+    403,
+    'admitted',
+    'admitted',
+  ],
+  ['an operation for operators', { 'x-operator': true }, 'POST', 401, 403, 403, 403, 403],
+  ['a public operation', { security: [] }, 'POST', 'open', 'open', 'open', 'open', 'open'],
 ];
 for (const [what, operation, method, ...answers] of TABLE) {
-  test(`${what} (${method}) is for ${
+  test(`${what} (${method}) admits ${
     Object.keys(CALLERS)
       .filter((_, index) => typeof answers[index] === 'string')
       .join(', ') || 'no one'

@@ -53,12 +53,12 @@ function closing(socket: Socket): Promise<void> {
 }
 
 const SLOW: Record<string, { sent: string; limits: Partial<ConnectionLimits> }> = {
-  'says nothing': { sent: '', limits: { headersMs: 100, requestMs: 200 } },
-  'does not come to the end of its headers': {
+  'sends nothing': { sent: '', limits: { headersMs: 100, requestMs: 200 } },
+  'does not finish its headers': {
     sent: 'GET / HTTP/1.1\r\nHost: a\r\n',
     limits: { headersMs: 100, requestMs: 200 },
   },
-  'does not come to the end of its body': {
+  'does not finish its body': {
     sent: 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc',
     limits: { headersMs: 100, requestMs: 200 },
   },

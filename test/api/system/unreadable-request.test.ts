@@ -7,19 +7,19 @@ import { answerUnreadable } from '../../../api/system/unreadable-request.ts';
 
 const CASES: { what: string; sent: string; status: string; error: string }[] = [
   {
-    what: 'a method that HTTP does not know',
+    what: 'an unknown method',
     sent: 'FOO /v1/monitors HTTP/1.1\r\n\r\n',
     status: '400 Bad Request',
     error: 'the request must be well-formed HTTP/1.1 with a known method',
   },
   {
-    what: 'something else than HTTP',
+    what: 'data other than HTTP',
     sent: '\x16\x03\x01\x02\x00\x01',
     status: '400 Bad Request',
     error: 'the request must be well-formed HTTP/1.1 with a known method',
   },
   {
-    what: 'headers beyond all bounds',
+    what: 'headers that are too long',
     sent: `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
     status: '431 Request Header Fields Too Large',
     error: 'the request line and the headers are too long',

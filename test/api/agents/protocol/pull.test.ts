@@ -110,30 +110,30 @@ test('the work of an agent is its enabled monitors with a target and a type that
 
 const REFUSED: readonly (readonly [string, unknown, RegExp])[] = [
   [
-    'capabilities of which it knows none',
+    'only unknown capabilities',
     { capabilities: ['smell'] },
     /capabilities must be a list with at least one of http, cert, tcp, icmp, udp, got others only/,
   ],
-  ['capabilities that are no list', { capabilities: 'http' }, /capabilities must be a list, got a string/],
-  ['a capability that is no text', { capabilities: ['http', 5] }, /capabilities\[1\] must be a string/],
+  ['capabilities that are not a list', { capabilities: 'http' }, /capabilities must be a list, got a string/],
+  ['a capability that is not a string', { capabilities: ['http', 5] }, /capabilities\[1\] must be a string/],
   [
     'too many capabilities',
     { capabilities: Array.from({ length: 1001 }, () => 'http') },
     /at most 1000 items, got 1001/,
   ],
-  ['a version that is no text', { version: 7 }, /version must be a string, got a number/],
+  ['a version that is not a string', { version: 7 }, /version must be a string, got a number/],
   [
     'a key that is too short',
     { publicKey: randomBytes(31).toString('base64') },
     /publicKey must be an X25519 public key, 32 bytes in base64/,
   ],
-  ['a key that is no text', { publicKey: { x: 1 } }, /publicKey must be .* got an object/],
+  ['a key that is not a string', { publicKey: { x: 1 } }, /publicKey must be .* got an object/],
   [
-    'a key that nothing can be sealed to',
+    'a key that cannot be used for encryption',
     { publicKey: Buffer.alloc(32).toString('base64') },
     /publicKey must be .* nothing can be encrypted/,
   ],
-  ['a list', [], /the body must be an object, got a list/],
+  ['a list as the body', [], /the body must be an object, got a list/],
 ];
 for (const [what, body, error] of REFUSED) {
   test(`a check-in with ${what} is refused with a 400 and pins no key`, async (t) => {
