@@ -213,9 +213,9 @@ test('a recheck runs once, at its time, and the ticks go on as before', async (t
 });
 
 const NO_RECHECKS: readonly [why: string, monitorId: string, aheadMs: number][] = [
-  ['that is past', 'mon_1', -1],
-  ['that comes after the next tick', 'mon_1', 59_500],
-  ['of a monitor that is none of ours', 'mon_9', 20_000],
+  ['in the past', 'mon_1', -1],
+  ['after the next tick', 'mon_1', 59_500],
+  ['of an unassigned monitor', 'mon_9', 20_000],
 ];
 for (const [why, monitorId, aheadMs] of NO_RECHECKS) {
   test(`a recheck ${why} is skipped`, async (t) => {

@@ -47,13 +47,13 @@ const INFINITE = 'INFINITE';
 const jsonOf = (value: unknown): string => JSON.stringify(value).replaceAll(`"${INFINITE}"`, '1e999');
 
 const NO_WORK: readonly [what: string, work: unknown][] = [
-  ['is no list', {}],
-  ['has an item that is none', [null]],
-  ['has no interval', [{ ...workItem(), intervalSeconds: 0 }]],
-  ['has an interval that is no number', [{ ...workItem(), intervalSeconds: 'often' }]],
+  ['is not a list', {}],
+  ['has null as an item', [null]],
+  ['has an interval of zero', [{ ...workItem(), intervalSeconds: 0 }]],
+  ['has an interval that is not a number', [{ ...workItem(), intervalSeconds: 'often' }]],
   ['has an infinite interval', [{ ...workItem(), intervalSeconds: INFINITE }]],
-  ['has a timeout that no timer can wait for', [{ ...workItem(), timeoutMs: 2 ** 31 }]],
-  ['has a target that is no text', [{ ...workItem(), target: 7 }]],
+  ['has a timeout beyond the limit of timers', [{ ...workItem(), timeoutMs: 2 ** 31 }]],
+  ['has a target that is not a string', [{ ...workItem(), target: 7 }]],
   ['has no settings', [{ ...workItem(), checkSpec: null }]],
 ];
 for (const [what, work] of NO_WORK) {

@@ -65,19 +65,15 @@ test('an item with another target, interval or assertion is another assignment',
 });
 
 const UNABLE: readonly [what: string, overrides: object, inability: RegExp][] = [
-  ['whose secrets the service kept back for want of a key', { secretsWithheld: 'no_key' }, /no key of this agent/],
-  ['whose secrets are for another key', { secretsWithheld: 'other_key' }, /different key .* rotate/],
-  [
-    'whose secrets are kept back for a reason of a later version',
-    { secretsWithheld: 'later' },
-    /withholds the monitor's secrets/,
-  ],
-  ['whose box does not open', { sealedSecrets: 'AAAA' }, /cannot be decrypted with this agent's key/],
-  ['of a type of a later version', { type: 'quic' }, /cannot check monitors of type quic/],
-  ['with a method of a later version', { method: 'QUERY' }, /type http with method QUERY/],
+  ['whose secrets are withheld for lack of a key', { secretsWithheld: 'no_key' }, /no key of this agent/],
+  ['whose secrets are withheld because of another key', { secretsWithheld: 'other_key' }, /different key .* rotate/],
+  ['whose secrets are withheld for an unknown reason', { secretsWithheld: 'later' }, /withholds the monitor's secrets/],
+  ['whose secrets cannot be decrypted', { sealedSecrets: 'AAAA' }, /cannot be decrypted with this agent's key/],
+  ['of an unknown type', { type: 'quic' }, /cannot check monitors of type quic/],
+  ['with an unknown method', { method: 'QUERY' }, /type http with method QUERY/],
 ];
 for (const [what, overrides, inability] of UNABLE) {
-  test(`an item ${what} has no target and a reason why`, async (t) => {
+  test(`an item ${what} has no target but a reason`, async (t) => {
     const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
     const [assignment] = await read([item(overrides)]);
     t.is(assignment?.target, null);

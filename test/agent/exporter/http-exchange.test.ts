@@ -2,7 +2,13 @@ import test from 'ava';
 import { Cookies } from '../../../agent/exporter/http-exchange.ts';
 
 const cases: readonly [what: string, cookie: string, from: string, sentTo: string[], notTo: string[]][] = [
-  ['of a host alone', 'a=1', 'http://x.test/', ['http://x.test:81/b'], ['http://sub.x.test/', 'http://y.test/']],
+  [
+    'of a host without a domain',
+    'a=1',
+    'http://x.test/',
+    ['http://x.test:81/b'],
+    ['http://sub.x.test/', 'http://y.test/'],
+  ],
   [
     'of a domain',
     'a=1; Domain=.X.test',
@@ -16,12 +22,24 @@ const cases: readonly [what: string, cookie: string, from: string, sentTo: strin
   ['of an address', 'a=1; Domain=127.0.0.1', 'http://127.0.0.1/', ['http://127.0.0.1/'], ['http://x.127.0.0.1.test/']],
   ['of part of an address', 'a=1; Domain=0.0.1', 'http://127.0.0.1/', [], ['http://127.0.0.1/']],
   ['of a path', 'a=1; Path=/b', 'http://x.test/', ['http://x.test/b', 'http://x.test/b/c'], ['http://x.test/bc']],
-  ['of a folder', 'a=1; path=/b/', 'http://x.test/', ['http://x.test/b/', 'http://x.test/b/c'], ['http://x.test/b']],
+  [
+    'of a path with a trailing slash',
+    'a=1; path=/b/',
+    'http://x.test/',
+    ['http://x.test/b/', 'http://x.test/b/c'],
+    ['http://x.test/b'],
+  ],
   ['without a path', 'a=1', 'http://x.test/b/c', ['http://x.test/b/d', 'http://x.test/b'], ['http://x.test/d']],
-  ['for TLS', 'a=1; Secure', 'http://x.test/', ['https://x.test/'], ['http://x.test/']],
-  ['past its date', 'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'http://x.test/', [], ['http://x.test/']],
-  ['past its age', 'a=1; Max-Age=0', 'http://x.test/', [], ['http://x.test/']],
-  ['with an age', 'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=60', 'http://x.test/', ['http://x.test/'], []],
+  ['marked as secure', 'a=1; Secure', 'http://x.test/', ['https://x.test/'], ['http://x.test/']],
+  ['with a past expiry date', 'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'http://x.test/', [], ['http://x.test/']],
+  ['with an age of zero', 'a=1; Max-Age=0', 'http://x.test/', [], ['http://x.test/']],
+  [
+    'with an age that overrides a past expiry date',
+    'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=60',
+    'http://x.test/',
+    ['http://x.test/'],
+    [],
+  ],
 ];
 for (const [what, cookie, from, sentTo, notTo] of cases)
   test(`a cookie ${what} is sent only where it belongs`, (t) => {

@@ -93,22 +93,30 @@ modules:
 });
 
 const BAD: readonly [what: string, yaml: string, problem: RegExp][] = [
-  ['no YAML', 'modules: [', /^not valid YAML/],
+  ['invalid YAML', 'modules: [', /^not valid YAML/],
   ['no modules', 'modules: {}', /^modules must have at least one module/],
-  ['a list', 'modules: [a]', /^the file\.modules must be a mapping/],
-  ['another key', 'modules: {a: {prober: http}}\nmodule: {}', /^the file\.module is not an option/],
+  ['a list instead of a module', 'modules: [a]', /^the file\.modules must be a mapping/],
+  ['an unknown top-level key', 'modules: {a: {prober: http}}\nmodule: {}', /^the file\.module is not an option/],
   ['an unknown prober', 'modules: {a: {prober: smtp}}', /^modules\.a\.prober must be one of http, .*, got "smtp"/],
   ['no prober', 'modules: {a: {timeout: 5s}}', /^modules\.a\.prober must be one of/],
-  ['a bad timeout', 'modules: {a: {prober: icmp, timeout: 5}}', /^modules\.a\.timeout must be a duration such as 5s/],
-  ['a typing error', 'modules: {a: {prober: http, http: {methd: GET}}}', /^modules\.a\.http\.methd is not an option/],
+  [
+    'an invalid timeout',
+    'modules: {a: {prober: icmp, timeout: 5}}',
+    /^modules\.a\.timeout must be a duration such as 5s/,
+  ],
+  [
+    'a misspelled option',
+    'modules: {a: {prober: http, http: {methd: GET}}}',
+    /^modules\.a\.http\.methd is not an option/,
+  ],
   [
     'a proxy',
     'modules: {a: {prober: http, http: {proxy_url: "http://x"}}}',
     /^modules\.a\.http\.proxy_url is not supp/,
   ],
-  ['HTTP/2 alone', 'modules: {a: {prober: http, http: {valid_http_versions: [HTTP/2.0]}}}', /valid_http_versions must/],
+  ['HTTP/2 only', 'modules: {a: {prober: http, http: {valid_http_versions: [HTTP/2.0]}}}', /valid_http_versions must/],
   [
-    'a bad pattern',
+    'an invalid pattern',
     'modules: {a: {prober: tcp, tcp: {query_response: [{expect: "("}]}}}',
     /\[0\]\.expect must be a reg/,
   ],
@@ -118,28 +126,48 @@ const BAD: readonly [what: string, yaml: string, problem: RegExp][] = [
     /^modules\.a\.http\.fail_if_body_matches_regexp\[0\] must be a regular expression in RE2 syntax/,
   ],
   [
-    'a pattern that is large when it is written out',
+    'a pattern that is too large when expanded',
     'modules: {a: {prober: http, http: {fail_if_body_matches_regexp: ["((a{99}){99}){99}"]}}}',
     /of at most 10000 characters/,
   ],
   [
-    'two credentials',
+    'two kinds of credentials',
     'modules: {a: {prober: http, http: {bearer_token: x, basic_auth: {username: y}}}}',
     /at most one of/,
   ],
-  ['a header without pattern', 'modules: {a: {prober: http, http: {fail_if_header_matches: [{header: x}]}}}', /regexp/],
   [
-    'a header of two lines',
+    'a header match without a pattern',
+    'modules: {a: {prober: http, http: {fail_if_header_matches: [{header: x}]}}}',
+    /regexp/,
+  ],
+  [
+    'a header with a line break',
     'modules: {a: {prober: http, http: {headers: {X: "a\\nb"}}}}',
     /headers\.X must be a header/,
   ],
-  ['no name', 'modules: {a: {prober: dns, dns: {query_type: A}}}', /query_name must be a domain name/],
-  ['an unknown type', 'modules: {a: {prober: dns, dns: {query_name: x, query_type: AX}}}', /query_type must be one of/],
-  ['an unknown code', 'modules: {a: {prober: dns, dns: {query_name: x, valid_rcodes: [OK]}}}', /valid_rcodes must be/],
+  ['no query name', 'modules: {a: {prober: dns, dns: {query_type: A}}}', /query_name must be a domain name/],
+  [
+    'an unknown query type',
+    'modules: {a: {prober: dns, dns: {query_name: x, query_type: AX}}}',
+    /query_type must be one of/,
+  ],
+  [
+    'an unknown response code',
+    'modules: {a: {prober: dns, dns: {query_name: x, valid_rcodes: [OK]}}}',
+    /valid_rcodes must be/,
+  ],
   ['DoT over UDP', 'modules: {a: {prober: dns, dns: {query_name: x, dns_over_tls: true}}}', /transport_protocol must/],
-  ['a payload', 'modules: {a: {prober: icmp, icmp: {payload_size: 9}}}', /^modules\.a\.icmp\.payload_size is not supp/],
-  ['a large ttl', 'modules: {a: {prober: icmp, icmp: {ttl: 256}}}', /ttl must be a whole number from 0 to 255/],
-  ['no certificate', 'modules: {a: {prober: http, http: {tls_config: {ca_file: x}}}}', /tls_config must have cert/],
+  [
+    'a payload size',
+    'modules: {a: {prober: icmp, icmp: {payload_size: 9}}}',
+    /^modules\.a\.icmp\.payload_size is not supp/,
+  ],
+  ['a TTL above 255', 'modules: {a: {prober: icmp, icmp: {ttl: 256}}}', /ttl must be a whole number from 0 to 255/],
+  [
+    'a CA file without a certificate',
+    'modules: {a: {prober: http, http: {tls_config: {ca_file: x}}}}',
+    /tls_config must have cert/,
+  ],
 ];
 for (const [what, yaml, problem] of BAD)
   test(`a file with ${what} is rejected with an error that locates it`, (t) => {

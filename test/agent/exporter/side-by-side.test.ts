@@ -88,7 +88,7 @@ async function startDebian(t: Harness, file: string): Promise<number> {
   return port;
 }
 
-const suffix = hasProgram ? '' : ` (${PROGRAM} is not installed here, so held against what it said elsewhere)`;
+const suffix = hasProgram ? '' : ` (${PROGRAM} is not installed here, so compared with its recorded results)`;
 
 test(`more than 200 targets get the same probe_success as from blackbox_exporter${suffix}`, async (t) => {
   const servers = await startBlackboxServers(t);
