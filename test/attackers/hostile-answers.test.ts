@@ -41,10 +41,13 @@ const EXPECTS = {
 } satisfies Partial<CheckTarget>;
 
 const TALKERS: Record<string, { way: Way; cause: string | null; timeoutMs?: number }> = {
-  'a tcp server that never ends': { way: flood('', Buffer.alloc(64 * KIB, 'a')), cause: 'tcp_mismatch' },
-  'a tcp server in single bytes': { way: drip('', 'a'), cause: 'tcp_mismatch', timeoutMs: 2000 },
-  'a tcp server that says nothing': { way: say(''), cause: 'tcp_no_banner' },
-  'a tcp server of characters without an end': { way: flood('', '\xf0\x9f'.repeat(4 * KIB)), cause: 'tcp_mismatch' },
+  'a TCP server that sends endless data': { way: flood('', Buffer.alloc(64 * KIB, 'a')), cause: 'tcp_mismatch' },
+  'a TCP server that sends single bytes': { way: drip('', 'a'), cause: 'tcp_mismatch', timeoutMs: 2000 },
+  'a TCP server that sends nothing': { way: say(''), cause: 'tcp_no_banner' },
+  'a TCP server that sends endless incomplete characters': {
+    way: flood('', '\xf0\x9f'.repeat(4 * KIB)),
+    cause: 'tcp_mismatch',
+  },
 };
 
 for (const [what, { way, cause, timeoutMs = cause === 'tcp_mismatch' ? AMPLE_MS : TIMEOUT_MS }] of Object.entries(
@@ -136,29 +139,29 @@ const ASKS_TXT = {
 } satisfies Partial<CheckTarget>;
 
 const RESOLVERS: Record<string, { answer: (message: Buffer) => Buffer; cause: string; asks?: Partial<CheckTarget> }> = {
-  'a name that points at itself': {
+  'a name that points to itself': {
     answer: (message) => Buffer.concat([partsOf(message, 1)[0], OURSELVES, Buffer.from([0, 1, 0, 1])]),
     cause: 'dns_error',
   },
-  'an answer whose name points beyond its end': {
+  'a name that points beyond the message': {
     answer: (message) =>
       Buffer.concat([...partsOf(message, 1), Buffer.from([0xff, 0xff, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, 1, 2, 3, 4])]),
     cause: 'dns_error',
   },
-  'an answer that speaks of 65,535 records and has none': {
+  'a count of 65,535 records but none of them': {
     answer: (message) => Buffer.concat(partsOf(message, 65_535)),
     cause: 'dns_error',
   },
-  'a record that is longer than its message': {
+  'a record longer than its message': {
     answer: (message) =>
       Buffer.concat([...partsOf(message, 1), Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 1])]),
     cause: 'dns_error',
   },
-  'an alias of itself, a thousand times': {
+  'a thousand aliases of a name to itself': {
     answer: answersOf(...Array.from({ length: 1000 }, () => record(5, OURSELVES))),
     cause: 'dns_mismatch',
   },
-  'a text of 62 KiB': {
+  'a TXT record of 62 KiB': {
     answer: answersOf(
       record(
         16,
@@ -168,12 +171,12 @@ const RESOLVERS: Record<string, { answer: (message: Buffer) => Buffer; cause: st
     cause: 'dns_mismatch',
     asks: ASKS_TXT,
   },
-  'a text of sixty thousand empty strings': {
+  'a TXT record of sixty thousand empty strings': {
     answer: answersOf(record(16, Buffer.alloc(60_000))),
     cause: 'dns_mismatch',
     asks: ASKS_TXT,
   },
-  'five thousand addresses': {
+  '3,900 addresses': {
     answer: answersOf(
       ...Array.from({ length: 3900 }, (_, index) => record(1, Buffer.from([192, 0, index >> 8, index & 255]))),
     ),
@@ -184,7 +187,7 @@ const RESOLVERS: Record<string, { answer: (message: Buffer) => Buffer; cause: st
 };
 
 for (const [what, { answer, cause, asks = A_EXISTS }] of Object.entries(RESOLVERS)) {
-  test.serial(`a DNS server that answers with ${what} is ${cause}`, async (t) => {
+  test.serial(`a DNS server that responds with ${what} is ${cause}`, async (t) => {
     const { port } = await startUdpServer(t, (datagram, reply) => reply(answer(datagram)));
     const check = await withstand(t, probing, {
       target: targetOf('dns', `dns://127.0.0.1:${port}/a.example`, { ...asks, timeoutMs: AMPLE_MS }),
@@ -218,13 +221,13 @@ const strangers = (list: string, element: string) =>
   `{"status":{"indicator":"none"},"${list}":[${Array(10_000).fill(element).join(',')}]}`;
 
 const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
-  'arrays a million deep': { way: page(deep('[', ']', 1_000_000)), verdict: 'none', bounds: { grownMb: 160 } },
-  'objects a hundred thousand deep': {
+  'arrays nested a million deep': { way: page(deep('[', ']', 1_000_000)), verdict: 'none', bounds: { grownMb: 160 } },
+  'objects nested a hundred thousand deep': {
     way: page(deep('{"page":', '}', 100_000).replace(':}', ':1}')),
     verdict: 'none',
     bounds: { holdMs: 1000 },
   },
-  'components of components, a hundred thousand deep': {
+  'components nested a hundred thousand deep': {
     way: page(deep('{"components":[', ']}', 100_000)),
     verdict: 'none',
     bounds: { holdMs: 1000 },
@@ -239,12 +242,12 @@ const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
     way: page(strangers('components', '10')),
     verdict: 'none',
   },
-  'a body without end': {
+  'an endless body': {
     way: flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * KIB, '[')),
     verdict: 'none',
     bounds: { holdMs: 1000, grownMb: 96 },
   },
-  'redirects in a circle': {
+  'a redirect loop': {
     way: sayAll('HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n'),
     verdict: 'none',
   },
@@ -252,7 +255,7 @@ const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
 };
 
 for (const [what, { way, verdict, bounds = {} }] of Object.entries(PAGES)) {
-  test.serial(`a status page of ${what} is ${verdict}, in time and within bounds`, async (t) => {
+  test.serial(`a status page with ${what} is ${verdict}, in time and within bounds`, async (t) => {
     const target = targetOf('vendor', `http://127.0.0.1:${await startAttacker(t, way)}`, {
       timeoutMs: what.includes('single bytes') ? TIMEOUT_MS : AMPLE_MS,
     });
@@ -261,15 +264,15 @@ for (const [what, { way, verdict, bounds = {} }] of Object.entries(PAGES)) {
 }
 
 const JUDGED: Record<string, { body: string; checkSpec: CheckTarget['checkSpec'] }> = {
-  'letters that fifty patterns count': { body: HOSTILE_BODY, checkSpec: { assertions: HOSTILE_ASSERTIONS } },
-  'a megabyte of lists that ten paths ask for': {
+  'letters counted by fifty patterns': { body: HOSTILE_BODY, checkSpec: { assertions: HOSTILE_ASSERTIONS } },
+  'a megabyte of lists read by ten paths': {
     body: `[[]${',[]'.repeat(340_000)}]`,
     checkSpec: { assertions: Array.from({ length: 10 }, () => ({ source: 'json_body', op: 'exists', path: '$' })) },
   },
 };
 
 for (const [what, { body, checkSpec }] of Object.entries(JUDGED)) {
-  test.serial(`a website of ${what} is no vote, and holds up no other check`, async (t) => {
+  test.serial(`a website with ${what} is no vote and delays no other check`, async (t) => {
     const target = httpTarget({ target: `http://127.0.0.1:${await startAttacker(t, page(body))}/`, checkSpec });
     const check = await withstand(t, probing, { target, bounds: { holdMs: 100, grownMb: 160 } });
     t.is(check.verdict, 'none');
@@ -278,32 +281,32 @@ for (const [what, { body, checkSpec }] of Object.entries(JUDGED)) {
 }
 
 const REGISTRIES: Record<string, { whois?: Way; rdap?: Way; isRegistered?: true }> = {
-  'a WHOIS server that never ends': { whois: flood('', `${'Domain Name: a'.repeat(100)}\r\n`) },
-  'a WHOIS server in single bytes': { whois: drip('', 'refer: ') },
-  'a WHOIS server that says nothing': { whois: say('') },
-  'a WHOIS answer of one line of blanks': {
+  'a WHOIS server that sends endless data': { whois: flood('', `${'Domain Name: a'.repeat(100)}\r\n`) },
+  'a WHOIS server that sends single bytes': { whois: drip('', 'refer: ') },
+  'a WHOIS server that sends nothing': { whois: say('') },
+  'a WHOIS response with a very long line of spaces': {
     whois: sayAll(`Domain Name: shop.example\r\n${' '.repeat(120_000)}:\r\n`),
     isRegistered: true,
   },
-  'a WHOIS answer of forty thousand fields': { whois: sayAll('a:b\n'.repeat(32_000)) },
-  'a WHOIS answer that is almost a refusal, over and over': { whois: sayAll(`limit ${'exceed limit '.repeat(9000)}`) },
-  'a WHOIS answer of expiry dates': {
+  'a WHOIS response with 32,000 fields': { whois: sayAll('a:b\n'.repeat(32_000)) },
+  'a WHOIS response that repeats text close to a refusal': { whois: sayAll(`limit ${'exceed limit '.repeat(9000)}`) },
+  'a WHOIS response with 300 long expiry dates': {
     whois: sayAll(`Domain Name: shop.example\r\n${`expires: ${'1'.repeat(400)}\r\n`.repeat(300)}`),
     isRegistered: true,
   },
   'a WHOIS server that refers to itself': { whois: sayAll('refer: 127.0.0.1\r\n') },
-  'an RDAP answer a hundred thousand deep': { rdap: page(deep('{"entities":[', ']}', 30_000)) },
-  'an RDAP answer without end': { rdap: flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * KIB, '[')) },
-  'an RDAP answer of a quarter of a million entities that are numbers': {
+  'an RDAP response nested 30,000 deep': { rdap: page(deep('{"entities":[', ']}', 30_000)) },
+  'an endless RDAP response': { rdap: flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * KIB, '[')) },
+  'an RDAP response with 250,000 numbers as entities': {
     rdap: page(
       `{"objectClassName":"domain","ldhName":"shop.example","entities":[${Array(250_000).fill('0').join(',')}]}`,
     ),
     isRegistered: true,
   },
-  'an RDAP server that redirects in a circle': {
+  'an RDAP server with a redirect loop': {
     rdap: sayAll('HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n'),
   },
-  'an RDAP server that wants a pause of a thousand years': {
+  'an RDAP server with an enormous Retry-After': {
     rdap: sayAll('HTTP/1.1 429 No\r\nRetry-After: 99999999999999999999\r\nContent-Length: 0\r\n\r\n'),
   },
 };
@@ -337,26 +340,26 @@ const FEEDS: Record<string, { body: string | Buffer; isRead: boolean }> = {
     body: UTF_16(feed(item('&l10;'), `<!doctype lolz [<!ENTITY l0 "lol">${LAUGHS}]>`)),
     isRead: false,
   },
-  'a file of ours as an entity': {
+  'a local file as an entity': {
     body: feed(item('&file;'), '<!DOCTYPE a [<!ENTITY file SYSTEM "file:///etc/passwd">]>'),
     isRead: false,
   },
-  'entities of characters, a million': { body: feed(item('&#x41;'.repeat(MIB / 6))), isRead: true },
-  'elements a hundred thousand deep': { body: feed(deep('<a>', '</a>', 100_000)), isRead: false },
-  'an element of a hundred thousand attributes': {
+  'a megabyte of character entities': { body: feed(item('&#x41;'.repeat(MIB / 6))), isRead: true },
+  'elements nested a hundred thousand deep': { body: feed(deep('<a>', '</a>', 100_000)), isRead: false },
+  'an element with a hundred thousand attributes': {
     body: feed(item('x', Array.from({ length: 100_000 }, (_, index) => ` a${index}="b"`).join(''))),
     isRead: true,
   },
-  'elements that are never closed': { body: feed('<item>'.repeat(200_000)), isRead: false },
-  'comments that are never closed': { body: feed('<!--'.repeat(250_000)), isRead: false },
-  'sections that are never closed': { body: feed('<![CDATA['.repeat(100_000)), isRead: false },
-  'tags that never end': { body: feed('<a '.repeat(300_000)), isRead: false },
-  'instructions that never end': { body: feed('<?a '.repeat(250_000)), isRead: false },
-  'quotes that never end': { body: feed(`<a b="${'c="'.repeat(300_000)}`), isRead: false },
-  'a million blanks in a tag': { body: feed(item('x', ' '.repeat(MIB))), isRead: true },
+  'unclosed elements': { body: feed('<item>'.repeat(200_000)), isRead: false },
+  'unclosed comments': { body: feed('<!--'.repeat(250_000)), isRead: false },
+  'unclosed CDATA sections': { body: feed('<![CDATA['.repeat(100_000)), isRead: false },
+  'unclosed tags': { body: feed('<a '.repeat(300_000)), isRead: false },
+  'unclosed processing instructions': { body: feed('<?a '.repeat(250_000)), isRead: false },
+  'unclosed quotes': { body: feed(`<a b="${'c="'.repeat(300_000)}`), isRead: false },
+  'a million spaces in a tag': { body: feed(item('x', ' '.repeat(MIB))), isRead: true },
   'a name of a million letters': { body: feed(`<${'a'.repeat(MIB)}/>`), isRead: true },
   'fifteen thousand entries': { body: feed(item('Storage').repeat(15_000)), isRead: true },
-  'keys of every object there is': {
+  'elements named like prototype properties': {
     body: feed('<__proto__><a>1</a></__proto__><constructor>1</constructor>' + item('x')),
     isRead: false,
   },

@@ -76,32 +76,32 @@ const SMUGGLED: Record<string, () => string> = {
   'a length with a sign': () => post('/v1/monitors', 'Content-Length: +2', `{}${HIDDEN}`),
   'a negative length': () => post('/v1/monitors', 'Content-Length: -1', HIDDEN),
   'a hexadecimal length': () => post('/v1/monitors', 'Content-Length: 0x2', `{}${HIDDEN}`),
-  'a length beyond all numbers': () => post('/v1/monitors', 'Content-Length: 99999999999999999999', HIDDEN),
-  'a length with a blank in it': () => post('/v1/monitors', 'Content-Length: 2 2', `{}${HIDDEN}`),
+  'a length out of range': () => post('/v1/monitors', 'Content-Length: 99999999999999999999', HIDDEN),
+  'a length with a space in it': () => post('/v1/monitors', 'Content-Length: 2 2', `{}${HIDDEN}`),
   'an unknown transfer coding': () => post('/v1/monitors', 'Transfer-Encoding: xchunked', `0\r\n\r\n${HIDDEN}`),
   'chunked before another coding': () =>
     post('/v1/monitors', 'Transfer-Encoding: chunked, identity', `0\r\n\r\n${HIDDEN}`),
-  'chunked, then another header that says otherwise': () =>
+  'chunked, then a conflicting header': () =>
     post('/v1/monitors', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', `0\r\n\r\n${HIDDEN}`),
-  'a blank before the colon': () => post('/v1/monitors', 'Transfer-Encoding : chunked', `0\r\n\r\n${HIDDEN}`),
+  'a space before the colon': () => post('/v1/monitors', 'Transfer-Encoding : chunked', `0\r\n\r\n${HIDDEN}`),
   'a folded header': () => get('/v1/overview', 'X-A: a\r\n Content-Length: 45\r\n') + HIDDEN,
   'a folded transfer coding': () => post('/v1/monitors', 'Transfer-Encoding:\r\n chunked', `0\r\n\r\n${HIDDEN}`),
-  'headers that end in line feeds alone': () =>
+  'headers that end in line feeds only': () =>
     `POST /v1/monitors HTTP/1.1\n${caller().replaceAll('\r', '')}Content-Length: 45\n\n${HIDDEN}`,
-  'a carriage return alone': () => get('/v1/overview', 'X-A: a\rContent-Length: 45\r\n') + HIDDEN,
-  'chunks that end in line feeds alone': () =>
+  'a carriage return without a line feed': () => get('/v1/overview', 'X-A: a\rContent-Length: 45\r\n') + HIDDEN,
+  'chunks that end in line feeds only': () =>
     post('/v1/monitors', 'Transfer-Encoding: chunked', `2\n{}\n0\n\n${HIDDEN}`),
   'a chunk with a sign': () => post('/v1/monitors', 'Transfer-Encoding: chunked', `-2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
-  'a chunk beyond all numbers': () =>
+  'a chunk size out of range': () =>
     post('/v1/monitors', 'Transfer-Encoding: chunked', `fffffffffffffffff2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
-  'a chunk that is longer than it says': () =>
+  'a chunk longer than its size': () =>
     post('/v1/monitors', 'Transfer-Encoding: chunked', `1\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
   'NUL in a header': () => get('/v1/overview', 'X-A: a\0b\r\n') + HIDDEN,
   'a header without a name': () => get('/v1/overview', ': a\r\n') + HIDDEN,
   'a header without a colon': () => get('/v1/overview', 'Foo\r\n') + HIDDEN,
-  'a request line of two paths': () => `GET /v1/overview /healthz HTTP/1.1\r\n${caller()}\r\n`,
+  'a request line with two paths': () => `GET /v1/overview /healthz HTTP/1.1\r\n${caller()}\r\n`,
   'another protocol': () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-  'a version of the future': () => `GET /healthz HTTP/1.9\r\n${caller()}\r\n`,
+  'an unknown HTTP version': () => `GET /healthz HTTP/1.9\r\n${caller()}\r\n`,
   'a TLS handshake': () => '\x16\x03\x01\x00\xee\x01\x00\x00\xea\x03\x03',
   noise: () => '\xff\xfe\x00\x01'.repeat(100),
 };
@@ -118,18 +118,18 @@ const ODD_FORMS: Record<string, () => string> = {
   'HTTP/0.9': () => 'GET /v1/overview\r\n\r\n',
   'no Host': () => `GET /v1/overview HTTP/1.1\r\nAuthorization: Bearer ${service.token}\r\n\r\n`,
   'two Hosts': () => get('/v1/overview', 'Host: evil.example\r\n'),
-  'another expectation': () => send('/v1/monitors', BAD_BODY).replace('\r\n', '\r\nExpect: the-unexpected\r\n'),
+  'an unknown expectation': () => send('/v1/monitors', BAD_BODY).replace('\r\n', '\r\nExpect: the-unexpected\r\n'),
   'CONNECT to a database': () => `CONNECT 127.0.0.1:5432 HTTP/1.1\r\n${caller()}\r\n`,
   'CONNECT to a path': () => `CONNECT /v1/monitors HTTP/1.1\r\n${caller()}\r\n`,
   'one header of 20 KiB': () => get('/v1/overview', `X-A: ${'a'.repeat(20_000)}\r\n`),
   'five thousand headers': () => get('/v1/overview', 'a: b\r\n'.repeat(5000)),
   'a path of 20 KiB': () => get(`/v1/${'a'.repeat(20_000)}`),
   'a query of 15 KiB': () => get(`/v1/monitors?${'a=b&'.repeat(3800)}`),
-  'a query of four thousand brackets': () => get(`/v1/monitors?a${'[b]'.repeat(4000)}=1`),
+  'a query with four thousand brackets': () => get(`/v1/monitors?a${'[b]'.repeat(4000)}=1`),
   'a cookie of 15 KiB': () => get('/v1/nowhere', `Cookie: ${'a=b; '.repeat(2900)}\r\n`),
   'a token of 15 KiB': () =>
     `GET /v1/overview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer spk_${'a'.repeat(15_000)}\r\n\r\n`,
-  'a scheme of fifteen thousand blanks': () =>
+  'a scheme with fifteen thousand spaces': () =>
     `GET /v1/overview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${' '.repeat(15_000)}x x\r\n\r\n`,
 };
 
@@ -276,14 +276,14 @@ const bytes = (...values: number[]) =>
 const GOOD = '{"name":"x"}';
 
 const BODIES: Record<string, () => Buffer> = {
-  'bytes that are no UTF-8': () => withBody(bytes(0xff, 0xfe, 0xc0)),
+  'bytes that are not UTF-8': () => withBody(bytes(0xff, 0xfe, 0xc0)),
   'an overlong slash': () => withBody(bytes(0xc0, 0xaf)),
   'half a character': () => withBody(bytes(0xe2, 0x82)),
   'an unpaired surrogate in UTF-8': () => withBody(bytes(0xed, 0xa0, 0x80)),
   'a letter of Latin-1': () => withBody(bytes(0xe4)),
   'UTF-16': () => withBody(Buffer.from(GOOD, 'utf16le')),
-  'UTF-16 that says so': () => withBody(Buffer.from(GOOD, 'utf16le'), 'Content-Type: application/json; charset=utf-16'),
-  'UTF-32 that says so': () => withBody(Buffer.from(GOOD, 'utf16le'), 'Content-Type: application/json; charset=utf-32'),
+  'declared UTF-16': () => withBody(Buffer.from(GOOD, 'utf16le'), 'Content-Type: application/json; charset=utf-16'),
+  'declared UTF-32': () => withBody(Buffer.from(GOOD, 'utf16le'), 'Content-Type: application/json; charset=utf-32'),
   'UTF-7': () => withBody('{"name":"+ADw-script+AD4-"}', 'Content-Type: application/json; charset=utf-7'),
   'UTF-7 in quotes': () => withBody(GOOD, 'Content-Type: application/json; charset="utf-7"'),
   'another charset': () => withBody(GOOD, 'Content-Type: application/json; charset=iso-8859-1'),
@@ -292,17 +292,19 @@ const BODIES: Record<string, () => Buffer> = {
   __proto__: () => withBody('{"name":"x","__proto__":{"type":"tcp"}}'),
   constructor: () => withBody('{"name":"x","constructor":{"prototype":{"isAdmin":true}}}'),
   '__proto__ further down': () => withBody('{"name":"x","check_spec":{"__proto__":{"request":{}}}}'),
-  'a number beyond all bounds': () => withBody('{"name":"x","interval_seconds":1e999}'),
+  'a number out of range': () => withBody('{"name":"x","interval_seconds":1e999}'),
   'a number of a hundred thousand digits': () => withBody(`{"name":"x","interval_seconds":${'9'.repeat(100_000)}}`),
   'a small number of a hundred thousand digits': () =>
     withBody(`{"name":"x","interval_seconds":0.${'0'.repeat(100_000)}1}`),
-  'objects thousands deep': () => withBody(`{"name":"x","check_spec":${'{"a":'.repeat(4500)}1${'}'.repeat(4500)}}`),
-  'arrays thousands deep': () => withBody(`{"name":${'['.repeat(4500)}${']'.repeat(4500)}}`),
-  'arrays a hundred thousand deep': () => withBody(`${'['.repeat(130_000)}${']'.repeat(130_000)}`),
-  'keys without end': () => withBody(`{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":1`).join(',')}}`),
+  'objects nested thousands deep': () =>
+    withBody(`{"name":"x","check_spec":${'{"a":'.repeat(4500)}1${'}'.repeat(4500)}}`),
+  'arrays nested thousands deep': () => withBody(`{"name":${'['.repeat(4500)}${']'.repeat(4500)}}`),
+  'arrays nested a hundred thousand deep': () => withBody(`${'['.repeat(130_000)}${']'.repeat(130_000)}`),
+  'twenty thousand keys': () =>
+    withBody(`{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":1`).join(',')}}`),
   'one key of 250 KB': () => withBody(`{"${'k'.repeat(250_000)}":1}`),
-  'the same bad key a thousand times': () => withBody(`{${'"k":1,'.repeat(10_000)}"name":"x"}`),
-  'something after the end': () => withBody(`${GOOD}${GOOD}`),
+  'the same bad key ten thousand times': () => withBody(`{${'"k":1,'.repeat(10_000)}"name":"x"}`),
+  'data after the end': () => withBody(`${GOOD}${GOOD}`),
   comments: () => withBody('{"name":"x"/**/}'),
   'a gzip bomb': () =>
     withBody(

@@ -56,8 +56,8 @@ const READS = { bodyMatch: 'needle' };
 const SLOW: Record<string, Attack> = {
   'a status line in single bytes': { way: drip('', `${HEAD.trim()} and so on, `), cause: 'timeout' },
   'headers in single bytes': { way: drip(HEAD, 'X-A: b\r\n'), cause: 'timeout' },
-  'one header line without end': { way: drip(`${HEAD}X-A: `, 'b'), cause: 'timeout' },
-  'informational answers in single bytes': {
+  'an endless header line in single bytes': { way: drip(`${HEAD}X-A: `, 'b'), cause: 'timeout' },
+  'informational responses in single bytes': {
     way: drip('', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
     cause: 'timeout',
   },
@@ -88,35 +88,35 @@ const SLOW: Record<string, Attack> = {
 };
 
 const ENDLESS: Record<string, Attack> = {
-  'headers without end': { way: flood(HEAD, 'X-A: b\r\n'.repeat(5000)), cause: 'conn_error' },
-  'one header line without end, at once': { way: flood(`${HEAD}X-A: `, 'b'.repeat(64 * 1024)), cause: 'conn_error' },
-  'a status line without end': { way: flood('HTTP/1.1 200 ', 'b'.repeat(64 * 1024)), cause: 'conn_error' },
-  'informational answers without end': {
+  'endless headers': { way: flood(HEAD, 'X-A: b\r\n'.repeat(5000)), cause: 'conn_error' },
+  'an endless header line at full speed': { way: flood(`${HEAD}X-A: `, 'b'.repeat(64 * 1024)), cause: 'conn_error' },
+  'an endless status line': { way: flood('HTTP/1.1 200 ', 'b'.repeat(64 * 1024)), cause: 'conn_error' },
+  'endless informational responses': {
     way: flood('', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(2000)),
     cause: 'conn_error',
     target: { timeoutMs: 20_000 },
   },
-  '100 Continue without end': {
+  'endless 100 Continue responses': {
     way: flood('', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2000)),
     cause: 'conn_error',
     target: { timeoutMs: 20_000 },
   },
-  'a chunk extension without end': {
+  'an endless chunk extension': {
     way: flood(`${CHUNKED}1;`, 'x'.repeat(64 * 1024)),
     cause: 'conn_error',
     target: READS,
   },
-  'trailers without end': {
+  'endless trailers': {
     way: flood(`${CHUNKED}1\r\nx\r\n0\r\n`, 'X-A: b\r\n'.repeat(5000)),
     cause: 'conn_error',
     target: READS,
   },
-  'a chunk of more bytes than there are': {
+  'a chunk with an enormous size': {
     way: flood(`${CHUNKED}fffffffffffffff\r\n`, Buffer.alloc(64 * 1024, 'x')),
     cause: 'body_mismatch',
     target: READS,
   },
-  'a body without end': {
+  'an endless body': {
     way: flood(`${HEAD}\r\n`, Buffer.alloc(64 * 1024, 'x')),
     cause: 'body_mismatch',
     target: READS,
@@ -128,7 +128,7 @@ const ENDLESS: Record<string, Attack> = {
     target: { ...READS, timeoutMs: 20_000 },
     bounds: { grownMb: 40 },
   },
-  'a body without end after a bad status': {
+  'an endless body after a bad status': {
     way: flood('HTTP/1.1 500 No\r\n\r\n', Buffer.alloc(64 * 1024, 'x')),
     cause: 'status_500',
   },
@@ -143,12 +143,12 @@ const BOMB = { cause: 'body_mismatch', target: { ...READS, timeoutMs: 20_000 }, 
 const BOMBS: Record<string, Attack> = {
   'a gzip bomb': { ...BOMB, way: page(GZIPPED, 'gzip') },
   'a deflate bomb': { ...BOMB, way: page(zlib.deflateSync(NOTHING, { level: 1 }), 'deflate') },
-  'a bare deflate bomb': { ...BOMB, way: page(zlib.deflateRawSync(NOTHING, { level: 1 }), 'deflate') },
+  'a raw deflate bomb': { ...BOMB, way: page(zlib.deflateRawSync(NOTHING, { level: 1 }), 'deflate') },
   'a br bomb': { ...BOMB, way: page(zlib.brotliCompressSync(NOTHING, QUICK_BROTLI), 'br') },
   'a zstd bomb': { ...BOMB, way: page(zlib.zstdCompressSync(NOTHING), 'zstd') },
   'a bomb within a bomb': { ...BOMB, way: page(GZIPPED_TWICE, 'gzip') },
-  'a bomb in two codings, of which one is undone at most': { ...BOMB, way: page(GZIPPED_TWICE, 'gzip, gzip') },
-  'a zstd frame that wants a window of 2 GiB': {
+  'a bomb in two codings, of which at most one is decoded': { ...BOMB, way: page(GZIPPED_TWICE, 'gzip, gzip') },
+  'a zstd frame that requires a window of 2 GiB': {
     ...BOMB,
     way: page(Buffer.from('28b52ffd00a801000000', 'hex'), 'zstd'),
     cause: 'conn_error',
@@ -192,7 +192,7 @@ const BODIES: Record<string, Attack> = {
     cause: 'assert_text_body_matches',
     target: asserts(text('^(a+)+b')),
   },
-  'alternatives that overlap': {
+  'overlapping alternatives': {
     way: page('a'.repeat(MIB)),
     cause: 'assert_text_body_matches',
     target: asserts(text('(a|aa|a?a?)*b')),
@@ -202,7 +202,7 @@ const BODIES: Record<string, Attack> = {
     cause: 'assert_text_body_matches',
     target: asserts(text('((x{0,30}){0,30})*y')),
   },
-  'optional letters, a hundred': {
+  'a hundred optional letters': {
     way: page('a'.repeat(MIB)),
     cause: 'assert_text_body_matches',
     target: asserts(text('(?:a?){100}a{100}b')),
@@ -225,25 +225,25 @@ const BODIES: Record<string, Attack> = {
     target: fifty((index) => text(`(?s)a.{${300 + index}}[cd]|$`)),
     bounds: { holdMs: 2500, grownMb: 256 },
   },
-  'a body_match that is barely not there': {
+  'a body_match that almost matches': {
     way: page('a'.repeat(MIB)),
     cause: ['body_mismatch', null],
     target: { bodyMatch: BARELY_NOT.slice(800, 1824), timeoutMs: 20_000 },
     bounds: { holdMs: 150 },
   },
-  'fifty texts that are barely not there': {
+  'fifty texts that almost match': {
     way: page('a'.repeat(MIB)),
     cause: null,
     target: fifty((index) => text(BARELY_NOT.slice(index), 'not_contains')),
     bounds: { holdMs: 2500 },
   },
-  'arrays half a million deep that are to exist': {
+  'arrays nested half a million deep that must exist': {
     way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`),
     cause: ['assert_json_body_exists', null],
     target: asserts(json({})),
     bounds: { grownMb: JUDGING_MB },
   },
-  'arrays half a million deep that are compared': {
+  'arrays nested half a million deep that are compared': {
     way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`),
     cause: ['assert_json_body_equals', null],
     target: asserts(json({ op: 'equals', value: '[]' })),
@@ -259,7 +259,7 @@ const BODIES: Record<string, Attack> = {
     cause: 'assert_json_body_matches',
     target: asserts(json({ op: 'matches', value: 'a', path: '$.a.a' })),
   },
-  'a value beside objects far too deep for recursion': {
+  'a value next to arrays far too deep for recursion': {
     way: page(`{"ok":1,"deep":${'['.repeat(DEEP)}${']'.repeat(DEEP)}}`),
     cause: null,
     target: asserts(json({ op: 'equals', value: '1', path: '$.ok' })),
@@ -269,12 +269,12 @@ const BODIES: Record<string, Attack> = {
     cause: 'assert_json_body_gt',
     target: asserts(json({ op: 'gt', value: '1' })),
   },
-  'a number beyond all bounds': {
+  'a number out of range': {
     way: page('1e999999999'),
     cause: 'assert_json_body_gt',
     target: asserts(json({ op: 'gt', value: '1' })),
   },
-  'keys of every object there is': {
+  'keys named like prototype properties': {
     way: page('{"__proto__":{"a":1},"constructor":{"prototype":{"a":1}}}'),
     cause: 'assert_json_body_exists',
     target: asserts(json({ path: '$.a' })),
@@ -294,11 +294,11 @@ const REDIRECTS: Record<string, Attack> = {
     way: sayAll(`HTTP/1.1 307 Found\r\nLocation: /?${'%41'.repeat(20_000)}\r\nContent-Length: 0\r\n\r\n`),
     cause: 'too_many_redirects',
   },
-  'a redirect whose Location is no URL': {
+  'a redirect with an invalid Location': {
     way: sayAll(`HTTP/1.1 302 Found\r\nLocation: http://${'['.repeat(50_000)}\r\nContent-Length: 0\r\n\r\n`),
     cause: 'status_302',
   },
-  'redirects of which each takes its time': {
+  'slow redirects': {
     way: (socket) => void setTimeout(() => socket.end('HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n'), 150),
     cause: 'timeout',
   },
@@ -315,7 +315,7 @@ for (const [what, { way, cause, scheme = 'http', bounds = {}, target = {} }] of 
     `${what}: ${[cause]
       .flat()
       .map((one) => one ?? 'none')
-      .join(' or ')}, in time and within memory, while another check goes on`,
+      .join(' or ')}, in time and within memory limits, while another check continues`,
     async (t) => {
       const port = await startAttacker(t, way);
       const check = await withstand(t, probing, {

@@ -121,14 +121,17 @@ const FORGERIES: readonly Forgery[] = [
   ['a nonce of another sign-in', (claims) => provider.sign({ ...claims, nonce: 'another' })],
   ['another issuer', (claims) => provider.sign({ ...claims, iss: 'https://evil.example' })],
   ['another audience', (claims) => provider.sign({ ...claims, aud: 'another-client' })],
-  ['several audiences, and another party', (claims) => provider.sign({ ...claims, aud: ['spotcheck', 'x'], azp: 'x' })],
-  ['a past', (claims) => provider.sign({ ...claims, exp: Math.floor(Date.now() / 1000) - 3600 })],
+  [
+    'several audiences and another authorized party',
+    (claims) => provider.sign({ ...claims, aud: ['spotcheck', 'x'], azp: 'x' }),
+  ],
+  ['a past expiry time', (claims) => provider.sign({ ...claims, exp: Math.floor(Date.now() / 1000) - 3600 })],
   ['no subject', ({ sub: _sub, ...claims }) => provider.sign(claims)],
   ['a subject of 256 characters', (claims) => provider.sign({ ...claims, sub: 'x'.repeat(256) })],
   ['no signature', async (claims) => unsigned(claims)],
-  ['a signature by another key', (claims) => byForeignKey(claims)],
-  ['a signature by an unknown key', (claims) => byForeignKey(claims, 'k2')],
-  ['a signature by the client’s secret', (claims) => bySecret(claims)],
+  ['a signature from another key', (claims) => byForeignKey(claims)],
+  ['a signature from an unknown key', (claims) => byForeignKey(claims, 'k2')],
+  ['a signature from the client’s secret', (claims) => bySecret(claims)],
 ];
 
 for (const [why, forge] of FORGERIES) {

@@ -48,9 +48,9 @@ test.serial('there are more than sixty forms of addresses', (t) => {
 
 for (const way of WAYS) {
   for (const [what, forms] of Object.entries({
-    'this machine': LOOPBACK,
-    'private addresses elsewhere': ELSEWHERE,
-    'no address at all': IMPOSSIBLE,
+    'loopback addresses': LOOPBACK,
+    'other private addresses': ELSEWHERE,
+    'invalid addresses': IMPOSSIBLE,
     'private addresses by name': NAMED,
   })) {
     test.serial(`none of ${forms.length} ways to write ${what} is contacted as ${way}`, async (t) => {

@@ -65,11 +65,11 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
   await revokeApiToken(api.database, { id: ended.id, nowMs: Date.now(), author: null });
   const anywhere: [string, string | null][] = [
     ['no token', null],
-    ['an empty one', ''],
-    ['two', `${account.ownerToken} ${account.ownerToken}`],
-    ['a guess', generateToken('spk')],
-    ["a guess at an agent's", generateToken('spa')],
-    ["a guess at a wallboard's", generateToken('spw')],
+    ['an empty token', ''],
+    ['two tokens', `${account.ownerToken} ${account.ownerToken}`],
+    ['a guessed token', generateToken('spk')],
+    ['a guessed agent token', generateToken('spa')],
+    ['a guessed wallboard token', generateToken('spw')],
   ];
   const withTokens: [string, string, Caller['token'], 401 | 403, true?][] = [
     ['an expired token', expired.token, 'api', 401],
@@ -127,12 +127,12 @@ async function listPeople(api: ApiServer, tenantId: string): Promise<Caller[]> {
   const cookie = { Cookie: owner.headers['Cookie'] ?? '' };
   const csrf = { 'X-CSRF-Token': owner.headers['X-CSRF-Token'] ?? '' };
   const anywhere: [string, Record<string, string>, 401 | 403, true?][] = [
-    ['a session that was ended', gone.headers, 401],
-    ['a session of a fortnight ago', idle.headers, 401],
-    ['a session of 90 days ago', old.headers, 401],
-    ['a guess at a session', { Cookie: `spotcheck=${generateSessionSecret()}`, ...csrf }, 401],
+    ['an ended session', gone.headers, 401],
+    ['a session unused for a fortnight', idle.headers, 401],
+    ['a session that is 90 days old', old.headers, 401],
+    ['a guessed session', { Cookie: `spotcheck=${generateSessionSecret()}`, ...csrf }, 401],
     ['two sessions', { ...owner.headers, Cookie: `${cookie.Cookie}; ${viewer.headers['Cookie']}` }, 401],
-    ['an invalid token beside a session', { ...owner.headers, ...bearing(generateToken('spk')) }, 401],
+    ['an invalid token next to a session', { ...owner.headers, ...bearing(generateToken('spk')) }, 401],
     ['a session without its CSRF token', cookie, 403, true],
     [
       'a session with the CSRF token of another one',
@@ -141,7 +141,7 @@ async function listPeople(api: ApiServer, tenantId: string): Promise<Caller[]> {
       true,
     ],
     ['a session from another site', { ...owner.headers, Origin: 'https://evil.example' }, 403, true],
-    ['a session from nowhere', { ...owner.headers, Origin: 'null' }, 403, true],
+    ['a session from a null origin', { ...owner.headers, Origin: 'null' }, 403, true],
   ];
   return [
     ...anywhere.flatMap(([what, headers, status, writesOnly]) =>
