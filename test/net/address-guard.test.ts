@@ -12,7 +12,7 @@ const REFUSED: Record<string, string> = {
   '100.127.255.255': 'the end of shared address space',
   '127.0.0.1': 'loopback',
   '127.255.255.254': 'the end of loopback',
-  '169.254.169.254': 'link local, where clouds keep credentials',
+  '169.254.169.254': 'link local, where clouds serve credentials',
   '172.16.0.1': 'private use',
   '172.31.255.255': 'the end of private use',
   '192.0.0.1': 'protocol assignments',
@@ -37,7 +37,7 @@ const REFUSED: Record<string, string> = {
   '::ffff:10.1.2.3': 'mapped private use',
   '::ffff:a9fe:a9fe': 'mapped link local',
   '::127.0.0.1': 'compatible loopback',
-  '::8.8.8.8': 'compatible, which no network carries',
+  '::8.8.8.8': 'compatible, which is not routed',
   '::ffff:0:127.0.0.1': 'translated loopback',
   '64:ff9b::127.0.0.1': 'NAT64 of loopback',
   '64:ff9b::a00:1': 'NAT64 of private use',
@@ -55,7 +55,7 @@ const REFUSED: Record<string, string> = {
   '2002:a00:1::1': '6to4 of private use',
   '2002:c0a8:101::1': '6to4 of private use',
   '3fff::1': 'documentation',
-  '4000::1': 'not allotted',
+  '4000::1': 'unallocated',
   '5f00::1': 'segment routing',
   'fc00::1': 'unique local',
   'fd12:3456:789a::1': 'unique local',
@@ -64,10 +64,10 @@ const REFUSED: Record<string, string> = {
   '::1%lo': 'loopback with a zone',
   'fec0::1': 'the old site local',
   'ff02::1': 'multicast',
-  'ff0e::1': 'global multicast, which is no unicast address',
-  '': 'no address',
-  localhost: 'no address',
-  '1.2.3.4.5': 'no address',
+  'ff0e::1': 'global multicast, not unicast',
+  '': 'not an address',
+  localhost: 'not an address',
+  '1.2.3.4.5': 'not an address',
 };
 
 const PUBLIC: Record<string, string> = {
@@ -102,7 +102,7 @@ const PUBLIC: Record<string, string> = {
 };
 
 for (const [address, why] of Object.entries(REFUSED)) {
-  test(`${address || 'an empty text'} is refused: ${why}`, (t) => {
+  test(`${address || 'an empty string'} is refused: ${why}`, (t) => {
     t.false(isPublicAddress(address));
   });
 }

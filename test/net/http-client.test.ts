@@ -9,11 +9,11 @@ const GARBAGE: Record<string, { text: string; reason: RegExp }> = {
   'something that is not HTTP': { text: 'SSH-2.0-OpenSSH_9.2\r\n', reason: /not valid HTTP/ },
   'a header line without a colon': { text: 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n', reason: /not valid HTTP/ },
   'a header with control characters': { text: 'HTTP/1.1 200 OK\r\nX-A: a\x01b\r\n\r\n', reason: /not valid HTTP/ },
-  'two lengths that contradict each other': {
+  'two conflicting lengths': {
     text: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx',
     reason: /not valid HTTP/,
   },
-  'a chunk whose size is no number': {
+  'a chunk with an invalid size': {
     text: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
     reason: /not valid HTTP/,
   },
@@ -21,8 +21,8 @@ const GARBAGE: Record<string, { text: string; reason: RegExp }> = {
     text: `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(70)}\r\n`,
     reason: /headers .* too long/,
   },
-  'a close before any answer': { text: '', reason: /closed without a response/ },
-  'a close in the middle of the head': { text: 'HTTP/1.1 200 OK\r\nX-A', reason: /closed without a response/ },
+  'a close before the response': { text: '', reason: /closed without a response/ },
+  'a close in the middle of the headers': { text: 'HTTP/1.1 200 OK\r\nX-A', reason: /closed without a response/ },
   'a close in the middle of the body': {
     text: 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf',
     reason: /closed before the end of the body/,
@@ -36,10 +36,10 @@ const GARBAGE: Record<string, { text: string; reason: RegExp }> = {
 const BODILESS = {
   'a 204': ['GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
   'a 304': ['GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n'],
-  'an answer to HEAD': ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\nContent-Encoding: gzip\r\n\r\n'],
+  'a response to HEAD': ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\nContent-Encoding: gzip\r\n\r\n'],
 };
 
-const CLIENTS = { "Node's client": createHttpClient, 'the client of checks': createProbeClient };
+const CLIENTS = { "Node's client": createHttpClient, 'the probe client': createProbeClient };
 
 for (const [client, createClient] of Object.entries(CLIENTS)) {
   const send = createClient({ allowPrivateNetwork: true });

@@ -9,10 +9,10 @@ const send = createProbeClient({ allowPrivateNetwork: true });
 const DEADLINE_MS = 4000;
 
 const SILENCES: Record<string, { text: string; reason: RegExp }> = {
-  'nothing at all': { text: '', reason: /waiting for the response/ },
+  'no bytes': { text: '', reason: /waiting for the response/ },
   'half a status line': { text: 'HTTP/1.1 2', reason: /waiting for the response/ },
-  'a head that never ends': { text: 'HTTP/1.1 200 OK\r\nX-A: 1\r\n', reason: /waiting for the response/ },
-  'informational answers only': {
+  'headers that never end': { text: 'HTTP/1.1 200 OK\r\nX-A: 1\r\n', reason: /waiting for the response/ },
+  'only informational responses': {
     text: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n',
     reason: /waiting for the response/,
   },

@@ -418,8 +418,8 @@ test('of eight failing servers five are queried', async (t) => {
 });
 
 for (const [what, reply, cause] of [
-  ['fails', { rcode: RCODES.SERVFAIL }, 'dns_error'],
-  ['is silent', { isSilent: true }, 'timeout'],
+  ['gets SERVFAIL', { rcode: RCODES.SERVFAIL }, 'dns_error'],
+  ['gets no response', { isSilent: true }, 'timeout'],
 ] as const) {
   test.serial(`a name that ${what} at working resolvers is down`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': { answers: [ROOT] } });

@@ -399,15 +399,15 @@ test('more than three redirects fail the lookup', async (t) => {
 });
 
 const BAD_RDAP: readonly [what: string, RequestListener][] = [
-  ['answers 500', (_, response) => void response.writeHead(500).end()],
+  ['responds with 500', (_, response) => void response.writeHead(500).end()],
   [
-    'is a web server for people',
+    'responds with an HTML page',
     (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>'),
   ],
-  ['sends no JSON', (_, response) => void response.end('hello')],
+  ['sends invalid JSON', (_, response) => void response.end('hello')],
   ['sends another domain', (_, response) => void response.end(rdapDomain('another.com', EXPIRY))],
-  ['sends too much', (_, response) => void response.end(`"${'x'.repeat(600_000)}"`)],
-  ['never answers', () => undefined],
+  ['sends too large a response', (_, response) => void response.end(`"${'x'.repeat(600_000)}"`)],
+  ['never responds', () => undefined],
   ['closes the connection', (request) => void request.socket.destroy()],
 ];
 for (const [what, rdap] of BAD_RDAP) {
@@ -479,15 +479,15 @@ test('if the registrar does not respond only the expiry is missing', async (t) =
 });
 
 const BAD_WHOIS: readonly [what: string, answer: string | Buffer | null, reason: RegExp][] = [
-  ['says nothing', '', /did not send a complete response/],
-  ['never ends', null, /did not send a complete response/],
-  ['talks of other things', 'hello\r\n', /No registry is known for \.io\d/],
+  ['sends nothing', '', /did not send a complete response/],
+  ['never ends its response', null, /did not send a complete response/],
+  ['sends an unrelated text', 'hello\r\n', /No registry is known for \.io\d/],
   [
     'does not know the top-level domain',
     '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n',
     /No registry is known/,
   ],
-  ['wants fewer questions', 'Too many requests, try again later\r\n', /limits how often it can be queried/],
+  ['limits the rate of queries', 'Too many requests, try again later\r\n', /limits how often it can be queried/],
 ];
 for (const [what, answer, reason] of BAD_WHOIS) {
   test(`a WHOIS server that ${what} is no vote`, async (t) => {

@@ -115,8 +115,8 @@ test('a body that never starts is reported as not read', async (t) => {
 
 const BROKEN: readonly [what: string, bytes: string, body: string | null][] = [
   ['cut off', 'HTTP/1.1 500 No\r\nContent-Length: 100\r\n\r\nhalf', 'half'],
-  ['no valid chunks', 'HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\nzz\r\n', 'good'],
-  ['not what its coding says', 'HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope', null],
+  ['invalidly chunked', 'HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\nzz\r\n', 'good'],
+  ['not in its declared coding', 'HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope', null],
 ];
 for (const [what, bytes, body] of BROKEN) {
   test(`a body that is ${what} after a bad status does not change the cause`, async (t) => {

@@ -101,7 +101,7 @@ const CREDENTIALS: Record<string, { target: CheckTarget; authorization: string }
     target: httpTarget({ target: 'http://me%40home:p%2Fw@127.0.0.1/' }),
     authorization: `Basic ${Buffer.from('me@home:p/w').toString('base64')}`,
   },
-  'auth rather than what the URL has': {
+  'auth rather than the credentials in the URL': {
     target: withRequest('http://a:b@127.0.0.1/', { auth: { type: 'bearer' } }, { secrets: { auth: { token: 'tkn' } } }),
     authorization: 'Bearer tkn',
   },
@@ -157,7 +157,7 @@ test('the body is read only if a match or an assertion needs it', async (t) => {
 
 const CHARSETS: Record<string, { type: string; bytes: Buffer; text: string }> = {
   'no charset as UTF-8': { type: 'text/html', bytes: Buffer.from('größe'), text: 'größe' },
-  'UTF-8, which a byte-order mark says before the header does': {
+  'UTF-8 if a byte-order mark contradicts the header': {
     type: 'application/json; charset=iso-8859-1',
     bytes: Buffer.from('\uFEFF{"a":"ü"}'),
     text: '{"a":"ü"}',

@@ -208,7 +208,7 @@ const MISMATCHES: Record<string, (socket: Socket) => void> = {
   'and closes': (socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n'),
   'and resets': (socket) =>
     void socket.write('HTTP/1.1 400 Bad Request\r\n', () => setTimeout(() => socket.resetAndDestroy(), 20)),
-  'and stays': (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n'),
+  'and stays connected': (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n'),
 };
 for (const [what, onSocket] of Object.entries(MISMATCHES)) {
   test(`a server that sends something else ${what} is a mismatch`, async (t) => {
@@ -224,7 +224,7 @@ for (const [what, onSocket] of Object.entries(MISMATCHES)) {
 const SILENCES: Record<string, { onSocket: (socket: Socket) => void; reason: RegExp; timeoutMs?: number }> = {
   'closes at once': { onSocket: (socket) => void socket.end(), reason: /closed before/ },
   'resets at once': { onSocket: (socket) => socket.resetAndDestroy(), reason: /closed before/ },
-  'says nothing': { onSocket: () => {}, reason: /in time/, timeoutMs: 400 },
+  'sends nothing': { onSocket: () => {}, reason: /in time/, timeoutMs: 400 },
 };
 for (const [what, { onSocket, reason, timeoutMs = 5000 }] of Object.entries(SILENCES)) {
   test(`a server that ${what} has no banner`, async (t) => {

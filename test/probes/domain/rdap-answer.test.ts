@@ -11,17 +11,17 @@ const ANSWERS: readonly [what: string, answer: object | string, expected: object
     { expiresAt: EXPIRY, registrar: 'Example Registrar Inc.' },
   ],
   [
-    'a registry without expiries',
+    'a registry without expiry dates',
     rdapDomain('example.com', null),
     { expiresAt: null, registrar: 'Example Registrar Inc.' },
   ],
   [
-    'a zone other than UTC',
+    'a time zone other than UTC',
     { objectClassName: 'domain', events: [{ eventAction: 'expiration', eventDate: '2031-08-13T07:00:00.000+03:00' }] },
     { expiresAt: EXPIRY, registrar: null },
   ],
   [
-    'a date that is none',
+    'an invalid date',
     { objectClassName: 'domain', events: [{ eventAction: 'expiration', eventDate: 'never' }] },
     { expiresAt: null, registrar: null },
   ],
@@ -31,17 +31,17 @@ const ANSWERS: readonly [what: string, answer: object | string, expected: object
     { expiresAt: null, registrar: null },
   ],
   [
-    'a registrar without a card',
+    'a registrar without a vCard',
     { ldhName: 'EXAMPLE.COM.', entities: [{ roles: ['Registrar'], handle: 'REG-7' }] },
     { expiresAt: null, registrar: 'REG-7' },
   ],
   [
-    'entities and events of no known shape',
+    'entities and events of an unknown form',
     { objectClassName: 'domain', entities: 'none', events: { eventAction: 'expiration' } },
     { expiresAt: null, registrar: null },
   ],
   [
-    'a card with more than it should have',
+    'a malformed vCard',
     {
       objectClassName: 'domain',
       entities: [
@@ -53,7 +53,7 @@ const ANSWERS: readonly [what: string, answer: object | string, expected: object
   ['another domain', rdapDomain('another.com', '2031-08-13T04:00:00Z'), null],
   ['an error', { errorCode: 404, title: 'Not Found' }, null],
   ['a list', '[]', null],
-  ['no JSON', '<html>', null],
+  ['invalid JSON', '<html>', null],
 ];
 for (const [what, answer, expected] of ANSWERS) {
   test(`RDAP: ${what}`, (t) => {

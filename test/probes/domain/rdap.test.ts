@@ -13,23 +13,23 @@ test('the snapshot has the services of more than a thousand top-level domains', 
 
 const DOCUMENTS: readonly [what: string, text: string, services: object | null][] = [
   [
-    'https goes before http',
+    'https is preferred to http',
     '{"services":[[["COM","net"],["http://a.example/x","https://b.example/x"]]]}',
     { com: 'https://b.example/x/', net: 'https://b.example/x/' },
   ],
   [
-    'http where there is no other',
+    'http is used if there is no https',
     '{"services":[[["kg"],["http://rdap.cctld.kg/"]]],"version":"1.0"}',
     { kg: 'http://rdap.cctld.kg/' },
   ],
   [
-    'addresses that are none are left out',
+    'invalid addresses and services are skipped',
     '{"services":[[["a"],["ftp://a.example/"]],[["b"],["https://b.example/"],"more"]]}',
     { b: 'https://b.example/' },
   ],
   ['an empty list is no registry', '{"services":[]}', null],
   ['another document is no registry', '{"hello":"world"}', null],
-  ['no JSON is no registry', '<html>', null],
+  ['invalid JSON is no registry', '<html>', null],
 ];
 for (const [what, text, services] of DOCUMENTS) {
   test(what, (t) => {

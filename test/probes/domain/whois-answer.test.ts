@@ -58,7 +58,7 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
   ],
   ['.de, free', 'nothing-here.de', 'Domain: nothing-here.de\nStatus: free\n', { outcome: 'not_found' }],
   [
-    '.de, too often',
+    '.de, rate limited',
     'example.de',
     '% Error: 55000000002 Connection refused; access control limit exceeded.\n',
     { outcome: 'limited' },
@@ -283,7 +283,7 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
     { outcome: 'not_found' },
   ],
   [
-    'one that repeats the name',
+    'a registry that repeats an unregistered name',
     'nothing-here.example',
     'Domain: nothing-here.example\n% No entries found\n',
     { outcome: 'not_found' },
@@ -302,28 +302,33 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
     { outcome: 'registered', expires: '2027-01-02T00:00:00Z' },
   ],
   [
-    'an odd date',
+    'an invalid date',
     'example.org',
     'Domain Name: example.org\nExpiry Date: unlimited\n',
     { outcome: 'registered', expires: null },
   ],
   [
-    '.org, too often',
+    '.org, rate limited',
     'example.org',
     'WHOIS LIMIT EXCEEDED - SEE WWW.PIR.ORG/WHOIS FOR DETAILS\n',
     { outcome: 'limited' },
   ],
   [
-    'a quota',
+    'a connection limit',
     'example.cc',
     'Your connection limit exceeded. Please slow down and try again later.\n',
     { outcome: 'limited' },
   ],
-  ['.nz, too often', 'example.nz', '440 Request Denied\nToo many requests from this address\n', { outcome: 'limited' }],
-  ['.it, too often', 'example.it', 'Number of allowed queries exceeded.\n', { outcome: 'limited' }],
-  ['.tr, too often', 'example.com.tr', 'Queried interval is too short.\n', { outcome: 'limited' }],
   [
-    'a limit that speaks of entries',
+    '.nz, rate limited',
+    'example.nz',
+    '440 Request Denied\nToo many requests from this address\n',
+    { outcome: 'limited' },
+  ],
+  ['.it, rate limited', 'example.it', 'Number of allowed queries exceeded.\n', { outcome: 'limited' }],
+  ['.tr, rate limited', 'example.com.tr', 'Queried interval is too short.\n', { outcome: 'limited' }],
+  [
+    'a rate limit that mentions entries',
     'example.si',
     '% Query rate limit exceeded, no entries found.\n',
     { outcome: 'limited' },
@@ -335,7 +340,7 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
     { outcome: 'unreadable' },
   ],
   [
-    'IANA, of a TLD that nobody has',
+    'IANA, about an unknown TLD',
     'example.nowhere',
     '% IANA WHOIS server\n% for more information on IANA, visit http://www.iana.org\n% This query returned 0 ' +
       'objects.\n',
@@ -348,7 +353,7 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
     { outcome: 'unreadable' },
   ],
   [
-    'a long record that speaks of things not found',
+    'a long record that mentions a contact not found',
     'example.org',
     'a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\nremarks: contact not found\n',
     { outcome: 'unreadable' },
@@ -387,7 +392,7 @@ const ROOT: readonly [text: string, server: object | null][] = [
   ['', null],
 ];
 for (const [text, server] of ROOT) {
-  const named = server === null ? 'nobody' : JSON.stringify(server);
+  const named = server === null ? 'no server' : JSON.stringify(server);
   test(`the root response ${JSON.stringify(text)} refers to ${named}`, (t) => {
     t.deepEqual(readRootReferral(text), server);
   });

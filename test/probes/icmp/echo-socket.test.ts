@@ -75,17 +75,17 @@ test('an abort ends a round', async (t) => {
 const NO_REPLIES: Record<string, (request: Buffer) => EchoAnswer[]> = {
   nothing: () => [],
   'a reply from another address': (request) => [{ message: echoReplyTo(request), isStranger: true }],
-  'the request itself, as a mirror gives it': (request) => [{ message: request }],
-  'a reply whose last byte was changed on the way': (request) => {
+  'the request itself, sent back': (request) => [{ message: request }],
+  'a reply with a changed last byte': (request) => {
     const reply = echoReplyTo(request);
     reply.writeUInt8(1, reply.length - 1);
     return [{ message: reply }];
   },
-  'a right reply to another token': (request) => {
+  'a valid reply to another token': (request) => {
     request.fill(7, 8, 24);
     return [{ message: echoReplyTo(request) }];
   },
-  'a right reply with another sequence': (request) => {
+  'a valid reply with another sequence number': (request) => {
     request.writeUInt16BE(request.readUInt16BE(6) ^ 1, 6);
     return [{ message: echoReplyTo(request) }];
   },

@@ -155,8 +155,8 @@ rtt min/avg/max/mdev = 0.300/5.100/9.900/4.800 ms
 const SHAPES: Record<string, [text: string, sent: number, roundTripsMs: number[]]> = {
   'iputils, one of three lost': [IPUTILS, 3, [0.08, 12.5]],
   'BusyBox, over IPv6': [BUSYBOX, 2, [0.04, 0.08]],
-  'silence, interrupted': [SILENT, 3, []],
-  'what a router says instead of the target': [UNREACHABLE, 2, []],
+  'no replies, interrupted': [SILENT, 3, []],
+  'errors from a router instead of the target': [UNREACHABLE, 2, []],
   'a duplicate, which counts once': [DUPLICATED, 1, [0.3]],
 };
 for (const [what, [text, sent, roundTripsMs]] of Object.entries(SHAPES)) {

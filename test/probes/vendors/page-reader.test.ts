@@ -138,13 +138,13 @@ const OTHERS: [
   reason: RegExp,
 ][] = [
   [
-    'a page of another form',
+    'a page in another format',
     { status: 200, body: '{"ok":true}' },
     'not_a_status_page',
     /cannot be parsed: its JSON is of another form/,
   ],
-  ['a site without such a page', { status: 404, body: 'no' }, 'not_a_status_page', /responded with HTTP 404/],
-  ['a site that wants a log-in', { status: 403 }, 'unreachable', /responded with HTTP 403/],
+  ['a site without a status page', { status: 404, body: 'no' }, 'not_a_status_page', /responded with HTTP 404/],
+  ['a site that requires a login', { status: 403 }, 'unreachable', /responded with HTTP 403/],
   [
     'a page of more than 5 MiB',
     { status: 200, body: ' '.repeat(5 * 1024 * 1024 + 1) },
@@ -152,12 +152,12 @@ const OTHERS: [
     /larger than 5 MiB/,
   ],
   [
-    'a redirect in a circle',
+    'a redirect loop',
     { status: 302, headers: { Location: '/api/v2/summary.json' } },
     'unreachable',
     /more than 5 times/,
   ],
-  ['an empty answer to a first request', { status: 304 }, 'not_a_status_page', /HTTP 304 to a first request/],
+  ['a 304 to a first request', { status: 304 }, 'not_a_status_page', /HTTP 304 to a first request/],
 ];
 for (const [what, instead, kind, reason] of OTHERS) {
   test(`${what} is ${kind} with a reason`, async (t) => {

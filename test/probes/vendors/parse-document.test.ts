@@ -354,7 +354,7 @@ const FEED_STATES: [what: string, items: [string, string][], state: string][] = 
     'degraded',
   ],
   [
-    'whose newest entry is from long ago and has no end',
+    'whose newest entry is old and unresolved',
     [['Service disruption: Errors', 'Wed, 02 Sep 2026 01:00:00 PDT']],
     'operational',
   ],
