@@ -38,15 +38,15 @@ const OVERLAPPING: readonly (readonly [
   [startSecond: number, endSecond: number | null],
   { incidents: number; longest: number; mttr: number | null },
 ])[] = [
-  ['that ended with the second before the period', [START - 100, START], { incidents: 0, longest: 0, mttr: null }],
-  ['that ended with its first second', [START - 100, START + 1], { incidents: 1, longest: 1, mttr: 101 }],
-  ['of no length at its beginning', [START, START], { incidents: 1, longest: 0, mttr: 0 }],
-  ['of no length at its end', [END, END], { incidents: 0, longest: 0, mttr: null }],
-  ['that ended with it', [END - 60, END], { incidents: 1, longest: 60, mttr: 60 }],
-  ['that went on beyond it', [END - 60, END + 1], { incidents: 1, longest: 60, mttr: null }],
+  ['that ended when the period began', [START - 100, START], { incidents: 0, longest: 0, mttr: null }],
+  ['that ended one second into the period', [START - 100, START + 1], { incidents: 1, longest: 1, mttr: 101 }],
+  ['of zero length when the period began', [START, START], { incidents: 1, longest: 0, mttr: 0 }],
+  ['of zero length when the period ended', [END, END], { incidents: 0, longest: 0, mttr: null }],
+  ['that ended when the period ended', [END - 60, END], { incidents: 1, longest: 60, mttr: 60 }],
+  ['that ended one second after the period', [END - 60, END + 1], { incidents: 1, longest: 60, mttr: null }],
   ['that is still open', [END - 60, null], { incidents: 1, longest: 60, mttr: null }],
-  ['that spans it', [START - DAY, END + DAY], { incidents: 1, longest: 7 * DAY, mttr: null }],
-  ['that began with the next one', [END, END + 5], { incidents: 0, longest: 0, mttr: null }],
+  ['that spans the period', [START - DAY, END + DAY], { incidents: 1, longest: 7 * DAY, mttr: null }],
+  ['that began when the period ended', [END, END + 5], { incidents: 0, longest: 0, mttr: null }],
 ];
 for (const [what, [start, end], expected] of OVERLAPPING) {
   test(`an incident ${what} counts as ${JSON.stringify(expected)}`, async (t) => {

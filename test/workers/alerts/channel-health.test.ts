@@ -87,10 +87,10 @@ test('a delivery that succeeds while its webhook is being disabled clears the er
 
 for (const [what, lost] of [
   ['was lost', { status: 'pending', enabled: true }],
-  ['was ended from inside', { status: 'connected', enabled: false }],
+  ['was stopped by a member', { status: 'connected', enabled: false }],
 ] as const) {
   test(
-    `the result of an attempt that was under way when a chat ${what} does not change the error that is shown ` +
+    `the result of an attempt that was running when a chat ${what} does not change the error that is shown ` +
       'to its owner',
     async (t) => {
       const { tenantId, channelHealth, add } = await prepare();

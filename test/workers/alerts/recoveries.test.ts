@@ -126,8 +126,8 @@ test('a recovery that waits for its alert does not open a group', async (t) => {
 for (const type of ['telegram', 'webhook'] as const)
   for (const isInHand of [false, true])
     test(
-      `where a recovery did not arrive the next one does, though trouble between them is not sent to a ${type}` +
-        (isInHand ? ', which a worker holds' : ''),
+      `a ${type} channel gets the next recovery after a lost one, even if the alert in between is not sent` +
+        (isInHand ? ' after its claim' : ''),
       async (t) => {
         const { runtime, run, change, add, addChannel, deliver, posted, receiver, at } = await prepareParents(t);
         const { database, newId, publicUrl } = runtime;

@@ -71,10 +71,10 @@ test('a registry URL configured by the operator is requested despite the address
 });
 
 const FAILURES: readonly [what: string, listener: RequestListener, reason: string][] = [
-  ['answers 500', (_, response) => void response.writeHead(500).end(), 'HTTP 500'],
+  ['responds with 500', (_, response) => void response.writeHead(500).end(), 'HTTP 500'],
   ['redirects', (_, response) => void response.writeHead(302, { Location: '/elsewhere' }).end(), 'HTTP 302'],
   [
-    'sends something else',
+    'sends another document',
     (_, response) => void response.end('{"services":"none"}'),
     'The response is not a registry of RDAP services',
   ],

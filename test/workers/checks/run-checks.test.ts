@@ -402,14 +402,19 @@ for (const { name, steadyVerdict, status, mayChangeState } of [
     mayChangeState: true,
   },
   {
-    name: 'a good result of a monitor that is not decided may decide it',
+    name: 'a good result of an undecided monitor may decide its state',
     steadyVerdict: null,
     status: 200,
     mayChangeState: true,
   },
-  { name: 'a bad result may be an outage', steadyVerdict: 'up', status: 503, mayChangeState: true },
   {
-    name: 'one more bad result of a monitor that is down changes nothing',
+    name: 'a bad result of a monitor that is up may be an outage',
+    steadyVerdict: 'up',
+    status: 503,
+    mayChangeState: true,
+  },
+  {
+    name: 'another bad result of a monitor that is down changes nothing',
     steadyVerdict: 'down',
     status: 503,
     mayChangeState: false,

@@ -316,8 +316,8 @@ for (const [before, after, alerts] of [
   ],
 ] as const) {
   test(
-    `a monitor that was ${before} and is ${after} after our overload ` +
-      `${alerts.length === 0 ? 'causes no alert' : 'says so'}`,
+    `a monitor that is ${before} before and ${after} after an overload ` +
+      `${alerts.length === 0 ? 'causes no alert' : 'sends alerts'}`,
     async (t) => {
       const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: [] });
       const [agent] = agents as [Agent];
@@ -536,7 +536,7 @@ test('an agent with a revoked token no longer votes', async (t) => {
 
 for (const { why, isBehind } of [
   { why: 'silence', isBehind: false },
-  { why: 'more than it had time for', isBehind: true },
+  { why: 'being behind', isBehind: true },
 ]) {
   test(
     `a source that returns from ${why} and still reports down completes the quorum, even though its verdict ` +
