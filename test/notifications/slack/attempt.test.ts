@@ -50,7 +50,7 @@ const GONE: readonly [status: number, word: string, meaning: RegExp][] = [
   [410, '<html>', /webhook no longer exists/],
 ];
 for (const [status, word, meaning] of GONE) {
-  test.serial(`${status} "${word}" ends the retries and says what is wrong with the channel`, async (t) => {
+  test.serial(`${status} "${word}" ends the retries and reports a channel problem`, async (t) => {
     webhook().reply(status, word);
     const result = await attempt();
     t.like(result, { outcome: 'failed', statusCode: status, response: word || null, retryAfterMs: null });
@@ -97,7 +97,7 @@ for (const [retryAfter, retryAfterMs] of WAITS) {
 }
 
 for (const status of [500, 502, 503]) {
-  test.serial(`${status} is retried, whatever its body says`, async (t) => {
+  test.serial(`${status} is retried, regardless of its body`, async (t) => {
     webhook().reply(status, 'no_service');
     t.like(await attempt(), { outcome: 'retry', statusCode: status, retryAfterMs: null, channelProblem: null });
   });

@@ -80,7 +80,7 @@ for (const [error, outcome, reason] of ERRORS) {
 const STRANGE: readonly [what: string, status: number, body: string][] = [
   ['a 500', 500, '{"ok":true}'],
   ['a 429', 429, ''],
-  ['a page that is no JSON', 200, '<html>'],
+  ['a body that is not JSON', 200, '<html>'],
   ['a list', 200, '[]'],
   ['null', 200, 'null'],
 ];

@@ -58,21 +58,25 @@ test('an untrusted certificate fails with a reason that names it', async (t) => 
 });
 
 const BAD_TEMPLATES: readonly [string, string, RegExp][] = [
-  ['a tag that is not closed', '{"a": {% if x %}1}', /template\.body is not valid Liquid: .*line:1/],
+  ['an unclosed tag', '{"a": {% if x %}1}', /template\.body is not valid Liquid: .*line:1/],
   ['an unknown filter', '{{ title | shout }}', /undefined filter: shout/],
-  ['a file to include', '{% include "/etc/passwd" %}', /tag "include" not found/],
-  ['no JSON where names have quotes', '{"title": "{{ monitor.name }}"}', /does not render valid JSON.*monitor\.down/],
+  ['an included file', '{% include "/etc/passwd" %}', /tag "include" not found/],
   [
-    'a loop without end',
+    'invalid JSON for names with quotes',
+    '{"title": "{{ monitor.name }}"}',
+    /does not render valid JSON.*monitor\.down/,
+  ],
+  [
+    'an excessive loop',
     '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}',
     /renders too much/,
   ],
   [
-    'a filter that is unknown only where a monitor is degraded',
+    'an unknown filter used only for degraded monitors',
     "{}{% if event == 'monitor.degraded' %}{{ detail.sources_down | where_exp: 'i', 'i | shout' }}{% endif %}",
     /undefined filter: shout.*monitor\.degraded/,
   ],
-  ['more than 256 kB', '{% for a in (1..9999) %}{{ "now" | date: "%0100Y" }}{% endfor %}', /renders/],
+  ['an output of more than 256 kB', '{% for a in (1..9999) %}{{ "now" | date: "%0100Y" }}{% endfor %}', /renders/],
 ];
 for (const [what, body, sentence] of BAD_TEMPLATES) {
   test(`a template with ${what} is rejected with a reason, and nothing is sent`, async (t) => {
