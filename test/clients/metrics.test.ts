@@ -10,7 +10,7 @@ import { ROOT } from '../helpers/program.ts';
 import { awaitDashboard, isPrometheusInstalled, startPrometheus } from '../helpers/prometheus.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 
-const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
+const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not run)';
 
 test(`the service exposes exactly the metrics in docs/operations.md, and promtool${suffix} accepts them`, async (t) => {
   const [address, port] = [await startHttpServer(t, (_request, response) => response.end()), await findKeptPort()];

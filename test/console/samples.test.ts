@@ -137,9 +137,15 @@ function listCases(): Case[] {
   const { 'X-Service-Signature': _, ...withoutOwn } = sign(now);
   const { 'webhook-signature': __, ...withoutStandard } = sign(now);
   return [
-    { says: true, why: 'what we send', body, headers: sign(now), secret },
-    { says: true, why: 'to who knows the new secret only', body, headers: sign(now, before), secret },
-    { says: true, why: 'to who knows the secret before only', body, headers: sign(now, before), secret: before },
+    { says: true, why: 'an original delivery', body, headers: sign(now), secret },
+    { says: true, why: 'two signatures, verified with the new secret', body, headers: sign(now, before), secret },
+    {
+      says: true,
+      why: 'two signatures, verified with the previous secret',
+      body,
+      headers: sign(now, before),
+      secret: before,
+    },
     { says: false, why: 'another secret', body, headers: sign(now), secret: before },
     { says: false, why: 'another body', body: `${body} `, headers: sign(now), secret },
     { says: false, why: 'another time', body, headers: { ...sign(now), 'webhook-timestamp': String(now + 1) }, secret },
@@ -147,9 +153,9 @@ function listCases(): Case[] {
     { says: false, why: 'too old', body, headers: sign(now - 3600), secret },
     { says: false, why: 'from the future', body, headers: sign(now + 3600), secret },
     { says: false, why: 'no time', body, headers: { ...sign(now), 'webhook-timestamp': 'soon' }, secret },
-    { says: false, why: 'one signature alone', body, headers: withoutOwn, secret },
-    { says: false, why: 'the other alone', body, headers: withoutStandard, secret },
-    { says: false, why: 'nothing at all', body, headers: {}, secret },
+    { says: false, why: 'only the standard signature', body, headers: withoutOwn, secret },
+    { says: false, why: 'only our own signature', body, headers: withoutStandard, secret },
+    { says: false, why: 'no headers', body, headers: {}, secret },
   ];
 }
 

@@ -10,8 +10,8 @@ import { until } from '../helpers/until.ts';
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 for (const [what, take] of [
-  ['does not answer', 'freeze'],
-  ['is away', 'stop'],
+  ['does not respond', 'freeze'],
+  ['is stopped', 'stop'],
 ] as const) {
   if (isRedisInstalled)
     test(`a process started while Redis ${what} rejects jobs in time, and accepts them afterwards`, async (t) => {

@@ -22,7 +22,7 @@ if (isRedisInstalled) {
   const FAULTS: Readonly<
     Record<string, (cluster: RedisCluster, index: number, t: ExecutionContext) => Promise<unknown>>
   > = {
-    'a node is killed and stays away': (cluster, index) => cluster.kill(index),
+    'a node is killed and stays down': (cluster, index) => cluster.kill(index),
     'a node hangs': async (cluster, index, t) => {
       cluster.signal(index, 'SIGSTOP');
       t.teardown(() => cluster.signal(index, 'SIGCONT'));

@@ -9,8 +9,8 @@ import { until } from '../helpers/until.ts';
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 const FAULTS: Readonly<Record<string, (redis: WatchedRedis) => Promise<void>>> = {
-  'the master was killed': (redis) => redis.killMaster(),
-  'the replica was promoted in order': (redis) => redis.failOver(),
+  'the master is killed': (redis) => redis.killMaster(),
+  'a manual failover to the replica': (redis) => redis.failOver(),
 };
 
 if (isRedisInstalled) {

@@ -65,7 +65,7 @@ if (isRedisInstalled) {
 
   const WRONG: Readonly<Record<string, (t: ExecutionContext) => Promise<Record<string, string>>>> = {
     'another authority': async (t) => ({ NODE_EXTRA_CA_CERTS: (await issueFiles(t)).ca }),
-    'no authority but the usual': async () => ({}),
+    'only the default authorities': async () => ({}),
   };
   for (const [whom, trust] of Object.entries(WRONG))
     test.serial(`a service on rediss:// that trusts ${whom} is not ready, and its log says what to do`, async (t) => {

@@ -8,30 +8,30 @@ const BROKEN_OFF = 'Content-Length: 9\r\n\r\n';
 const STARTED = 'Transfer-Encoding: chunked\r\n\r\n1\r\n';
 
 const answers: readonly [what: string, answer: string, sent: Sent][] = [
-  ['a 200 whose body breaks off', `200 OK\r\n${BROKEN_OFF}`, { outcome: 'accepted' }],
+  ['a 200 with a truncated body', `200 OK\r\n${BROKEN_OFF}`, { outcome: 'accepted' }],
   [
-    'a 200 of another coding',
+    'a 200 with another content coding',
     '200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nbody',
     { outcome: 'accepted' },
   ],
-  ['a 200 that breaks off in what it did not take', `200 OK\r\n${BROKEN_OFF}\n\u0005`, { outcome: 'partly' }],
-  ['a 200 whose chunks have no size', `200 OK\r\n${STARTED}no size`, { outcome: 'accepted' }],
+  ['a 200 truncated within its partial success', `200 OK\r\n${BROKEN_OFF}\n\u0005`, { outcome: 'partly' }],
+  ['a 200 with an invalid chunk size', `200 OK\r\n${STARTED}no size`, { outcome: 'accepted' }],
   [
-    'a 400 whose body breaks off',
+    'a 400 with a truncated body',
     `400 Bad Request\r\n${BROKEN_OFF}`,
     { outcome: 'refused', reason: 'The collector responded with 400' },
   ],
   [
-    'a 503 whose body breaks off',
+    'a 503 with a truncated body',
     `503 Away\r\n${BROKEN_OFF}`,
     { outcome: 'retry', reason: 'The collector responded with 503', afterMs: null },
   ],
   [
-    'a 503 that says when',
+    'a 503 with Retry-After',
     '503 Away\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n',
     { outcome: 'retry', reason: 'The collector responded with 503', afterMs: 7000 },
   ],
-  ['no answer', '', { outcome: 'retry', reason: 'The connection was closed without a response', afterMs: null }],
+  ['no response', '', { outcome: 'retry', reason: 'The connection was closed without a response', afterMs: null }],
 ];
 for (const [what, answer, sent] of answers)
   test(`the outcome of a request is ${sent.outcome} after ${what}`, async (t) => {

@@ -137,9 +137,9 @@ test('an outage of a hanging target is found one timeout later', (t) => {
 });
 
 for (const { name, behaviour } of [
-  { name: 'that always says down', behaviour: { ...sound(0), verdict: 'down' } },
-  { name: 'that says down with every other check', behaviour: sound(0.5) },
-  { name: 'that always says degraded', behaviour: { ...sound(0), verdict: 'degraded' } },
+  { name: 'that is always down', behaviour: { ...sound(0), verdict: 'down' } },
+  { name: 'that is down in half of its checks', behaviour: sound(0.5) },
+  { name: 'that is always degraded', behaviour: { ...sound(0), verdict: 'degraded' } },
 ] as const satisfies { name: string; behaviour: Behaviour }[]) {
   test(`one location of three ${name} changes nothing, at any interval and failure threshold`, (t) => {
     for (const setting of SETTINGS.filter(({ sources, quorum }) => sources === 3 && quorum === 2)) {
