@@ -136,7 +136,7 @@ test('if only the expiry lookup fails, the known expiry is kept with its age', (
   const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
   const found = learnDomain(once, limited, NOW_MS + HOUR_MS);
   t.like(found, { registration: { expiresAt: null, registrar: 'Example' }, notFoundSinceMs: null });
-  t.is(found.nextLookupAtMs, NOW_MS + HOUR_MS + DAY_MS, 'a registry without expiries is queried once a day');
+  t.is(found.nextLookupAtMs, NOW_MS + HOUR_MS + DAY_MS, 'a registry without expiry dates is queried once a day');
 
   const hiccup = learnDomain(known, NOT_FOUND, NOW_MS + 5 * DAY_MS + HOUR_MS);
   const back = learnDomain(hiccup, limited, NOW_MS + 5 * DAY_MS + 2 * HOUR_MS);
