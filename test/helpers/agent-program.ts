@@ -46,7 +46,7 @@ export async function startAgentFixture(t: Harness): Promise<AgentFixture> {
   };
 }
 
-/** Returns the time of the newest unsent result on an agent's disk, in Unix milliseconds; -Infinity if there is none. */
+/** Returns the time of the newest unsent result on an agent's disk, in Unix milliseconds; -Infinity without one. */
 export async function newestOnDiskMs(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true });
   const files = names.filter((name) => basename(name).startsWith('results-'));
