@@ -33,6 +33,8 @@ const selected = (page: Page, monitors: string, rest = '') =>
 const outcome = (page: Page, text: string) =>
   page.getByRole('region', { name: 'Bulk change' }).getByText(text, { exact: true }).waitFor();
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+/** Moves the pointer to Undo, which stays visible meanwhile. */
+const holdUndo = (page: Page) => page.getByRole('button', { name: 'Undo', exact: true }).hover();
 const namesOf = async (page: Page) => (await listOf(page).getByRole('checkbox', { checked: true }).all()).length;
 
 test('monitors are selected one by one, by range, key and filter, and stay selected after navigation', async (t) => {
@@ -157,6 +159,7 @@ test('tags are added and removed in bulk, and undo restores the previous tags', 
   await page.keyboard.press('Escape');
   await dialog.getByRole('button', { name: 'Add to 3 monitors' }).click();
   await outcome(page, 'env:prod and group:shop added to 2 of 3 monitors');
+  await holdUndo(page);
   t.deepEqual(await tags(), [['env:prod', 'group:shop', 'old'], ['env:prod', 'group:shop', 'old'], full.toSorted()]);
   await press(page, 'Show 1 failure');
   await page.getByRole('dialog').getByText('Shop 12').waitFor();
@@ -173,6 +176,7 @@ test('tags are added and removed in bulk, and undo restores the previous tags', 
   await dialog.getByRole('button', { name: 'old', pressed: false }).click();
   await dialog.getByRole('button', { name: 'Remove from 2 monitors' }).click();
   await outcome(page, 'old removed from 2 monitors');
+  await holdUndo(page);
   t.deepEqual(await tags(), [['env:prod'], [], full.toSorted()]);
   await press(page, 'Undo');
   await outcome(page, 'old added to 2 monitors');
@@ -300,6 +304,7 @@ test('a bulk job shows its progress, even after a reload, and each failure with 
   await until(isUnderWay);
   await lock.query('COMMIT');
   await outcome(page, 'new added to 299 of 300 monitors');
+  await holdUndo(page);
   await press(page, 'Show 1 failure');
   const dialog = page.getByRole('dialog', { name: '1 failure' });
   t.regex((await dialog.getByRole('listitem').textContent()) ?? '', /^Shop 11.*20/);

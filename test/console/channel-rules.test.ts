@@ -248,6 +248,7 @@ test('input during a save stays unsaved, and the same change by two users is no 
   await page.getByText('Saved', { exact: true }).waitFor();
   await save.click();
   await until(async () => (await stored()).name === 'Second');
+  await save.and(page.locator('[aria-busy="false"]')).waitFor();
 
   await account.owner('PATCH', `/v1/channels/${id}`, { name: 'Third', rules: [{ after_seconds: 120 }] });
   await name.fill('Third');
@@ -255,8 +256,10 @@ test('input during a save stays unsaved, and the same change by two users is no 
   await page.getByLabel('After (minutes)').fill('2');
   await page.getByRole('button', { name: 'Save rules' }).click();
   await page.getByText('Rules saved').waitFor();
+  const saved = page.getByText('Saved', { exact: true });
+  await until(async () => (await saved.count()) === 0);
   await save.click();
-  await until(async () => (await page.getByText('Saved', { exact: true }).count()) > 0);
+  await saved.waitFor();
   t.is(await page.getByText('Someone else changed').count(), 0);
 
   // The same monitors in another order count as unchanged.

@@ -96,9 +96,10 @@ async function sendTest(t: ExecutionContext, { page, receiver, databaseUrl }: St
   await withClient(databaseUrl, (client) => client.query('TRUNCATE deliveries CASCADE'));
   await page.evaluate('localStorage.removeItem("spotcheck:test-alert")');
   await page.goto('/');
-  const sent = receiver.received.length;
+  const countTests = () => receiver.received.filter(({ json }) => json['test'] === true).length;
+  const before = countTests();
   await page.getByRole('button', { name: 'Send to On call' }).click();
-  await until(() => receiver.received.length === sent + 1);
+  await until(() => countTests() === before + 1);
   await page.getByText('Test alert delivered').waitFor();
   const list = page.getByRole('region', { name: 'Get started' });
   await list.waitFor({ state: 'detached' });

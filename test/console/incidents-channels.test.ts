@@ -105,8 +105,8 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
   const { status } = await service.call('POST', '/monitors', {
     name: 'Shop',
     target: target.url(),
-    interval_seconds: 1,
-    timeout_ms: 999,
+    interval_seconds: 5,
+    timeout_ms: 4999,
     down_after_failures: 1,
   });
   t.is(status, 201);

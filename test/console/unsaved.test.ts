@@ -225,7 +225,7 @@ test.serial('the open page of a removed member says so at once, and a later sign
   // After a refused request the page gives the stream time to report the reason; the clock is paused, so that time
   // never ends.
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + 1000);
+  await page.clock.pauseAt(Date.now() + 5000);
   await page.route('**/v1/incidents*', (route) => route.fulfill({ status: 401, json: { error: 'no session' } }));
   const refused = page.waitForResponse((response) => response.status() === 401);
   await page.getByRole('link', { name: 'Incidents' }).first().click();
