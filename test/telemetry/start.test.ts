@@ -126,13 +126,15 @@ test('a partial success with rejected spans is a failure, an empty one is not', 
 test('after a collector timeout spans and metrics are sent once it responds again', async (t) => {
   const receiver = await startOtlpReceiver(t);
   receiver.answer = null;
-  const { telemetry, registry, logLines } = start(t, receiver, { timeoutMs: 100 });
+  const { telemetry, registry, logLines, read } = start(t, receiver, { timeoutMs: 1000 });
   telemetry.recordFailedCheck?.(failedCheck());
   await until(() => new Set(logLines.map(({ signal }) => signal)).size === 2);
   new Counter({ name: 'late_total', help: 'Late', registers: [registry] }).inc();
   receiver.answer = { status: 200 };
   await until(() => receiver.metrics().some(({ name }) => name === 'late_total'));
-  await until(() => logLines.filter(({ msg }) => msg === 'telemetry.restored').length === 2);
+  await until(async () => (await read('spotcheck_otlp_spans_total')).includes('{outcome="sent"} 1'));
+  const restored = () => logLines.filter(({ msg }) => msg === 'telemetry.restored').map(({ signal }) => signal);
+  await until(() => new Set(restored()).size === 2);
   t.true(receiver.spans().some(({ name }) => name === 'GET'));
 });
 
