@@ -9,7 +9,7 @@ import {
 } from '../../cli/embedded-postgres/cluster.ts';
 import { canConnect } from '../../cli/embedded-postgres/connection.ts';
 import { databaseUrlOf, launchPostmaster, stopPostmaster } from '../../cli/embedded-postgres/postmaster.ts';
-import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { prepareCluster } from '../../tools/prepare-cluster.ts';
 import { testDataDirectory } from '../helpers/test-servers.ts';
 import { withClient } from '../helpers/with-client.ts';
@@ -46,7 +46,7 @@ test('a copy of the prepared cluster is private to its owner and accepts only it
 
   const cluster = { directory, postgres: binaries.postgres, account, password: 'of-its-own' };
   const logPath = join(folder, 'log');
-  const server = await launchPostmaster(cluster, { port: await findFreePort(), isDurable: false, logPath });
+  const server = await launchPostmaster(cluster, { port: await findKeptPort(), isDurable: false, logPath });
   t.teardown(() => stopPostmaster(server));
   const url = databaseUrlOf(cluster, server.port, 'postgres');
   const locale = await withClient(url, (client) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { isInstalled, runCommand } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startService } from '../helpers/running-service.ts';
@@ -21,7 +21,7 @@ if (isInstalled('schemathesis')) {
     const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
     // URLs outside /v1 are built from the configured port.
     const service = await startService(t, {
-      PORT: String(await findFreePort()),
+      PORT: String(await findKeptPort()),
       DATABASE_URL: databaseUrl,
       SECRET_KEYS,
       ALLOW_PRIVATE_NETWORK: 'true',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { Containers, findMissingTool } from '../helpers/containers.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { createHarness } from '../helpers/harness.ts';
@@ -114,7 +114,7 @@ if (missing === null) {
       Object.entries({ ...env, ...more }).map(([name, value]) => `--env=${name}=${value}`);
     await containers.run(...confined, ...variables({}), 'spotcheck:fleet', 'migrate');
     for (const role of ['web', 'check', 'evaluate', 'deliver', 'maintain', 'clock']) {
-      const ports = { PORT: String(await findFreePort()), METRICS_PORT: String(await findFreePort()) };
+      const ports = { PORT: String(await findKeptPort()), METRICS_PORT: String(await findKeptPort()) };
       const { output } = await containers.start(role, [...confined, ...variables(ports), 'spotcheck:fleet', role]);
       await until(async () => (await output()).includes('"process.started"'));
       await containers.podman('healthcheck', 'run', role);
