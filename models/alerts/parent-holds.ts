@@ -73,9 +73,10 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDow
 
 /**
  * Re-queues alerts that were folded into a parent's message. Called when the parent is no longer down, or the
- * dependency was removed; each alert then waits for a new result of its own monitor. Those that already wait for one
- * since the recovery of another parent start over. Alerts with a newer change are left as they are. One that a worker
- * has claimed keeps its time: the worker reads its parents again after this commit.
+ * dependency was removed; each alert then waits for a new result of its own monitor. With `wereDown`, alerts that
+ * already wait for one start over if their channel got the parent's alert: what failed meanwhile may have failed with
+ * it. Alerts with a newer change are left as they are. One that a worker has claimed keeps its time: the worker reads
+ * its parents again after this commit.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -83,21 +84,30 @@ export async function awaitOwnResults(
   nowMs: number,
 ): Promise<Rearmed> {
   if (parentIds.length === 0) return { channels: [], monitorIds: [] };
-  const rows = await run<{ monitorId: string; due: DueChannel | null }>(
+  const rows = await run<{ monitorId: string | null; due: DueChannel | null }>(
     `WITH RECURSIVE come AS (
        SELECT delivery_id, monitor_id, joined_id FROM parent_holds
        WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL AND ($3::text IS NULL OR monitor_id = $3)
        UNION
        SELECT h.delivery_id, h.monitor_id, h.joined_id FROM come c
          JOIN parent_holds h ON h.joined_id = c.joined_id AND h.parent_id = c.monitor_id
+     ), announced AS MATERIALIZED (
+       SELECT o.monitor_id, o.channel_id FROM unnest($1::text[]) AS p (id) CROSS JOIN LATERAL (
+         SELECT t.detected_at FROM transitions t WHERE t.monitor_id = p.id AND t.to_state = 'down'
+         ORDER BY t.sequence DESC LIMIT 1
+       ) f JOIN deliveries o ON o.monitor_id = p.id AND o.created_at >= f.detected_at AND o.event = 'monitor.down'
+       WHERE $4 AND NOT EXISTS (SELECT FROM held_deliveries g
+         WHERE g.delivery_id = o.id AND g.reason IN ('delay', 'quiet_hours'))
      ), waiting AS (
        SELECT delivery_id, monitor_id FROM parent_holds
        WHERE $4 AND parent_id = ANY ($1::text[]) AND joined_id IS NULL AND NOT awaits_own
        UNION
-       SELECT h.delivery_id, h.monitor_id FROM monitors p
+       SELECT h.delivery_id, h.monitor_id FROM announced r JOIN monitors p ON p.id = r.monitor_id
          JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold' JOIN monitors m ON m.no = e.monitor_no
          JOIN parent_holds h ON h.monitor_id = m.id AND h.sequence = m.sequence
-       WHERE $4 AND p.id = ANY ($1::text[]) AND h.joined_id IS NULL AND h.awaits_own AND h.since < $2
+         JOIN deliveries a ON a.id = h.delivery_id AND a.channel_id = r.channel_id
+       WHERE h.joined_id IS NULL AND h.awaits_own AND h.since < $2
+         AND CASE WHEN m.type = 'heartbeat' OR m.state = 'unknown' THEN ${failedByItself('h.since', '$2')} ELSE true END
      ), behind AS MATERIALIZED (
        SELECT delivery_id FROM come
        UNION
@@ -115,14 +125,14 @@ export async function awaitOwnResults(
          AND coalesce(d.claimed_until, 0) <= $2
        RETURNING d.id, d.channel_id, d.next_attempt_at
      )
-     SELECT r.monitor_id AS "monitorId", CASE WHEN d.id IS NOT NULL THEN
-       json_build_object('deliveryId', d.id, 'channelId', d.channel_id, 'dueAtMs', d.next_attempt_at) END AS due
-     FROM rearmed r LEFT JOIN due d ON d.id = r.delivery_id`,
+     SELECT monitor_id AS "monitorId", NULL::json AS due FROM rearmed
+     UNION ALL
+     SELECT NULL, json_build_object('deliveryId', id, 'channelId', channel_id, 'dueAtMs', next_attempt_at) FROM due`,
     [parentIds, nowMs, ofMonitorId, wereDown],
   );
   return {
     channels: [...new Map(rows.flatMap(({ due }) => (due === null ? [] : [[due.channelId, due]]))).values()],
-    monitorIds: [...new Set(rows.map(({ monitorId }) => monitorId))],
+    monitorIds: [...new Set(rows.flatMap(({ monitorId }) => monitorId ?? []))],
   };
 }
 

@@ -206,17 +206,29 @@ async function readTimed(database: Pick<Database, 'pool'>): Promise<TimedReading
   return { reading, atMs: startedAt + uncertainMs, uncertainMs };
 }
 
+/** Time limit for connecting and for the statement below, in milliseconds. */
+const ENDING_MS = 5000;
+
 /**
  * Ends this installation's sessions that have waited for a lock since before PostgreSQL's own clock was set back, and
  * returns their number. PostgreSQL compares its timeouts with that clock: until it has caught up, it neither resolves
  * their deadlocks nor cancels their statements, not even once their clients are gone. After a step of less than a
- * minute the timeouts end them soon.
+ * minute the timeouts end them soon. Uses a connection of its own, since they may hold all others.
  */
-export async function endStrandedSessions(database: Pick<Database, 'pool'>): Promise<number> {
-  const [row] = await runOn(database.pool)<{ ended: number }>(
-    `SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) AS ended FROM pg_stat_activity
-     WHERE datname = current_database() AND usename = current_user AND application_name LIKE 'spotcheck%'
-       AND state = 'active' AND wait_event_type = 'Lock' AND query_start > clock_timestamp() + interval '1 minute'`,
-  );
-  return row?.ended ?? 0;
+export async function endStrandedSessions({ Client }: Pick<Database, 'Client'>): Promise<number> {
+  const client = new Client({ connectionTimeoutMillis: ENDING_MS, query_timeout: ENDING_MS });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    // Migrations wait for their turn without a timeout.
+    const { rows } = await client.query<{ ended: number }>(
+      `SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) AS ended FROM pg_stat_activity
+       WHERE datname = current_database() AND usename = current_user AND application_name LIKE 'spotcheck%'
+         AND application_name <> 'spotcheck migrate' AND state = 'active' AND wait_event_type = 'Lock'
+         AND query_start > clock_timestamp() + interval '1 minute'`,
+    );
+    return rows[0]?.ended ?? 0;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }

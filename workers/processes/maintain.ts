@@ -1,5 +1,5 @@
 import { READ_EVERY_MS } from '../../core/system/service-clock.ts';
-import { endStrandedSessions, type ClockName } from '../../models/system/service-clock.ts';
+import { endStrandedSessions, isTimeSettled, type ClockName } from '../../models/system/service-clock.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
@@ -26,7 +26,10 @@ const CHORES_AT_ONCE = CHORES.length;
 /** Lifetime of a lock, in milliseconds, renewed while a chore runs; a killed worker's chore is retried after it. */
 const LOCK_MS = 15_000;
 
-/** Interval of ending stranded sessions, in milliseconds. Not a chore: all chores may be waiting for their locks. */
+/**
+ * Interval of ending stranded sessions while PostgreSQL's clock is uncertain, in milliseconds. Not a chore: all chores
+ * may be waiting for their locks.
+ */
 const STRANDED_EVERY_MS = 10_000;
 
 /**
@@ -78,13 +81,14 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
   };
   clockListeners.add(mendAfterSetting);
   const endStranded = async () => {
-    const sessions = await endStrandedSessions(database);
-    if (sessions > 0) log.warn({ sessions }, 'clock.sessions_ended');
+    try {
+      const sessions = await endStrandedSessions(database);
+      if (sessions > 0) log.warn({ sessions }, 'clock.sessions_ended');
+    } catch (error) {
+      log.warn({ err: error }, 'clock.not_mended');
+    }
   };
-  const ending = setInterval(
-    () => void endStranded().catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended')),
-    STRANDED_EVERY_MS,
-  );
+  const ending = setInterval(() => void (isTimeSettled() || endStranded()), STRANDED_EVERY_MS);
   return {
     name: 'maintain',
     async stop() {

@@ -165,6 +165,55 @@ for (const isChain of [true, false])
     t.deepEqual(await deliver(chat, 41), ['Down: Shop']);
   });
 
+test('an alert does not wait longer because of a parent of which its channel is not notified', async (t) => {
+  const { change, add, addChannel, deliver } = await prepareParents(t);
+  const [line, router] = [await add('Line'), await add('Router')];
+  const shop = await add('Shop', [
+    [line, 'hold'],
+    [router, 'hold'],
+  ]);
+  const chat = await addChannel('telegram', [line.id, shop.id]);
+  await change('down', 0, [line]);
+  await change('down', 1, [shop]);
+  await deliver(chat, 2);
+  await change('up', 20, [line]);
+  await change('down', 25, [router, shop]);
+  await change('up', 30, [router]);
+  t.true((await deliver(chat, 31)).includes('Down: Shop'));
+});
+
+test('outages of another parent that end before a message do not delay the alert of a heartbeat', async (t) => {
+  const { runtime, change, add, addChannel, deliver, run, at } = await prepareParents(t);
+  const { database, tenantId, newId, publicUrl } = runtime;
+  const [line, router] = [await add('Line'), await add('Router')];
+  const settings = { name: 'Backup', intervalSeconds: 3600, heartbeatGraceSeconds: 60 };
+  const { monitor: backup } = await addHeartbeat(runtime, at(-3600), settings);
+  const [source] = await run<{ no: number }>('SELECT agent_no AS no FROM monitor_sources WHERE monitor_no = $1', [
+    backup.no,
+  ]);
+  await replaceParents(run, {
+    tenantId,
+    monitor: backup,
+    parents: [line, router].map(({ id }) => ({ id, mode: 'hold' })),
+  });
+  const observe = async (verdict: Vote, second: number) => {
+    const evaluate = createEvaluator({ database, now: () => at(second), newId, publicUrl });
+    await evaluate([resultOf(backup, source ?? { no: 0 }, { dueAtMs: at(second) - 100, verdict })]);
+  };
+  await observe('up', -60);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [line]);
+  await observe('down', 5);
+  await deliver(chat, 7);
+  await change('up', 60, [line]);
+  for (let second = 600; second <= 3000; second += 600) {
+    await change('down', second, [router]);
+    await change('up', second + 1, [router]);
+    await deliver(chat, second + 1);
+  }
+  t.true((await deliver(chat, 60 + 3660)).some((title) => title.endsWith('Down: Backup')));
+});
+
 test('a parent that goes down again takes over alerts that waited for results of their own', async (t) => {
   const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
