@@ -13,7 +13,7 @@ export type DueCheck = {
   name: string;
   checksVersion: number;
   target: CheckTarget;
-  /** The verdict that would change nothing, because both the monitor and this source have it; null = any may. */
+  /** The verdict that cannot change the monitor's state: its own, and if bad, this source's too; null = any can. */
   steadyVerdict: Exclude<Verdict, 'none'> | null;
   /** The current bad verdict of this source; null = not bad. */
   badVote: Exclude<Verdict, 'up'> | null;
