@@ -7,6 +7,7 @@ import type { Database } from '../../models/database.ts';
 import { inTransaction, runOn } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/rollups.ts';
 import type { Tally } from '../../models/statistics/statistics.ts';
+import { createPartitions } from '../../models/system/partitions.ts';
 
 /** A check with only the fields that statistics use. */
 export type ArbitraryCheck = {
@@ -48,13 +49,14 @@ export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryChec
   ].toReversed();
 }
 
-/** Stores checks as the evaluator does at `nowMs`; the steady ones either for packing later, or all as rows. */
+/** Stores checks as the evaluator does at `nowMs`, on the days around it; the steady ones either for packing later, or all as rows. */
 export async function storeChecks(
   database: Pick<Database, 'pool'>,
   checks: readonly ArbitraryCheck[],
   { nowMs, isPacked = false }: { nowMs: number; isPacked?: boolean },
 ): Promise<void> {
   const results = checks.map(resultOf);
+  await createPartitions(database, nowMs);
   await inTransaction(database, async (run) => {
     await storeResults(run, results, (result) => isPacked && isSteady(result));
     await insertLateHours(run, results, nowMs);

@@ -7,6 +7,10 @@ import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
+
+/** Lists the statements that wait for a lock. */
+const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 /** Sets up a router, a switch behind it and a shop behind that, all down; each alert waits to be claimed. */
 async function prepareChain(t: ExecutionContext) {
@@ -77,7 +81,7 @@ test('alerts that joined an alert move with it when it joins another one concurr
     await run('UPDATE parent_holds SET joined_id = $1 WHERE delivery_id = $2', [inner.alertId, shop.alertId]);
     await run(`UPDATE deliveries SET outcome = 'superseded' WHERE id = $1`, [shop.alertId]);
     const waiting = join(router, inner);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
     return { waiting };
   });
   t.deepEqual(await moving.waiting, { rootId: router.alertId, isSent: false });
@@ -98,7 +102,7 @@ test('no alert joins a message that is being dropped concurrently', async (t) =>
   const dropped = await inTransaction(database, async (run) => {
     await run(`UPDATE deliveries SET outcome = 'superseded' WHERE id = $1`, [router.alertId]);
     const waiting = join(router, inner);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
     return { waiting };
   });
   t.is(await dropped.waiting, null);

@@ -196,13 +196,12 @@ test('an hour is packed an hour after its end, but not while a transaction may a
   const database = await prepare(t);
   await store(database, hourOfResults());
   t.false(await packNextHour(database, HOUR + 2 * HOUR_MS));
+  const hourMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const client = await database.pool.connect();
   await client.query('BEGIN');
   await client.query('SELECT 1');
-  await runOn(database.pool)(`UPDATE service_marks SET at = $1 WHERE name = 'packed_results'`, [
-    Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS,
-  ]);
-  const nowMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS + 90_000;
+  await runOn(database.pool)(`UPDATE service_marks SET at = $1 WHERE name = 'packed_results'`, [hourMs - HOUR_MS]);
+  const nowMs = hourMs + HOUR_MS + 90_000;
   t.false(await packNextHour(database, nowMs));
   await client.query('ROLLBACK');
   client.release();

@@ -6,6 +6,8 @@ import { machineAheadMs, runServiceClock } from '../../../models/system/service-
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
+// The tests run serially, because a process has one service clock.
+
 const STALL_MS = 400;
 
 /** Returns a pool whose PostgreSQL is on this machine, in a process that stalls during the first reading. */
@@ -21,7 +23,7 @@ function stalledPool(stallMs: number): Database['pool'] {
   return { query } as unknown as Database['pool'];
 }
 
-test('a process that stalls during its first reading of the time starts by a better one', async (t) => {
+test.serial('a process that stalls during its first reading of the time starts by a better one', async (t) => {
   const { stop } = await runServiceClock(
     { pool: stalledPool(STALL_MS) },
     {
@@ -35,7 +37,7 @@ test('a process that stalls during its first reading of the time starts by a bet
   t.true(Math.abs(machineAheadMs()) < STALL_MS / 4, `${machineAheadMs()} ms`);
 });
 
-test('a process that ran with the time a day ahead detects that it was set back', async (t) => {
+test.serial('a process that ran with the time a day ahead detects that it was set back', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   const { databaseMs } = await readTime(database);

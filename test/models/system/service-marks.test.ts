@@ -38,9 +38,10 @@ test('the write check sends at most one statement a second, however often it is 
   const startedAt = performance.now();
   let calls = 0;
   await until(async () => {
-    t.deepEqual(new Set(await Promise.all(Array.from({ length: 50 }, () => isStoring()))), new Set([true]));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => isStoring()));
     calls += 50;
-    return performance.now() - startedAt > 1500;
+    // A round is false if PostgreSQL takes longer than the write check waits.
+    return answers.every(Boolean) && performance.now() - startedAt > 1500;
   });
   t.true(
     statements.sent <= 1 + (performance.now() - startedAt) / 1000,

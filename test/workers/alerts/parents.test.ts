@@ -13,7 +13,7 @@ import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { addHeartbeat } from '../../helpers/heartbeats.ts';
 import { changeMonitor, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
-import { SECOND, prepareParents } from './prepare-parents.ts';
+import { SECOND, WAITING, prepareParents } from './prepare-parents.ts';
 
 test('a first failure rechecks the parents at once, and the alert waits for them', async (t) => {
   const { change, add, addChannel, deliver, at, run } = await prepareParents(t);
@@ -536,7 +536,7 @@ for (const isBefore of [true, false])
         await recovering(`UPDATE monitors SET state = 'up' WHERE id = $1`, [router.id]);
         await awaitOwnResults(recovering, { parentIds: [router.id], wereDown: true }, at(11));
         const decision = decide();
-        await until(async () => (await run('SELECT FROM pg_locks WHERE NOT granted')).length);
+        await until(async () => (await run(WAITING)).length);
         return { decision };
       });
       t.is((await deciding.decision).outcome, 'waiting');

@@ -6,7 +6,7 @@ import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
 import { until } from '../../helpers/until.ts';
 import { DELIVERED } from './create-deliverer.ts';
-import { SECOND, prepareParents } from './prepare-parents.ts';
+import { SECOND, WAITING, prepareParents } from './prepare-parents.ts';
 
 const CLAIM_MS = 10 * SECOND;
 
@@ -105,7 +105,7 @@ test('an alert is dropped if its monitor and parent recover while a worker waits
       [shop.id, at(91)],
     );
     const releasing = release(92);
-    await until(async () => (await run('SELECT FROM pg_locks WHERE NOT granted')).length);
+    await until(async () => (await run(WAITING)).length);
     return { decision: releasing };
   });
   t.deepEqual(await decision, { isSent: false, attempts: [] });

@@ -76,7 +76,7 @@ test.serial(
       t.true(quietUntilMs - beforeMs >= Number(retryAfter) * 1000 && quietUntilMs <= dueAtMs);
       // The chat's other deliveries are looked up as soon as Slack allows it.
       t.deepEqual(new Set(retries.map((job) => job.dueAtMs)), new Set([quietUntilMs, dueAtMs]));
-      const other = await addDelivery(channelId);
+      const other = await addDelivery(channelId, beforeMs);
       t.deepEqual(await prepare({ now }).deliver(channelId), {});
       t.is((await deliveryOf(other)).outcome, 'pending');
     }
@@ -203,12 +203,12 @@ async function connect(channelId: string): Promise<string> {
   return path;
 }
 
-async function addDelivery(channelId: string): Promise<string> {
+async function addDelivery(channelId: string, createdAtMs = Date.now()): Promise<string> {
   made += 1;
   const id = `dlv_${made}`;
   const { tenant_id: tenantId } = await channelOf(channelId);
   await insertDeliveries(runOn(database.pool), [
-    { id, tenantId, channelId, monitorId: `mon_${made}`, message: MESSAGE, createdAtMs: Date.now() },
+    { id, tenantId, channelId, monitorId: `mon_${made}`, message: MESSAGE, createdAtMs },
   ]);
   return id;
 }

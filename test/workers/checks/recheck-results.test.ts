@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { noScheduleChange } from '../../../core/checks/slots.ts';
+import { HOUR_MS } from '../../../core/time.ts';
 import { claimRechecks } from '../../../models/checks/checks.ts';
 import { listOverdueRechecks, requestCheck } from '../../../models/checks/schedule.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
@@ -12,6 +13,8 @@ import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
 import { startTarget } from '../../helpers/target.ts';
 import { until } from '../../helpers/until.ts';
 
+const SLOT_MS = 15_000;
+
 /**
  * An hour, so that a test waiting for a tick would time out. With a short timeout, a stall of the machine could make a
  * check no vote.
@@ -21,6 +24,12 @@ const RARELY = { intervalSeconds: 3600, timeoutMs: 30_000 };
 async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
   const runtime = await openTestRuntime(t, backend);
   const agent = await runtime.addAgent('local');
+  // Monitors take free slots: these are far away, so that no monitor has a tick during the test.
+  await runtime.database.pool.query(
+    `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors)
+     SELECT $1, 3600, slot, 1 FROM generate_series(0, 239) slot WHERE (slot - $2 + 240) % 240 NOT BETWEEN 60 AND 180`,
+    [agent.no, Math.floor((runtime.now() % HOUR_MS) / SLOT_MS)],
+  );
   const regions = await runtime.listRegions();
   const taken = (nowMs = runtime.now()) => claimRechecks(runtime.database, { agentNo: agent.no, nowMs, limit: 10 });
   return {

@@ -21,7 +21,7 @@ for (const backend of listQueueBackends()) {
     const target = await startHttpServer(t, (_request, response) => void response.writeHead(503).end(BODY));
     const agent = await runtime.addAgent('local');
     const url = `http://127.0.0.1:${target.port}/`;
-    await runtime.addMonitor([agent], { target: url, intervalSeconds: 1, timeoutMs: 500 });
+    await runtime.addMonitor([agent], { target: url, intervalSeconds: 1, timeoutMs: 30_000 });
     const check = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
     t.teardown(check.stop);
     const regions = await runtime.listRegions();

@@ -216,7 +216,7 @@ test.serial('a hanging mail server does not hold up other channels', async (t) =
 
 const OPTIONS = {
   allowPrivateNetwork: false,
-  webhookTimeoutSeconds: 3,
+  webhookTimeoutSeconds: 60,
   deliveryRetrySeconds: [0.1, 0.1],
   slack: { apiUrl: 'https://slack.com/api' },
 };

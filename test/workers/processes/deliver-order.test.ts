@@ -85,7 +85,8 @@ test("events waiting behind another process's pending request are sent as soon a
   receiver.release();
   const releasedAtMs = performance.now();
   await until(() => receiver.received.length === 3);
-  t.true(performance.now() - releasedAtMs < 10_000, `${performance.now() - releasedAtMs} ms`);
+  // Far less than the first process's claim lasts.
+  t.true(performance.now() - releasedAtMs < 30_000, `${performance.now() - releasedAtMs} ms`);
   t.is(receiver.received.at(-1), MONITORS);
   await stopped;
 });
