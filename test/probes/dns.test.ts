@@ -1,6 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import dgram from 'node:dgram';
-import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, open as openFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +12,7 @@ import type { CheckTarget, DnsRecordSpec } from '../../core/monitors/monitor.ts'
 import { openDnsProbe } from '../../probes/dns.ts';
 import { createSearchDomains, hideInObservation } from '../../probes/dns/own-resolvers.ts';
 import { httpTarget } from '../helpers/check-target.ts';
-import { RCODES, startDnsServer, type DnsReply } from '../helpers/dns-server.ts';
+import { RCODES, startDnsServer, type DnsReply, type DnsServer } from '../helpers/dns-server.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
@@ -51,6 +49,11 @@ function startNameServer(t: ExecutionContext, address = '192.0.2.1', host?: stri
 }
 
 const a = (data: string, name = 'name.example'): Answer => ({ type: 'A', name, ttl: 60, data });
+
+/** Returns the queries of a server without repeats: one that gets no answer within a second is sent again. */
+function distinctQueries({ received }: DnsServer): string[] {
+  return [...new Set(received.map(({ transport, type, name }) => `${transport} ${type} ${name}`))];
+}
 
 const RECORDS: Record<DnsRecordType, { answers: Answer[]; records: string[] }> = {
   A: { answers: [a('192.0.2.2'), a('192.0.2.1')], records: ['192.0.2.1', '192.0.2.2'] },
@@ -112,7 +115,7 @@ for (const [type, { answers, records }] of Object.entries(RECORDS) as [
     const server = await startDnsServer(t, { [`${type} name.example`]: { answers } });
     const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, [type]));
     t.deepEqual(answersOf(observation), { [type]: { outcome: 'records', records } });
-    t.deepEqual(server.received, [{ type, name: 'name.example', transport: 'udp' }]);
+    t.deepEqual(distinctQueries(server), [`udp ${type} name.example`]);
   });
 }
 
@@ -134,10 +137,7 @@ test('a truncated response is retried over TCP', async (t) => {
   const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']));
   const answer = observation.outcome === 'queried' ? observation.answers.A : undefined;
   t.is(answer?.outcome === 'records' ? answer.records.length : 0, 200);
-  t.deepEqual(
-    server.received.map(({ transport }) => transport),
-    ['udp', 'tcp'],
-  );
+  t.deepEqual(distinctQueries(server), ['udp A name.example', 'tcp A name.example']);
 });
 
 test('an address as the target is looked up by its reverse name', async (t) => {
@@ -156,7 +156,7 @@ test('an internationalized name is queried in its ASCII form', async (t) => {
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/größe.example`, ['A']))).verdict, 'up');
 });
 
-test('each type is queried once, even if several records need it', async (t) => {
+test.serial('each type is queried once, even if several records need it', async (t) => {
   const server = await startNameServer(t);
   await probe(dnsTarget(`dns://${server.address}/name.example`, ['A', 'AAAA', 'A', 'A']));
   t.deepEqual(server.received.map(({ type }) => type).toSorted(), ['A', 'AAAA']);
@@ -212,7 +212,7 @@ test('a response to the first query counts even after a retry, which gets none',
   const observation = await checked;
   t.deepEqual(answersOf(observation), { A: { outcome: 'records', records: ['192.0.2.1'] } });
   t.true(observation.latencyMs >= 1_495);
-  t.true(server.received.length > 1);
+  await until(() => server.received.length > 1);
 });
 
 test('a server that was always fast still gets the full timeout when it is slow once', async (t) => {
@@ -229,11 +229,8 @@ test('a server that was always fast still gets the full timeout when it is slow 
 });
 
 test('a server that is not running is down', async (t) => {
-  const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  t.like(await verdictOf(dnsTarget(`dns://127.0.0.1:${port}/name.example`)), {
+  // Other tests get no such port: it is no temporary one.
+  t.like(await verdictOf(dnsTarget('dns://127.0.0.1:9/name.example')), {
     verdict: 'down',
     cause: 'dns_error',
     reason: 'The server "127.0.0.1" could not be reached',
@@ -404,7 +401,7 @@ test("when one of the system's resolvers fails, the next one is queried", async 
     (await verdictOf(dnsTarget('name.example', ['A']), openWithOwn(t, broken.address, server.address))).verdict,
     'up',
   );
-  t.is(server.received.length, 1);
+  t.deepEqual(distinctQueries(server), ['udp A name.example']);
 });
 
 test('of eight failing servers five are queried', async (t) => {
@@ -414,7 +411,7 @@ test('of eight failing servers five are queried', async (t) => {
   const addresses = servers.map(({ address }) => address);
   const observation = await openWithOwn(t, ...addresses)(dnsTarget('name.example', ['A'], { timeoutMs: 10_000 }));
   t.deepEqual(answersOf(observation), { A: { outcome: 'failed', failure: 'refused' } });
-  t.is(servers.flatMap(({ received }) => received).length, 5);
+  t.is(servers.filter(({ received }) => received.length > 0).length, 5);
 });
 
 for (const [what, reply, cause] of [
@@ -434,7 +431,7 @@ for (const [what, reply, cause] of [
   });
 }
 
-test('checks that fail together test the resolvers only once', async (t) => {
+test.serial('checks that fail together test the resolvers only once', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL }, 'NS .': { answers: [ROOT] } });
   const probeOf = openWithOwn(t, server.address);
   await Promise.all(Array.from({ length: 20 }, () => probeOf(dnsTarget('name.example', ['A']))));

@@ -137,7 +137,7 @@ test('a registry gets one request at a time, with a pause of a second after each
   );
   t.is(most, 1);
   const pauses = began.slice(1).map((atMs, index) => atMs - (began[index] ?? 0));
-  t.true(pauses.length === 2 && pauses.every((pause) => pause >= 990), `pauses of ${pauses.join(', ')} ms`);
+  t.true(pauses.length >= 2 && pauses.every((pause) => pause >= 990), `pauses of ${pauses.join(', ')} ms`);
 });
 
 /** Looks up names in one process, for accounts, and counts its polls for a turn. */
@@ -166,12 +166,12 @@ test('two hundred names of one account do not hold up another account at their r
   const { com, rdap, whois } = await openFixture(t);
   const { asked, knowFor } = openForAccounts(whois);
   const many = Array.from({ length: 200 }, (_, index) => knowFor('ten_many', `many${index}.${com}`));
-  await until(() => rdap.requests.length > 0);
+  const before = await until(() => rdap.requests.length);
   const one = await knowFor('ten_one', `one.${com}`);
   t.is(one.facts.registration?.expiresAt, EXPIRY_SECONDS);
   const answers = await Promise.all(many);
   const turns = rdap.requests.map((url) => nameIn(url));
-  t.true(turns.indexOf(`one.${com}`) <= 2, turns.join(', '));
+  t.true(turns.indexOf(`one.${com}`) <= before + 1, turns.join(', '));
   t.true(answers.filter(({ facts }) => facts.registration !== null).length >= 2);
   t.true(asked.polls <= 60, `${asked.polls} polls`);
 });
@@ -180,11 +180,11 @@ test('a name that waits behind others of its account moves up when another accou
   const { com, rdap, whois } = await openFixture(t);
   const { knowFor } = openForAccounts(whois);
   const many = Array.from({ length: 8 }, (_, index) => knowFor('ten_many', `many${index}.${com}`));
-  await until(() => rdap.requests.length > 0);
+  const before = await until(() => rdap.requests.length);
   t.is((await knowFor('ten_one', `many7.${com}`)).facts.registration?.expiresAt, EXPIRY_SECONDS);
   await Promise.all(many);
   const turns = rdap.requests.map((url) => nameIn(url));
-  t.true(turns.indexOf(`many7.${com}`) <= 2, turns.join(', '));
+  t.true(turns.indexOf(`many7.${com}`) <= before + 1, turns.join(', '));
 });
 
 test('an account whose lookup was crowded out retries after 5, 20 and 80 s, and another immediately', async (t) => {

@@ -24,7 +24,7 @@ for (const request of REQUESTS) {
     });
     const observation = await probe(up);
     t.is(judgeTcp({ target: up, observation, search }).verdict, 'up');
-    const down = transportTarget('tcp', { target: host, transport: { ...request, expect: 'SSH-' }, timeoutMs: 3000 });
+    const down = transportTarget('tcp', { target: host, transport: { ...request, expect: 'SSH-' }, timeoutMs: 8000 });
     t.is(judgeTcp({ target: down, observation: await probe(down), search }).cause, 'tcp_mismatch');
   });
 }
@@ -37,7 +37,7 @@ for (const { redisUrl } of listQueueBackends().filter((backend) => backend.redis
       const target = transportTarget('tcp', {
         target: host,
         transport: { payload: String.raw`PING\r\n`, expect },
-        timeoutMs: 3000,
+        timeoutMs: 8000,
       });
       return judgeTcp({ target, observation: await probe(target), search });
     };

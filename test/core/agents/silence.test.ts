@@ -237,9 +237,9 @@ for (const [whose, tenantOf] of [
       offlineAtMs: null,
       heldUntilMs: null,
     }));
-    const before = process.cpuUsage();
+    const before = process.threadCpuUsage();
     t.is(decideSilence(agents, AVAILABLE).held.length, 10_000);
-    const { user, system } = process.cpuUsage(before);
+    const { user, system } = process.threadCpuUsage(before);
     t.true(user + system < 500_000, `${user + system} us of CPU`);
   });
 

@@ -98,12 +98,12 @@ const ADVERSE = {
   backslashes: '\\',
 };
 for (const [what, piece] of Object.entries(ADVERSE)) {
-  test(`100,000 characters of ${what} are measured in under 20 s`, (t) => {
+  test(`100,000 characters of ${what} are measured in under 20 s of CPU time`, (t) => {
     const text = piece.repeat(Math.floor(100_000 / piece.length));
     for (const pattern of [text, `${text}\\`, `[${text}`]) {
-      const startedAt = performance.now();
+      const before = process.threadCpuUsage();
       parse(pattern);
-      t.true(performance.now() - startedAt < 20_000);
+      t.true(process.threadCpuUsage(before).user < 20_000_000);
     }
   });
 }

@@ -197,7 +197,7 @@ test.serial('a message that gets no connection in time is deferred, and reports 
 });
 
 test.serial('the deadline of a message starts when it gets a connection', async (t) => {
-  const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 600_000, deadlineMs: 3000 });
+  const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 600_000, deadlineMs: 10_000 });
   const hanging = Array.from({ length: 10 }, () => ofAccount('ten_1'));
   const waiting = ofAccount('ten_2');
   t.true((await Promise.all(hanging)).every(({ error }) => error?.endsWith('cannot be reached')));

@@ -177,7 +177,9 @@ test('a server that is down, hangs up or does not respond is retried, on real so
   });
   const { port: silent } = await startHttpServer(t, () => undefined);
   const attempt = await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${silent}`, 300));
-  t.like(attempt, { outcome: 'retry', error: 'Timed out while waiting for the response' });
+  t.is(attempt.outcome, 'retry');
+  // On a busy machine even the connection may take too long.
+  t.regex(attempt.error ?? '', /^Timed out/);
   t.true(attempt.durationMs >= 299 && attempt.durationMs < 30_000, `${attempt.durationMs} ms`);
 });
 

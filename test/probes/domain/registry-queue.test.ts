@@ -41,16 +41,15 @@ test('waiting accounts are served in rotation, and each request counts for its o
 
 test('the ninth waiting request of an account is busy at once, and a process polls once for all', async (t) => {
   const { row, run } = openRow();
-  row.heldUntilMs = Date.now() + 1500;
+  row.heldUntilMs = Date.now() + 3_600_000;
   const request = (account: string) => ({
     deadlineAtMs: Date.now() + 1000,
     accounts: new Set([account]),
     ask: async () => ({ result: account, askAgainAtMs: null }),
   });
   const waiting = Array.from({ length: 8 }, () => run('registry', request('a')));
-  const startedAtMs = performance.now();
-  t.deepEqual(await run('registry', request('a')), { outcome: 'busy', retryAtMs: null });
-  t.true(performance.now() - startedAtMs < 500);
+  const anyWaiting = Promise.race(waiting).then(() => 'one that waited');
+  t.deepEqual(await Promise.race([run('registry', request('a')), anyWaiting]), { outcome: 'busy', retryAtMs: null });
   const other = run('registry', request('b'));
   for (const each of [...waiting, other]) t.deepEqual(await each, { outcome: 'busy', retryAtMs: null });
   t.true(row.polls <= 15, `${row.polls} polls for nine`);

@@ -419,9 +419,9 @@ test('the time to read a response grows with its length, not with that of its li
   const workMs = (line: string): number => {
     const answer = `${line}\n`.repeat(BYTES / (line.length + 1));
     const triesMs = Array.from({ length: 3 }, () => {
-      const startedAt = performance.now();
+      const before = process.threadCpuUsage();
       t.is(readWhoisAnswer(answer, 'example.org').outcome, 'unreadable');
-      return performance.now() - startedAt;
+      return process.threadCpuUsage(before).user / 1000;
     });
     return Math.min(...triesMs);
   };

@@ -61,8 +61,8 @@ test('count, gap and address are passed to the program, and its figures are retu
 test('at most as many requests are made as fit into the first half of the deadline', async (t) => {
   const { path, linesOf } = await startProgram(t, () => ANSWERS);
   const means = await open(t, path);
-  await means.measure({ address: '192.0.2.1', count: 10, deadlineMs: 1000 });
-  t.regex((await linesOf()).at(-1) ?? '', /^-n -c 3 /);
+  await means.measure({ address: '192.0.2.1', count: 100, deadlineMs: 10_200 });
+  t.regex((await linesOf()).at(-1) ?? '', /^-n -c 26 /);
 });
 
 test('a program without replies is interrupted at the deadline and reports its counts', async (t) => {
@@ -83,11 +83,11 @@ test('a program that cannot send is unavailable rather than a failed target', as
   t.like(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1000 }), { outcome: 'unavailable' });
 });
 
+/** Waits until the test creates the file `go`. */
+const answersOnceTold = (directory: string) => `until [ -e '${directory}/go' ]; do sleep 0.05; done\n${ANSWERS}`;
+
 test('at most 32 programs run concurrently, and further rounds wait', async (t) => {
-  const { directory, path, linesOf } = await startProgram(
-    t,
-    (folder) => `until [ -e '${folder}/go' ]; do sleep 0.05; done\n${ANSWERS}`,
-  );
+  const { directory, path, linesOf } = await startProgram(t, answersOnceTold);
   const means = await open(t, path);
   const rounds = Array.from({ length: 40 }, () =>
     means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 60_000 }),
@@ -102,10 +102,14 @@ test('at most 32 programs run concurrently, and further rounds wait', async (t) 
 });
 
 test('a round that had to wait for half its deadline is unavailable rather than a slow target', async (t) => {
-  const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
+  const { directory, path } = await startProgram(t, answersOnceTold);
   const means = await open(t, path);
-  const first = Array.from({ length: 32 }, () => means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 4000 }));
-  t.like(await means.measure({ address: '192.0.2.2', count: 1, deadlineMs: 2000 }), { outcome: 'unavailable' });
+  const first = Array.from({ length: 32 }, () => means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 60_000 }));
+  const startedAtMs = performance.now();
+  const late = means.measure({ address: '192.0.2.2', count: 1, deadlineMs: 200 });
+  await until(() => performance.now() - startedAtMs > 150);
+  await writeFile(join(directory, 'go'), '');
+  t.like(await late, { outcome: 'unavailable', reason: 'Too many ping programs were running on the probing machine' });
   t.true((await Promise.all(first)).every(({ outcome }) => outcome === 'measured'));
 });
 
