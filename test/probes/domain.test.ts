@@ -382,20 +382,23 @@ test('a redirect to the registry is followed', async (t) => {
 });
 
 test('more than three redirects fail the lookup', async (t) => {
-  const { com, open, rdap } = await openFixture(t, {
-    // Redirects back and forth between two hosts: each enforces a second's pause after a request, and a lookup has four
-    // seconds.
-    rdap(request, response) {
-      const [name, port] = (request.headers.host ?? '').split(':');
-      const other = name === 'localhost' ? '127.0.0.1' : 'localhost';
-      response.writeHead(302, { Location: `http://${other}:${port}${request.url}` }).end();
-    },
-  });
+  const redirectTo =
+    (location: string): RequestListener =>
+    (_, response) =>
+      void response.writeHead(302, { Location: location }).end();
+  // Each redirect leads to another server: one that was asked pauses for a second, and a lookup has four.
+  const third = await startRdapServer(t, redirectTo('http://127.0.0.1:9/'));
+  const second = await startRdapServer(t, redirectTo(third.base));
+  const first = await startRdapServer(t, redirectTo(second.base));
+  const { com, open, rdap } = await openFixture(t, { rdap: redirectTo(first.base) });
   t.is(
     (await open()(`loop.${com}`, PATIENCE_MS)).facts.failure,
     "The registry's RDAP service redirected more than 3 times",
   );
-  t.is(rdap.requests.length, 4);
+  t.deepEqual(
+    [rdap, first, second, third].map(({ requests }) => requests.length),
+    [1, 1, 1, 1],
+  );
 });
 
 const BAD_RDAP: readonly [what: string, RequestListener][] = [

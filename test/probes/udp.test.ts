@@ -7,7 +7,7 @@ import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts'
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createUdpProbe } from '../../probes/udp.ts';
 import { transportTarget } from '../helpers/transport-target.ts';
-import { startUdpServer, type Reply } from '../helpers/udp-server.ts';
+import { startUdpServer, type Reply, type UdpServer } from '../helpers/udp-server.ts';
 import { until } from '../helpers/until.ts';
 
 const probe = createUdpProbe({ allowPrivateNetwork: true });
@@ -140,14 +140,26 @@ test('a reply from another port of the same host does not count', async (t) => {
   t.is(judgement.cause, 'udp_no_reply');
 });
 
+/** Binds a port; null if another socket has it, perhaps on all addresses. */
+async function bindIfFree(t: ExecutionContext, port: number, host: string): Promise<dgram.Socket | null> {
+  const socket = dgram.createSocket('udp4').bind(port, host);
+  try {
+    await once(socket, 'listening');
+  } catch {
+    return null;
+  }
+  t.teardown(() => void socket.close());
+  return socket;
+}
+
 test('a reply from another address with the same port does not count', async (t) => {
-  const server = await startUdpServer(t, () =>
-    other.send('pong', server.from[0] ?? 0, '127.0.0.1', () => sent.resolve()),
-  );
   const sent = Promise.withResolvers<void>();
-  const other = dgram.createSocket('udp4').bind(server.port, '127.0.0.2');
-  await once(other, 'listening');
-  t.teardown(() => void other.close());
+  let other: dgram.Socket | null = null;
+  let server: UdpServer;
+  do {
+    server = await startUdpServer(t, () => other?.send('pong', server.from[0] ?? 0, '127.0.0.1', () => sent.resolve()));
+    other = await bindIfFree(t, server.port, '127.0.0.2');
+  } while (other === null);
   const { judgement } = await check(transportTarget('udp', { port: server.port, timeoutMs: 400 }));
   await sent.promise;
   t.is(judgement.cause, 'udp_no_reply');
