@@ -37,7 +37,7 @@ test('a transaction that fails leaves neither rows nor locks behind', async (t) 
 
 test('a connection survives a failed transaction, but not one that cannot be ended', async (t) => {
   const { databaseUrl } = await openTestRuntime(t);
-  const database = openTestDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 2000 });
+  const database = openTestDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 5000 });
   t.teardown(() => closeDatabase(database));
   const pidOf = async () => (await database.pool.query<{ pid: number }>(BACKEND)).rows[0]?.pid;
   const first = await pidOf();
