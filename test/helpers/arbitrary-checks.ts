@@ -49,7 +49,7 @@ export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryChec
   ].toReversed();
 }
 
-/** Stores checks as the evaluator does at `nowMs`, on the days around it; the steady ones either for packing later, or all as rows. */
+/** Stores checks as the evaluator does at `nowMs`, on the days around it; steady ones for packing, or all as rows. */
 export async function storeChecks(
   database: Pick<Database, 'pool'>,
   checks: readonly ArbitraryCheck[],
