@@ -65,6 +65,9 @@ type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
  */
 export const FALLBACK_MS = 300_000;
 
+/** Time that rules may hold a parent's message longer than an alert in it, in milliseconds. */
+const HELD_LONGER_MS = 60_000;
+
 /**
  * Selects alerts that were sent in the messages of these monitors, and of monitors behind those: all, or those of one
  * monitor. `wereDown` includes those still to be sent in them.
@@ -74,9 +77,9 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDow
 /**
  * Re-queues alerts that were folded into a parent's message. Called when the parent is no longer down, or the
  * dependency was removed; each alert then waits for a new result of its own monitor. With `wereDown`, alerts that
- * already wait for one start over if their channel got the parent's alert: what failed meanwhile may have failed with
- * it. Alerts with a newer change are left as they are. One that a worker has claimed keeps its time: the worker reads
- * its parents again after this commit.
+ * already wait for one start over if their channel was to be notified of the parent: what failed meanwhile may have
+ * failed with it. Alerts with a newer change are left as they are. One that a worker has claimed keeps its time: the
+ * worker reads its parents again after this commit.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -97,7 +100,8 @@ export async function awaitOwnResults(
          ORDER BY t.sequence DESC LIMIT 1
        ) f JOIN deliveries o ON o.monitor_id = p.id AND o.created_at >= f.detected_at AND o.event = 'monitor.down'
        WHERE $4 AND NOT EXISTS (SELECT FROM held_deliveries g
-         WHERE g.delivery_id = o.id AND g.reason IN ('delay', 'quiet_hours'))
+         WHERE g.delivery_id = o.id AND g.released_at IS NULL AND g.reason IN ('delay', 'quiet_hours')
+           AND o.next_attempt_at > $2::bigint + ${HELD_LONGER_MS})
      ), waiting AS (
        SELECT delivery_id, monitor_id FROM parent_holds
        WHERE $4 AND parent_id = ANY ($1::text[]) AND joined_id IS NULL AND NOT awaits_own
@@ -174,9 +178,6 @@ const UNKNOWN_STATUS: ParentStatus = {
  * Such an alert does not name the parents that are down.
  */
 const OVERLAP_MS = 60_000;
-
-/** Time that rules may hold a parent's message longer than an alert in it, in milliseconds. */
-const HELD_LONGER_MS = 60_000;
 
 /**
  * SQL: whether the message of a delivery `r` can contain a due alert behind it. It was or is to be sent, and the
