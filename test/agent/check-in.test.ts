@@ -73,7 +73,7 @@ test('after failures the wait doubles up to a minute, and after a success the in
   t.is(waits[8], 15_000);
 });
 
-test('a wait that the service requested is kept, even if a retry is triggered', async (t) => {
+test('a wait requested by the service is respected, even if a retry is triggered', async (t) => {
   const { checkIn, time, times } = startedCheckIn([
     { outcome: 'failed', reason: 'HTTP 503', requestedWaitMs: 45_000 },
     UNCHANGED,
@@ -84,7 +84,7 @@ test('a wait that the service requested is kept, even if a retry is triggered', 
   t.deepEqual(times(), [0, 45_000]);
 });
 
-test('once the service responds elsewhere, a failed check-in is retried at once, a successful one not', async (t) => {
+test('a failed check-in is retried at once when another request succeeds, a successful one is not', async (t) => {
   const { checkIn, time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
   await time.pass(20_000);
   checkIn.retryNow();
@@ -114,7 +114,7 @@ test('a token rejected by another request triggers a check-in after a second', a
   t.deepEqual(times(), [0, 6000]);
 });
 
-test('no check-in starts while an outcome is handled, and a hastened one follows a second later', async (t) => {
+test('no check-in starts while an outcome is handled, and an expedited one follows a second later', async (t) => {
   const time = manualTime();
   const startMs = time.now();
   const pulls: number[] = [];
@@ -148,7 +148,7 @@ test('no check-in starts while an outcome is handled, and a hastened one follows
   t.true(pulls[2]! >= 20_000);
 });
 
-test('check-ins stopped before the first one send no request', async (t) => {
+test('stopping before the first check-in sends no request', async (t) => {
   const { checkIn, time, times, dealt } = startedCheckIn([WORK]);
   checkIn.stop();
   await time.pass(60_000);

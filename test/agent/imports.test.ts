@@ -27,7 +27,7 @@ function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Se
   return { paths, packages };
 }
 
-test('the agent loads no code of the service, no database, no queue, and few packages', async (t) => {
+test('the agent loads only its own and shared code, no database or queue, and few packages', async (t) => {
   const { paths, packages } = reachableFrom('agent/main.ts', await readSourceFiles(ROOT));
   t.true(
     paths.has('agent/agent.ts') && paths.has('probes/icmp/kernel-socket.ts') && paths.has('core/checks/judge.ts'),

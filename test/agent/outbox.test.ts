@@ -144,7 +144,7 @@ test('while the service is down results are buffered, then replayed in order, ea
   );
 });
 
-test('a wait that the service requested is kept, even once it responds elsewhere', async (t) => {
+test('a wait requested by the service is respected, even when another request succeeds', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = () => ({ outcome: 'failed', reason: 'HTTP 429', requestedWaitMs: 40_000 });
   outbox.add(result(1), { isUrgent: true });
@@ -156,7 +156,7 @@ test('a wait that the service requested is kept, even once it responds elsewhere
   t.is(sent.length, 2);
 });
 
-test('once the service responds elsewhere, buffered results are sent at once', async (t) => {
+test('buffered results are sent at once when another request succeeds', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
   service.answer = away;
   outbox.add(result(1), { isUrgent: true });

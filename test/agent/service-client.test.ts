@@ -139,7 +139,7 @@ const REFUSALS_OF_PROXIES = [
   '{"error":{"code":400},"request_id":"1"}',
 ];
 for (const text of REFUSALS_OF_PROXIES) {
-  test(`a 400 or 413 with the body ${JSON.stringify(text)} is a proxy's refusal`, async (t) => {
+  test(`a 400 or 413 with the body ${JSON.stringify(text)} is attributed to a proxy`, async (t) => {
     let status = 400;
     const { port } = await startHttpServer(t, (request, response) => {
       request.resume();
@@ -234,7 +234,7 @@ test('the backoff is between a second and a limit that doubles up to a minute', 
   t.is(backoffMs({ failures: 20, requestedWaitMs: null, random: () => 0.5 }), 30_500);
 });
 
-test('a wait that the server requested is kept, from one second to ten minutes', (t) => {
+test('a wait requested by the server is respected, clamped to between one second and ten minutes', (t) => {
   t.is(backoffMs({ failures: 1, requestedWaitMs: 90_000, random: () => 0 }), 90_000);
   t.is(backoffMs({ failures: 1, requestedWaitMs: 0, random: () => 0 }), 1000);
   t.is(backoffMs({ failures: 1, requestedWaitMs: 86_400_000, random: () => 0 }), 600_000);

@@ -115,7 +115,7 @@ test('saved work expires a day after its last confirmation, which renews it at m
   t.is(await file.load(), null);
 });
 
-test('work that could not be saved is saved on a later confirmation; until then the old is not renewed', async (t) => {
+test('work that failed to save is saved on a later confirmation; until then the old copy is not renewed', async (t) => {
   const folder = await temporaryFolder(t);
   let nowMs = Date.now();
   const file = createWorkFile(folder, () => nowMs);
@@ -142,7 +142,7 @@ test('a damaged work file is ignored and left alone', async (t) => {
   t.is(await readFile(join(folder, 'work.json'), 'utf8'), '{"answer":{');
 });
 
-test('the keys are created once, readable only by their owner, and are a pair for libsodium', async (t) => {
+test('the keys are created once, readable only by their owner, and form a valid libsodium key pair', async (t) => {
   const folder = await temporaryFolder(t);
   const first = await loadKeyPair(folder);
   const second = await loadKeyPair(folder);
@@ -158,7 +158,7 @@ test('a box that libsodium sealed to the public key opens, even after a restart'
   t.deepEqual(await (await loadKeyPair(folder)).open(sealed), { secretHeaders: { 'X-Key': 'grün' } });
 });
 
-test('a box for another key, a modified box, and one whose content is no object do not open', async (t) => {
+test('a box for another key, a modified box and a box that contains no object do not open', async (t) => {
   const keys = await loadKeyPair(await temporaryFolder(t));
   const others = await loadKeyPair(await temporaryFolder(t));
   const good = await sealFor(keys.publicKey, {});

@@ -283,7 +283,7 @@ test('an unavailable cell is a 503 with Retry-After, and other cells keep respon
   t.is((await fetch(`${url}/readyz`)).status, 200, 'readiness of the router does not depend on its cells');
 });
 
-test('a cell that never responds exhausts only its own share, which timeouts free again', async (t) => {
+test('a cell that never responds exhausts only its own share, which is freed as requests time out', async (t) => {
   let received = 0;
   const url = await startRouter(t, {
     limits: { ...LIMITS, requestsOfCell: 3, silenceMs: 8000 },

@@ -21,7 +21,7 @@ function asker({ server }: ApiServer, token: string | null) {
   return { ask, close };
 }
 
-test('a literal path takes precedence over a path with an id of the same form', async (t) => {
+test('a literal path segment takes precedence over an id in the same position', async (t) => {
   const { owner } = await t.context.api.account();
   const answer = await owner('DELETE', '/v1/sessions/end-others');
   t.is(answer.status, 405);

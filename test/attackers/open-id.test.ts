@@ -41,7 +41,7 @@ async function isRefused(t: Test, [browser, page]: readonly [Browser, Page], tit
   t.is((await browser.session()).status, 401);
 }
 
-test('a sign-in callback signs in no other browser, whether or not that started its own sign-in', async (t) => {
+test('a sign-in callback fails in any other browser, even one that has started its own sign-in', async (t) => {
   const { url, tenantId } = await provisioned(t);
   const [attacker, victim, idle] = [new Browser(url), new Browser(url), new Browser(url)];
   const attackersEnd = await provider.signIn(await attacker.begin(), addProviderUser(provider));
@@ -307,7 +307,7 @@ test('a removed user loses the session and, without provisioning, cannot sign in
   await isRefused(t, [late, await late.signIn(provider, sub)], /There is no user for you here/);
 });
 
-test('the claims of a provider are limited in size and cannot break a page', async (t) => {
+test('a long name from a provider is truncated and cleaned, and huge claims are refused', async (t) => {
   const { url, tenantId } = await provisioned(t);
   const browser = new Browser(url);
   const name = `<script>alert(1)</script>\u2028${'x'.repeat(50_000)}`;

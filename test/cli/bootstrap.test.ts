@@ -42,7 +42,7 @@ test('the first start creates an account, a user and a token, and prints only ge
   t.like(await start(await emptyInstallation(t), { password: 'given' }), { password: null });
 });
 
-test('later starts create nothing, even if the first user, token or account was deleted or changed', async (t) => {
+test('later starts create nothing, even with the user deleted, token revoked and account renamed', async (t) => {
   const database = await emptyInstallation(t);
   await start(database, { token: 'spk_given' });
   await database.pool.query(`DELETE FROM users`);

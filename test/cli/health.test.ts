@@ -59,7 +59,7 @@ test('a process on a port that browsers block is reported as healthy', async (t)
   t.fail('every such port is taken');
 });
 
-test('the health of a worker is read at METRICS_PORT, and without a name at PORT first', async (t) => {
+test('the health of a worker is read at METRICS_PORT, and without a process name first at PORT', async (t) => {
   const [well, ill, nothing] = [await answering(t, 200), await answering(t, 500), String(await findKeptPort())];
   t.is((await run(['health', 'check'], { PORT: ill, METRICS_PORT: well })).status, 0);
   t.is((await run(['health', 'check'], { PORT: well, METRICS_PORT: nothing })).status, 1);

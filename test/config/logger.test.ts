@@ -40,7 +40,7 @@ test('an error keeps its type, message, code and cause, and loses properties add
   t.notRegex(JSON.stringify(lines), /hunter2/);
 });
 
-test('lines below the level are not written, and silent writes none', (t) => {
+test('lines below the level are not written, and none at the level silent', (t) => {
   const warn = record('warn');
   warn.logger.info('no');
   warn.logger.warn('yes');

@@ -4,7 +4,7 @@ import { emptyDraft, withoutSecrets, type Draft } from '../../console/pages/moni
 
 const START: Draft = { ...emptyDraft('http'), name: 'Shop', interval: '60' };
 
-test('changes of both sides are merged, and a field that both changed keeps ours and is reported', (t) => {
+test('changes of two users are merged; a field that both changed keeps our value and is reported', (t) => {
   const to = { ...START, name: 'Theirs', timeout: '500', request: { ...START.request, contentType: 'text/plain' } };
   const ours = { ...START, name: 'Ours', interval: '30', request: { ...START.request, headers: [] } };
   const { draft, changed, kept } = rebase(ours, { from: START, to });

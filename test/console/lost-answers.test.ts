@@ -475,7 +475,7 @@ test('a form reopened during its earlier save stays open and empty when the resp
   t.deepEqual(complaints, []);
 });
 
-test('the question whether to leave closes when the save fails, and the form keeps guarding its input', async (t) => {
+test('the leave dialog closes when the save fails, and the form still asks before its input is lost', async (t) => {
   const { page, complaints } = await prepare(t);
   for (const [path, button, title, leave] of [
     ['agents', 'Create agent', 'Leave without saving?', 'Leave'],
@@ -531,7 +531,7 @@ test('a confirmation and the command palette close on navigation', async (t) => 
   t.deepEqual(complaints, []);
 });
 
-test('without a stream an acknowledgement is shown at once', async (t) => {
+test('an acknowledgement is shown even without a stream', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id, path } = await prepare(t);
   await page.route('**/v1/live', (route) => route.abort());

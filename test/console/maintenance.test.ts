@@ -210,7 +210,7 @@ test('occurrences are skipped, and a window is edited without changing its times
   t.deepEqual(complaints, []);
 });
 
-test('an error of the service appears at its field', async (t) => {
+test('an error from the service is shown, and its field gets the focus', async (t) => {
   const prepared = await prepare(t);
   const { page } = await openAt(t, await prepared.person(), '/maintenance/new');
   await page.getByLabel('Name', { exact: true }).fill('Too often');

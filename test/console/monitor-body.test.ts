@@ -290,7 +290,7 @@ test('an edit changes only the edited fields and defaults that follow the interv
   );
 });
 
-test('creating a monitor from an opened draft gives the same monitor, secrets and heartbeats aside', (t) => {
+test('a monitor created from the form of a stored one equals it, unless it has secrets or is a heartbeat', (t) => {
   fc.assert(
     fc.property(anyMonitor, (body) => {
       const stored = create(body);
@@ -401,7 +401,7 @@ test('secrets are replaced or removed when requested, and kept otherwise', (t) =
   t.deepEqual(plain.settings.checkSpec, { request: { body: 'seen' } });
 });
 
-test('one of several secret headers is removed by itself, and stays in the form as removed until saved', (t) => {
+test('a secret header is removed without the rest, and stays in the form marked as removed until saved', (t) => {
   const kept = (name: string): HeaderDraft => ({ name, value: '', kind: 'kept', isStored: true });
   const plain: HeaderDraft = { name: 'a', value: '1', kind: 'plain', isStored: false };
   t.deepEqual(removeHeader([plain, kept('b'), kept('c')], 1), [plain, { ...kept('b'), kind: 'removed' }, kept('c')]);

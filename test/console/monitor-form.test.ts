@@ -76,7 +76,7 @@ test.serial('a monitor is created by keyboard alone, and errors are shown at the
   t.deepEqual(complaints, []);
 });
 
-test.serial('an edit keeps secrets unless replaced, is saved once, and is guarded against leaving', async (t) => {
+test.serial('an edit keeps secrets unless replaced, is saved once, and asks before input is lost', async (t) => {
   const { service } = t.context;
   const request = {
     headers: { Accept: '*/*' },

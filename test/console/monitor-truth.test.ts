@@ -153,7 +153,7 @@ test.serial(
   },
 );
 
-test.serial('charts have custom ranges, the previous period, snapped timings, SLO windows and the age', async (t) => {
+test.serial('charts have custom ranges, the previous period, timings, SLO windows and the monitor age', async (t) => {
   const { service, databaseUrl } = t.context;
   const target = await startTarget(t);
   const id = await create(t, { name: 'Search', target: target.url(), interval_seconds: 3600, sla_target: 99.9 });

@@ -240,7 +240,7 @@ test('a range that began before the monitor is described by the time since its c
   t.is(wordsOf({ range: '1h', zoom }, { now: 10, createdAt: 9 }, format), 'at 1 to at 2');
 });
 
-test('lines are stacked without gaps where one of them has no value', (t) => {
+test('stacked lines leave no gap where only one of them has no value', (t) => {
   const line = (name: string, values: (number | null)[]) => ({ name, values, color: 'plot-1', width: 1 });
   const stacked = stackLines([
     line('dns', [null, 1, 2, null]),

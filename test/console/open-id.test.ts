@@ -36,7 +36,7 @@ test.serial('a user signs in at the provider and returns to the page that they o
   t.deepEqual(await findBarriers(page), []);
 });
 
-test.serial('a refused user sees why and can return to the sign-in', async (t) => {
+test.serial('a provider user without an account sees why and can return to the sign-in', async (t) => {
   const { browser, service } = t.context;
   provider.users.set('eve', { email: 'eve@elsewhere.example', email_verified: true });
   const { page } = await openPage(t, browser, { url: service.url });

@@ -68,7 +68,7 @@ test('a wallboard link works without a sign-in, shows when data is out of date, 
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 
-test('the wall uses the time zone of a signed-in user, and by link that of the screen', async (t) => {
+test('the wallboard uses the time zone of a signed-in user, and by link that of the screen', async (t) => {
   const { api } = t.context;
   const { person } = await furnishAccount(api, 'zoned');
   t.is((await person.call('PATCH', '/v1/user', { time_zone: 'asia/tokyo', clock: '24h' })).status, 200);
@@ -90,7 +90,7 @@ test('the wall uses the time zone of a signed-in user, and by link that of the s
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 
-test('the wall marks monitors in maintenance until it ends', async (t) => {
+test('the wallboard marks monitors in maintenance until it ends', async (t) => {
   const { account, person, ids } = await furnishAccount(t.context.api, 'works');
   // One monitor is in maintenance already.
   const id = ids.monitor.at(-1) ?? '';
@@ -116,7 +116,7 @@ test('the wall marks monitors in maintenance until it ends', async (t) => {
   t.deepEqual(complaints, []);
 });
 
-test('the wall and the overview warn while checks have stopped, until they resume', async (t) => {
+test('the wallboard and the overview warn while checks have stopped', async (t) => {
   const { api } = t.context;
   const { account, person } = await furnishAccount(api, 'stopped');
   const { pool } = api.database;
@@ -176,7 +176,7 @@ test('the wall and the overview warn while checks have stopped, until they resum
   t.deepEqual([...wall.complaints, ...overview.complaints], []);
 });
 
-test('the wall leads a signed-out user to the sign-in and back', async (t) => {
+test('the wallboard leads a signed-out user to the sign-in and back', async (t) => {
   const { api } = t.context;
   const { account } = await furnishAccount(api, 'foyer');
   const person = await addPerson(api, account.tenantId, { role: 'viewer' });
@@ -190,7 +190,7 @@ test('the wall leads a signed-out user to the sign-in and back', async (t) => {
   t.is(new URL(page.url()).pathname, `${CONSOLE_BASE_PATH}/wall`);
 });
 
-test('a signed-in viewer can open the wall without a link', async (t) => {
+test('a signed-in viewer can open the wallboard without a link', async (t) => {
   const { api } = t.context;
   const { account } = await furnishAccount(api, 'lobby');
   const { page, complaints } = await open(t, await addPerson(api, account.tenantId, { role: 'viewer' }));
@@ -226,7 +226,7 @@ async function faviconOf(page: Page): Promise<string> {
   return (await page.locator('link[rel="icon"]').getAttribute('href')) ?? '';
 }
 
-test('the wall shows drafts and scrolls by keyboard', async (t) => {
+test('the wallboard shows drafts and scrolls by keyboard', async (t) => {
   const { account, person } = await furnishAccount(t.context.api, 'sketch');
   await account.owner('POST', '/v1/monitors', { name: 'Idea' });
   const { page, complaints } = await open(t, person);

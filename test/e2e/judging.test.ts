@@ -66,5 +66,6 @@ test('expensive patterns in a preview or a monitor delay no other check', async 
   }
   t.is((await call('GET', `/monitors/${stored}`)).json['status'], 'pending');
   t.is((await call('GET', `/monitors/${shop}`)).json['status'], 'up');
+  for (const { verdict } of await checksOf(shop)) t.is(verdict, 'up');
   t.is(await program.stop(), 0);
 });

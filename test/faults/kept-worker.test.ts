@@ -40,7 +40,7 @@ async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
 }
 
 if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
-  test('a worker that takes no job while one waits is reopened, which is reported, and takes it', async (t) => {
+  test('a worker that takes no job while one waits is reported and reopened, and takes it', async (t) => {
     const redis = await startOwnRedis(t);
     if (redis === null) throw new Error('no Redis');
     const way = await layForgetfulWay(t, redis.url);

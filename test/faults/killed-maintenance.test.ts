@@ -28,7 +28,7 @@ const ALERTS = {
   chat: ['2 monitors: 2 down', 'Recovered: Database', 'Recovered: Shop'],
 };
 
-test('without interruptions a maintenance window sends a chat one summary of what is down at its end', async (t) => {
+test('an uninterrupted maintenance window ends with one chat summary of the monitors that are down', async (t) => {
   await runThroughMaintenance(t, { backend: listQueueBackends()[0], interrupt: () => Promise.resolve() });
 });
 

@@ -79,7 +79,7 @@ if (debianPrograms() === null) {
     );
   });
 
-  test('a private CA works by sslrootcert or NODE_EXTRA_CA_CERTS, but not without or for another host', async (t) => {
+  test('a private CA is trusted only by sslrootcert or NODE_EXTRA_CA_CERTS, and only for its host', async (t) => {
     const authority = await TestAuthority.create();
     const server = await startPrimary(t, await authority.issue({ hosts: ['127.0.0.1'] }));
     const caFile = join(server.folder, 'ca.pem');

@@ -8,6 +8,10 @@ import { createPartitions } from '../../models/system/partitions.ts';
 import { testServers } from './test-servers.ts';
 import { PATIENCE_MS } from './with-client.ts';
 
+/** SQL: lists the statements of this test's database that wait for a lock. */
+export const WAITING = `SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+
 export type TestDatabase = { databaseUrl: string; drop: () => Promise<void> };
 
 const TEMPLATE = 'spotcheck_template';

@@ -4,7 +4,7 @@ import { createTenant } from '../../models/accounts/tenants.ts';
 import { findMonitors } from '../../models/monitors/monitors.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
-test('monitors looked up in a batch are returned in order, and only to their own tenant', async (t) => {
+test('monitors looked up in a batch are returned in order, and only to their own account', async (t) => {
   const { database, tenantId, addMonitor } = await openTestRuntime(t);
   const [first, second] = [await addMonitor([]), await addMonitor([])];
   const keys = [

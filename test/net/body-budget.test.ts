@@ -493,7 +493,7 @@ test.serial('time spent waiting for memory counts neither as latency nor as down
 });
 
 test.serial(
-  'an account with many unjudged bodies leaves room for others, and its excess checks fail as such',
+  'an account with many unjudged bodies leaves room for others, and its excess checks run out of memory',
   async (t) => {
     const { port } = await startBodies(t);
     const probe = createHttpProbe({ allowPrivateNetwork: true });

@@ -29,7 +29,7 @@ test('a response within the limits is returned as by fetch, and redirects are no
   t.deepEqual(seen, ['POST m b=c+d', 'GET undefined ']);
 });
 
-test('an oversized, late, broken or failed response or an excess request counts as the peer being away', async (t) => {
+test('oversized, late, broken, 429 and 5xx responses and excess requests count as an unavailable peer', async (t) => {
   const { port } = await startHttpServer(t, ({ url = '' }, response) => {
     if (url === '/long') response.end('x'.repeat(101));
     else if (url === '/broken') response.socket?.destroy();

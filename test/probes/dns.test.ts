@@ -465,7 +465,7 @@ test('a cross check queries the other resolvers and reports which one disagrees'
   t.is((await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf)).verdict, 'up');
 });
 
-test('if search domains cannot be read the previous ones apply, and without their file none', async (t) => {
+test('unreadable search domains keep their previous values, and a missing file means none', async (t) => {
   const path = join(await temporaryFolder(t), 'resolv.conf');
   const searchDomains = createSearchDomains(path, -1);
   await writeFile(path, 'nameserver 192.0.2.1\nsearch corp.example . lab.example\n');

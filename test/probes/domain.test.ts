@@ -187,7 +187,7 @@ test('a name that waits behind others of its account moves up when another accou
   t.true(turns.indexOf(`many7.${com}`) <= before + 1, turns.join(', '));
 });
 
-test('an account whose lookup was crowded out retries after 5, 20 and 80 s, and another immediately', async (t) => {
+test('a crowded-out lookup is retried after 5, 20 and 80 s, but by another account immediately', async (t) => {
   const clock = { ms: START_MS };
   const facts = new Map<string, DomainFacts>();
   const claims: string[] = [];
@@ -424,7 +424,7 @@ for (const [what, rdap] of BAD_RDAP) {
   });
 }
 
-test('WHOIS adds the expiry that RDAP lacks, and if it has none either the expiry stays unknown', async (t) => {
+test('WHOIS adds the expiry that RDAP lacks, and the expiry stays unknown if both lack it', async (t) => {
   const { com, open } = await openFixture(t, {
     rdap: (request, response) => void response.end(rdapDomain(nameIn(request.url), null)),
     whois: (query) =>

@@ -17,11 +17,7 @@ type ReceivedRequest = {
   body: string;
 };
 
-/**
- * Starts a server that records all requests and answers 200 with a fixed body. With `movedTo`, requests for `/` are
- * first redirected there with a 307.
- */
-/** Starts a server that records requests, except for those of the paths in `movedTo`, which it redirects. */
+/** Starts a server that records requests and answers 200 with a fixed body; it redirects the paths in `movedTo`. */
 async function startRecorder(t: ExecutionContext, movedTo?: (ownPort: number) => Record<string, string>) {
   const requests: ReceivedRequest[] = [];
   const { port } = await startHttpServer(t, async (request, response) => {

@@ -73,7 +73,7 @@ for (const host of LOOPBACK) {
   });
 }
 
-test('the means is reported once for each address family, a socket if the kernel grants one', async (t) => {
+test('how pings are sent is reported once for each address family: by socket if the kernel grants one', async (t) => {
   const { probe, notices } = openProbe(t);
   await Promise.all([
     probe(target('127.0.0.1', { count: 1 })),

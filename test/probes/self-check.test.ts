@@ -95,7 +95,7 @@ test("an outage of the agent's network is reported at start and end, and bad res
   t.is(await see(1, DOWN), DOWN);
 });
 
-test('results from a registry or a status page are never suspect, and no evidence on the network', async (t) => {
+test('results from a registry or a status page are never suspect, nor evidence that the network is down', async (t) => {
   const reference = await startListener(t);
   await reference.close();
   const { see } = openChecked([reference]);

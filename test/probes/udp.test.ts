@@ -145,8 +145,9 @@ async function bindIfFree(t: ExecutionContext, port: number, host: string): Prom
   const socket = dgram.createSocket('udp4').bind(port, host);
   try {
     await once(socket, 'listening');
-  } catch {
-    return null;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return null;
+    throw error;
   }
   t.teardown(() => void socket.close());
   return socket;

@@ -87,7 +87,7 @@ test('the account with the least usage comes first, and jobs of one account in o
   t.deepEqual([queue.take(), queue.take(), queue.take()], ['h1', 'h2', null]);
 });
 
-test('usage counts half after 10 s', (t) => {
+test('usage from 10 s ago counts half', (t) => {
   const { clock, queue } = lineAt();
   queue.charge('before', 50);
   clock.ms = 10_000;

@@ -201,8 +201,8 @@ test('a test file that ignores SIGTERM does not block the run', async (t) => {
       `process.title = 'test/e2e/stays.test.ts'; process.on('SIGTERM', () => undefined); ` +
       `test('passes', (t) => t.pass()); test('stays', () => new Promise(() => setInterval(() => undefined, 1000)));`,
   };
-  const run = await runProject(t, files, { silenceSeconds: 40, timeout: '120s' });
-  t.true(run.output.includes('\nNothing was printed for 40 s: the run is ended\n'), run.output);
+  const run = await runProject(t, files, { silenceSeconds: 20, timeout: '60s' });
+  t.true(run.output.includes('\nNothing was printed for 20 s: the run is ended\n'), run.output);
   t.true(run.output.includes('\nNot ended: test/e2e/stays.test.ts\n'), run.output);
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });

@@ -119,7 +119,7 @@ test('forbidden addresses are not probed, directly, by name or after a redirect'
   t.regex(text, /Probe failed: The address may not be contacted/);
 });
 
-test('expiries are of the sent certificates and, if verified, of the chain', async (t) => {
+test('the earliest expiry covers all certificates sent; the chain expiry is reported only if verified', async (t) => {
   const authority = await TestAuthority.create();
   const keys = await authority.issue({ hosts: ['localhost'], validForDays: 150 });
   const another = await (await TestAuthority.create()).issue({ hosts: ['other.example'], validForDays: 3 });

@@ -67,7 +67,7 @@ test.serial(
     );
     // The process may renew its record just before the read.
     await until(async () => {
-      await api.database.pool.query('UPDATE processes SET seen_at = seen_at - 60');
+      await api.database.pool.query('UPDATE processes SET seen_at = $1', [Math.floor(Date.now() / 1000) - 60]);
       return (await readFleet()).processes.length === 0;
     });
     await web.stop();

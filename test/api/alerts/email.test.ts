@@ -263,7 +263,7 @@ test('reports use the time zone of the channel, with at most ten zones besides U
   t.is(api.sentEmails.length, sent);
 });
 
-test('a POST unsubscribes and a GET only shows a button; the audit log and other channels are notified', async (t) => {
+test('a POST unsubscribes, which is audited and reported to other channels; a GET only shows a button', async (t) => {
   const { api, account, create, visit, read } = await prepare(t);
   const { id, link } = await create({ name: 'Leaving' });
   const other = await create({ name: 'Staying' });

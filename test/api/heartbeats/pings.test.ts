@@ -251,7 +251,7 @@ test.serial('an aborted ping is neither stored nor logged as a server error', as
   );
 });
 
-test('concurrent pings of one job are all stored, and its end has the duration of the run', async (t) => {
+test('concurrent start and end pings of a job are both stored, and an end stores the run duration', async (t) => {
   const { api } = t.context;
   const { token, pings } = await createHeartbeat(api);
   await Promise.all(['start', '0'].map((part) => api.anonymous('GET', `/ping/${token}/${part}`)));

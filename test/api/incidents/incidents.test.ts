@@ -267,7 +267,7 @@ test('a pause ends the incident, and the incident of a deleted monitor stays com
   t.is(json['deliveries'].length, 1);
 });
 
-test('lists of more than 500 entries are cut and named as truncated', async (t) => {
+test('a timeline and deliveries of more than 500 entries are cut and named as truncated', async (t) => {
   const { api } = t.context;
   const { account, monitorId, incidentId } = await outage(api);
   const id = await incidentId();

@@ -110,7 +110,7 @@ test.serial(
 );
 
 test.serial(
-  'updates that change nothing visible are not notified, and several in one transaction only once',
+  'updates that change nothing visible send no notification, and several in one transaction a single one',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -246,7 +246,7 @@ test.serial('a caller can have at most 20 streams until one is closed, independe
   });
 });
 
-test.serial('a stopping process ends its streams, and new ones immediately', async (t) => {
+test.serial('a stopping process ends its streams, and new streams end as soon as they open', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const stopping = new AbortController();

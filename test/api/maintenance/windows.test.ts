@@ -48,7 +48,7 @@ test('a window without a start is active immediately, and its monitors show it u
   isError(t, await owner('POST', `${WINDOWS}/${window.id}/end`), { status: 409, error: /is not in progress/ });
 });
 
-test('a local start follows its zone: the first of two ambiguous times, and the end of a gap', async (t) => {
+test('an ambiguous local start is the first of its two times, and a skipped one the end of the gap', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const winter = await api.another({ now: () => Date.parse('2027-01-15T12:00:00Z') });
@@ -150,7 +150,7 @@ test('a script can start maintenance of one monitor, once per key', async (t) =>
   t.like((await account.reader('GET', `/v1/monitors/${id}`)).json, { maintenance: { window_id: first.json.id } });
 });
 
-test('a key of a window that does not cover the requested monitors is refused with a 409', async (t) => {
+test('a key that belongs to a window of other monitors is refused with a 409', async (t) => {
   const account = await t.context.api.account();
   const [id, other] = [await addMonitor(account), await addMonitor(account)];
   const { id: window } = await addWindow(account, { monitor_ids: [id], key: 'deploy-42' });
@@ -163,7 +163,7 @@ test('a key of a window that does not cover the requested monitors is refused wi
   t.is((await account.owner('POST', WINDOWS, { ...sent, name: 'x', monitor_ids: [other, id] })).status, 200);
 });
 
-test('other accounts and read-only tokens cannot change a window', async (t) => {
+test('read-only tokens cannot change a window, and other accounts can neither change nor read it', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const id = await addMonitor(account);

@@ -7,7 +7,7 @@ import { isError, send, withApiServer, type Answer, type ApiServer } from '../ap
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a free token has 60 requests a minute over all processes, then gets a 429 with Retry-After', async (t) => {
+test('a free-plan token has 60 requests a minute over all processes, then gets a 429 with Retry-After', async (t) => {
   const { api } = t.context;
   const { ownerToken, owner } = await api.account('free');
   const other = await api.another();
@@ -41,7 +41,7 @@ test('a free token has 60 requests a minute over all processes, then gets a 429 
   });
 });
 
-test('tokens of one account are counted separately, and pro has ten times the limit', async (t) => {
+test('tokens of one account are counted separately, and the pro plan allows 600 requests a minute', async (t) => {
   const { owner, reader } = await t.context.api.account('pro');
   t.is((await owner('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '599');
   t.is((await owner('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '598');

@@ -419,7 +419,7 @@ test('a PATCH is all or nothing', async (t) => {
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { type: 'http' })).status, 200);
 });
 
-test('a change based on outdated settings is a 409 if it sends their version, and changes nothing', async (t) => {
+test('a PATCH that names an outdated settings version gets a 409 and changes nothing', async (t) => {
   const { owner } = await t.context.api.account();
   const {
     json: { id },

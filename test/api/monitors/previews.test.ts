@@ -135,7 +135,7 @@ test('stored secrets of a private monitor go to a shared agent only if its regio
   );
 });
 
-test('a preview is refused with the same errors as creation and PATCH, or if it is impossible', async (t) => {
+test('an invalid or impossible preview is refused, with the errors of creation where these apply', async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, stranger] = [await api.account(), await api.account()];
   const {

@@ -225,7 +225,7 @@ test('components are validated on the page of the target that a concurrent PATCH
   }
 });
 
-test('a PATCH that is overtaken each time it has read the page ends with unvalidated components', async (t) => {
+test('a PATCH overtaken each time it has read the page stores its components unvalidated', async (t) => {
   const pages = [await startStatusPage(t), await startStatusPage(t)];
   const urlOf = (turn: number) => pages[turn % 2]?.url ?? '';
   const { owner } = await openVendorApi(t);

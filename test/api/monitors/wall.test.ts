@@ -71,7 +71,7 @@ test('the wall scope cannot be combined with others, and only owners can grant i
   t.is((await account.owner('POST', '/v1/tokens', { name: 'x', scopes: ['wall'] })).status, 403);
 });
 
-test('the wall lists the 500 worst monitors and counts the rest, of its own account only', async (t) => {
+test('the wallboard lists the 500 worst monitors of its own account and counts the rest', async (t) => {
   const { api } = t.context;
   const [account, stranger] = await Promise.all([api.account(), api.account()]);
   await api.database.pool.query(

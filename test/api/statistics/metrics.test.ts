@@ -188,7 +188,7 @@ test('a heartbeat has state series but no probe series, and a draft has none', a
   t.deepEqual(found('spotcheck_monitor_info', draft), []);
 });
 
-test('a scrape within a minute is cached, shows no other account and refuses invalid queries', async (t) => {
+test('scrapes are cached for a minute, show no other account and refuse invalid queries', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const { id } = await addWatched(api, account, {});

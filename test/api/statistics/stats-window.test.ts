@@ -76,7 +76,7 @@ test('with too many single results none are read, and the resolution is an hour'
   });
 });
 
-test('an invalid window is refused with what would help', (t) => {
+test('an invalid window is refused with a message that states the limit or what is allowed', (t) => {
   t.is(refusalOf({ from: 100, to: 100 }), 'from must be before to (100), got 100');
   t.is(refusalOf({ from: 200, to: 100 }), 'from must be before to (100), got 200');
   t.is(refusalOf({ from: NOW }), `from must be before now (${NOW}), got ${NOW}`);

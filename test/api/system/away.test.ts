@@ -60,7 +60,7 @@ async function createWire(databaseUrl: string): Promise<Wire> {
   };
 }
 
-test('an unavailable queue fails no write', async (t) => {
+test('writes succeed while the queue is unavailable', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example' });
@@ -84,7 +84,7 @@ test('a database with missing files is a 503, like an unavailable one', async (t
   t.like(answerTo(await t.throwsAsync(lost, { code: '58P01' })), { status: 503, headers: { 'Retry-After': '5' } });
 });
 
-test('a database that cannot store is not ready: full, without connections or as a standby', async (t) => {
+test('a process is not ready if its database is full, read-only or out of connections', async (t) => {
   const { api } = t.context;
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);

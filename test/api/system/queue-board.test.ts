@@ -189,7 +189,7 @@ test('signed-in operators can use the board, from its own pages only, and other 
 
 const BASIC = { Authorization: `Basic ${btoa('anyone:board-password')}` };
 
-test('a page of another site changes nothing with the password that a browser remembers', async (t) => {
+test('a cross-site request with the password that the browser remembers is refused', async (t) => {
   const { runtime, url } = await openBoard(t);
   const [queue] = runtime.queues.all();
   const pause = async (headers: Record<string, string>) =>
@@ -207,7 +207,7 @@ test('a page of another site changes nothing with the password that a browser re
   t.true(await queue?.isPaused());
 });
 
-test('a queue action is audited before it is done: for its operator, or by password for all of them', async (t) => {
+test('a queue action is audited before it runs: for its operator, or for all operators if by password', async (t) => {
   const { runtime, url } = await openBoard(t);
   const { database, newId, tenantId } = runtime;
   const elsewhere = newId('ten');
@@ -291,7 +291,7 @@ test('an action is audited in every spelling of its path that the board accepts'
   t.deepEqual<unknown, unknown>(readEntries, expected.toReversed());
 });
 
-test('of 40 concurrent guesses from one IPv6 /64 ten are checked, and then even the right one waits', async (t) => {
+test('of 40 concurrent guesses from one IPv6 /64 ten are checked, then the right password gets a 429', async (t) => {
   const { url } = await openBoard(t);
   const ask = async (from: string, password: string) =>
     await fetch(`${url}${QUEUE_BOARD_PATH}/`, {

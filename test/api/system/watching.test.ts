@@ -133,7 +133,7 @@ test('only the token of its own heartbeat removes an installation', async (t) =>
   t.true((await listCanaryAddresses(api.database)).some(({ name: each }) => each === 'https://kept.example'));
 });
 
-test.serial('beyond ten addresses none is added, and no heartbeat is created', async (t) => {
+test.serial('an eleventh address is refused, and no heartbeat is created', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   t.teardown(async () => void (await api.database.pool.query('DELETE FROM channels')));

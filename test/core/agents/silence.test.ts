@@ -317,7 +317,7 @@ test('in any history offline and online alternate, and offline follows 90 to 150
   t.pass();
 });
 
-test('an installation with one or two agents never holds one back', (t) => {
+test('with at most two agents no offline decision is held', (t) => {
   const few = histories.filter(({ checkIns }) => checkIns.length <= 2);
   fc.assert(
     fc.property(few, (history) =>

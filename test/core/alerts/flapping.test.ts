@@ -48,7 +48,7 @@ const every = (minutes: number, count: number): Change[] =>
 
 const minutesOf = (sent: readonly Sent[]) => sent.map(({ atMs, kind }) => [(atMs - START_MS) / MINUTE_MS, kind]);
 
-test('two changes are sent immediately, then one message that it is unstable, and one that it is stable', (t) => {
+test('flapping sends two changes immediately, then one "unstable" and one "stable" message', (t) => {
   t.deepEqual(minutesOf(sentOf(every(1, 2))), [
     [0, 'change'],
     [1, 'change'],
@@ -62,7 +62,7 @@ test('two changes are sent immediately, then one message that it is unstable, an
   ]);
 });
 
-test('five minutes of down count as stable, and a monitor stable before its message is due gets only that one', (t) => {
+test('five minutes down count as stable, and flapping that ends before "unstable" is due sends only "stable"', (t) => {
   t.deepEqual(minutesOf(sentOf([...every(2, 14), { atMs: START_MS + 28 * MINUTE_MS, state: 'down' }])), [
     [0, 'change'],
     [2, 'change'],

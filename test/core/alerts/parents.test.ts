@@ -85,7 +85,7 @@ test('a hold names the parent with the longest wait, unless another parent is do
   t.is(holdForParents([slow, parent({ state: 'down' })], when)?.heldBy, 'mon_router');
 });
 
-test('parents are well once all were checked after the failure and none is down', (t) => {
+test('parents count as healthy once all were checked after the failure and none is down', (t) => {
   const when = { sinceMs: SINCE_MS, nowMs: NOW_MS };
   t.true(areWell([parent(), parent()], when));
   t.false(areWell([parent(), parent({}, UNCHECKED)], when));

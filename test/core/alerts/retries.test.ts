@@ -4,7 +4,7 @@ import { nextAttemptDelayMs, nextPutOffDelayMs, nextResolveDelayMs } from '../..
 
 const TIMETABLE = [5, 25, 125];
 
-test('at the midpoint of the jitter the delays equal the timetable', (t) => {
+test('at the midpoint of the jitter the delays equal the retry schedule', (t) => {
   const waits = [1, 2, 3].map((attempt) => nextAttemptDelayMs({ attempt, random: 0.5, timetableSeconds: TIMETABLE }));
   t.deepEqual(waits, [5000, 25_000, 125_000]);
 });
@@ -19,7 +19,7 @@ test('the fourth attempt is the last one', (t) => {
   );
 });
 
-test('an empty timetable allows no retry', (t) => {
+test('an empty retry schedule allows no retry', (t) => {
   t.is(nextAttemptDelayMs({ attempt: 1, random: 0, timetableSeconds: [] }), null);
 });
 
@@ -28,7 +28,7 @@ test('the jitter ranges from -20 % to +20 %', (t) => {
   t.is(nextAttemptDelayMs({ attempt: 1, random: 1 - Number.EPSILON, timetableSeconds: TIMETABLE }), 6000);
 });
 
-test('every delay is a whole number of milliseconds within 20 % of its timetable entry', (t) => {
+test('every delay is a whole number of milliseconds within 20 % of its schedule entry', (t) => {
   const timetables = fc.array(fc.integer({ min: 0, max: 86_400 }), { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(
@@ -46,7 +46,7 @@ test('every delay is a whole number of milliseconds within 20 % of its timetable
   t.pass();
 });
 
-test('retries after a timetable that ends in 0 still back off, and a message is put off by one second', (t) => {
+test('retries after a schedule that ends in 0 still back off, and a postponed message waits one second', (t) => {
   for (const timetableSeconds of [[0], [5, 25, 0], [0.001]]) {
     let [attempt, nowMs] = [1, 0];
     for (let waitMs: number | null = 0; waitMs !== null; attempt += 1) {

@@ -269,7 +269,7 @@ for (const { name, given, suspect } of CASES) {
   });
 }
 
-test('five confirmed failures end suspicion of a monitor, and of others because of it, until it is up', (t) => {
+test('after five confirmed failures a monitor is not suspect and makes no others suspect until it is up', (t) => {
   const results = new RecentResults();
   const add = (monitor: number, verdict: Vote, second: number) =>
     results.add({ monitor, verdict }, NOW_MS + second * 1000);

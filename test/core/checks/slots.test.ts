@@ -75,7 +75,7 @@ test('a new slot is used once all used ones are full, and finally the one with t
   t.is(chooseSlot(60, all), 77);
 });
 
-test('monitors start within 5 s of their slot, and within a fifteenth of the interval or the slot', (t) => {
+test('monitors start within 5 s of their slot, and within the slot or, if longer, 1/15 of the interval', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 86_400 }),

@@ -249,7 +249,7 @@ test('a new heartbeat with a schedule is due at its next run plus grace', (t) =>
   t.is(nextExpectedAt(heartbeat, at(10)), at(3600));
 });
 
-test('just before a run a new heartbeat expects it, but a resumed one does not: its ping may have come', (t) => {
+test('just before a run a new heartbeat expects it; a resumed one does not, as its ping may have arrived', (t) => {
   const settings = { ...SETTINGS, ...HOURLY };
   const created = arrangeHeartbeat(null, { settings, enabled: true }, at(3590));
   t.is(nextExpectedAt(created, at(3590)), at(3600));

@@ -317,7 +317,7 @@ test('a source does not confirm a recovery until it has reported since the outag
   t.is(play(monitor, [sent(2, 301, 'down'), sent(2, 321, 'down')]).monitor.state, 'down');
 });
 
-test('a monitor that is up because its down source went offline is up from then on and says why', (t) => {
+test('when the source that reports down goes offline the monitor is up from that moment and says why', (t) => {
   const { monitor } = playOneOfTwoDown();
   t.is(monitor.state, 'down');
   const offline = {
@@ -346,7 +346,7 @@ test('after the service itself has stalled, a source without recent results stil
   });
 });
 
-test('a monitor that is down because its up sources went offline is down from then on', (t) => {
+test('when the sources that report up go offline the monitor is down from that moment', (t) => {
   const good = [4, 122].flatMap((second) => [4, 5].map((agentNo) => sent(agentNo, second + agentNo, 'up')));
   const bad = [60, 120].flatMap((second) => [1, 2, 3].map((agentNo) => sent(agentNo, second + agentNo, 'down')));
   const { monitor } = play(
@@ -401,7 +401,7 @@ function playArrivals({ sources, results, ...thresholds }: typeof arrivals exten
   return { monitor, changes };
 }
 
-test('a monitor that waits for pings counts a newest result of any age, and a late result decides', (t) => {
+test('for a monitor that waits for pings the newest result counts at any age, even if it arrives late', (t) => {
   const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
   const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
   t.is(late.change?.to, 'up');

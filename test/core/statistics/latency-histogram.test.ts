@@ -82,7 +82,7 @@ test('quantile 0 is the lowest latency, quantile 1 the highest, and an empty his
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-test('observations between two readings are summarized by their bucket bounds', (t) => {
+test('the quantiles of observations between two readings are bucket bounds', (t) => {
   const before = [
     { le: 1, count: 10 },
     { le: 2, count: 10 },

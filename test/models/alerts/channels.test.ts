@@ -93,7 +93,7 @@ test('URL, headers and secret are sealed in the row and open only for their own 
   t.throws(() => openWebhook(database, { ...sealed, headers: row.sealed_url }));
 });
 
-test('another tenant cannot find, list, change or delete a channel', async (t) => {
+test('another account cannot find, list, change or delete a channel', async (t) => {
   const [owner, stranger] = [await addTenant(), await addTenant()];
   const { id } = await addChannel(owner, {});
   t.is(await findChannel(database, { tenantId: stranger, id }), null);
@@ -103,7 +103,7 @@ test('another tenant cannot find, list, change or delete a channel', async (t) =
   t.is((await findChannel(database, { tenantId: owner, id }))?.name, 'Pager');
 });
 
-test("routing keeps only the monitors of the channel's own tenant, sorted", async (t) => {
+test("routing keeps only the monitors of the channel's own account, sorted", async (t) => {
   const [tenantId, stranger] = [await addTenant(), await addTenant()];
   const [b, a, foreign] = [await addMonitor(tenantId), await addMonitor(tenantId), await addMonitor(stranger)];
   const { id } = await addChannel(tenantId, { allMonitors: false, monitorIds: [b, foreign, a, b] });
@@ -146,7 +146,7 @@ test('events of a monitor are routed to channels for all monitors and to those t
   t.is((await listRoutes(runOn(database.pool), [routed, other])).length, 3);
 });
 
-test('a disabled or pending channel and that of another tenant get no events', async (t) => {
+test('a disabled or pending channel and that of another account get no events', async (t) => {
   const [tenantId, stranger] = [await addTenant(), await addTenant()];
   const monitorId = await addMonitor(tenantId);
   const disabled = await addChannel(tenantId, {});

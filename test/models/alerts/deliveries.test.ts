@@ -530,7 +530,7 @@ test('channels with long overdue unclaimed deliveries are listed, the longest du
   t.is((await listOverdueChannels(database, { nowMs, limit: 1 })).length, 1);
 });
 
-test('overdue channels are listed fairly across accounts, and not during their quiet time', async (t) => {
+test('overdue channels are listed fairly across accounts, but not during a pause requested by the chat', async (t) => {
   // Long before the times of other tests.
   const nowMs = NOW_MS - 5_000_000_000;
   const add = (createdAtMs: number) => addDelivery({ createdAtMs });

@@ -89,7 +89,7 @@ test('a delivery is returned with its message and all attempts, including an unf
   t.is(await findDelivery(database, { tenantId: 'ten_other', id }), null);
 });
 
-test('deliveries are listed newest first, by outcome, event and page, and only to their tenant', async (t) => {
+test('deliveries are listed newest first, by outcome, event and page, and only to their account', async (t) => {
   const channel = await addChannel();
   const oldest = await addDelivery(channel, NOW_MS);
   const twins = [await addDelivery(channel, NOW_MS + 1), await addDelivery(channel, NOW_MS + 1)];

@@ -6,11 +6,9 @@ import { joinParent } from '../../../models/alerts/parent-joins.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
-
-/** Lists the statements that wait for a lock. */
-const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 /** Sets up a router, a switch behind it and a shop behind that, all down; each alert waits to be claimed. */
 async function prepareChain(t: ExecutionContext) {

@@ -105,7 +105,7 @@ test('a webhook that has a receiver format cannot begin to group', async (t) => 
   t.truthy(await updateChannel(database, key, { groupSeconds: 0, name: 'Discord' }));
 });
 
-test('of two concurrent address changes one is stored and the other is refused', async (t) => {
+test('of two concurrent URL changes one is stored and the other is refused', async (t) => {
   const key = { ...(await addChannel()), author: null };
   const sealed = await findWebhook(database, key, NOW_MS);
   if (sealed === null) return t.fail('no webhook');
@@ -120,7 +120,7 @@ test('of two concurrent address changes one is stored and the other is refused',
   t.is(opened?.signingSecret, 'whsec_first');
 });
 
-test("another tenant's webhook and a chat have no secret to change or find", async (t) => {
+test("the secret of another account's webhook cannot be changed or found, and a chat has none", async (t) => {
   const [key, chat] = [await addChannel(), await addChannel('telegram')];
   for (const wrong of [{ ...key, tenantId: chat.tenantId }, chat]) {
     t.false(

@@ -162,7 +162,7 @@ test('lists of results are the same before and after packing, page by page', asy
   t.is(await countIn(database, 'packed_results'), 5);
 });
 
-test('a result is stored once, whether its first copy is single, recent or packed, whatever its verdict', async (t) => {
+test('a result is stored once, packed or not, even if the repeat has another verdict', async (t) => {
   const database = await prepare(t);
   const results = hourOfResults();
   t.is((await store(database, results)).size, results.length);

@@ -99,7 +99,7 @@ test('unused pages are deleted', async (t) => {
   );
 });
 
-test('the newest twelve pages that a tenant only previewed are kept for an hour; checked ones stay', async (t) => {
+test('the newest twelve pages that an account only previewed are kept for an hour; checked ones stay', async (t) => {
   const { database, store } = await openStore(t);
   const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
   const readPage = async (tenantId: string, no: number, checks = false) => {

@@ -98,13 +98,13 @@ test('runs around two clock changes match PostgreSQL in five zones', async (t) =
 const iso = (runs: readonly number[]): string[] => runs.map((ms) => new Date(ms).toISOString().slice(0, 16));
 const day = (text: string) => ({ fromMs: Date.parse(text), toMs: Date.parse(text) + DAY_MS });
 
-test('a skipped fixed time runs right after the clock change, a skipped step does not run', (t) => {
+test('a fixed time skipped by a clock change runs right after it; a step skipped by it does not run', (t) => {
   const spring = day('2027-03-28T00:00:00Z');
   t.deepEqual(iso(listRuns('30 2 * * *', 'Europe/Berlin', spring)), ['2027-03-28T01:00']);
   t.deepEqual(iso(listRuns('*/30 2 * * *', 'Europe/Berlin', spring)), []);
 });
 
-test('a repeated fixed time runs once, a repeated step runs twice', (t) => {
+test('a fixed time repeated by a clock change runs once, a step repeated by it runs twice', (t) => {
   const autumn = { fromMs: Date.parse('2027-10-31T00:00:00Z'), toMs: Date.parse('2027-10-31T02:00:00Z') };
   t.deepEqual(iso(listRuns('30 2 * * *', 'Europe/Berlin', autumn)), ['2027-10-31T00:30']);
   t.deepEqual(iso(listRuns('*/30 2 * * *', 'Europe/Berlin', autumn)), [
@@ -115,7 +115,7 @@ test('a repeated fixed time runs once, a repeated step runs twice', (t) => {
   ]);
 });
 
-test('runs are the same whatever was requested before, forwards and backwards', (t) => {
+test('the next run does not depend on earlier lookups, whether these go forwards or backwards', (t) => {
   const runs = listRuns('*/7 1-3 * * *', 'America/New_York', { fromMs: NOW, toMs: NOW + 30 * DAY_MS });
   const { runAfter } = runScheduleOf('*/7 1-3 * * *', 'America/New_York', 0);
   for (const [index, run] of runs.entries()) {

@@ -43,7 +43,7 @@ async function storeTimes({ database: { pool }, tenantId }: TestRuntime, times: 
   );
 }
 
-test('merged maintenance counts to the second as the single windows do, entered late or not', async (t) => {
+test('merged maintenance counts the same seconds as its single windows, even if some are retroactive', async (t) => {
   const runtime = await openTestRuntime(t);
   const random = seeded(715);
   const monitors = [await runtime.addMonitor([]), await runtime.addMonitor([]), await runtime.addMonitor([])];

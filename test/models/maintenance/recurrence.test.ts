@@ -135,7 +135,7 @@ test('nothing is listed before the start or beyond the requested number', (t) =>
     ]);
 });
 
-test('occurrences before the start are listed on request, at the times that the rule takes from it', (t) => {
+test('occurrences before the start are listed on request, at the weekday and time of the rule', (t) => {
   const span = { fromMs: NOW - 15 * DAY_MS, toMs: NOW + DAY_MS, most: 10, alsoBefore: true };
   for (const rule of [{ cron: '0 12 * * THU' }, { rrule: 'FREQ=WEEKLY;COUNT=2' }])
     t.deepEqual(

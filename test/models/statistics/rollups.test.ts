@@ -185,7 +185,7 @@ test('a late result changes only the hour and day of its own source', async (t) 
   );
 });
 
-test('an hour is rolled up only when it ended ninety seconds ago', async (t) => {
+test('an hour is not rolled up until ninety seconds after its end', async (t) => {
   const database = await prepare(t);
   t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS - 1), { outcome: 'early' });
   t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS), {
@@ -235,7 +235,7 @@ test('a late hour is not taken while results of it are uncommitted, even if othe
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('recording an hour that is being remade waits for that, and has it remade again', async (t) => {
+test('a late result for an hour being recomputed waits for that, and has it recomputed again', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: ArbitraryCheck = {
@@ -268,7 +268,7 @@ test('recording an hour that is being remade waits for that, and has it remade a
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('while hours of a day are remade other processes skip it, and the day ends up complete', async (t) => {
+test('while hours of a day are recomputed other processes skip that day, and it ends up complete', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: ArbitraryCheck = {

@@ -51,7 +51,7 @@ const rowsOf = async <Row extends object>(
 ): Promise<Row[]> => (await database.pool.query<Row>(text, values)).rows;
 
 for (const backMs of [7000, 300_000, 86_400_000]) {
-  test(`set back by ${backMs / 1000} s, results of repeated moments are stored and decide`, async (t) => {
+  test(`with the clock set ${backMs / 1000} s back, results of repeated moments are stored and decide`, async (t) => {
     const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, backMs);
     const agent = await runtime.addAgent('local');
     const monitor = await runtime.addMonitor([agent]);
@@ -93,7 +93,7 @@ for (const backMs of [7000, 300_000, 86_400_000]) {
   });
 }
 
-test('set back, a pinged heartbeat is not missed, and a silent one is missed in its own time', async (t) => {
+test('with the clock set back, a pinged heartbeat is not missed, and a silent one is missed on time', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
   await recordPingAvailability(database, () => serviceMs);
@@ -111,7 +111,7 @@ test('set back, a pinged heartbeat is not missed, and a silent one is missed in 
   t.is(await takeMissed(runOn(database.pool), 10), 1);
 });
 
-test('set back, a heartbeat with a schedule waits for its next run by the current time', async (t) => {
+test('with the clock set back, a heartbeat with a schedule waits for its next run by the current time', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 3 * 86_400_000);
   // The next run is half a day away, so that none comes while the test runs.
   const nextMs = Math.floor(realMs / HOUR_MS) * HOUR_MS + 12 * HOUR_MS;
@@ -123,7 +123,7 @@ test('set back, a heartbeat with a schedule waits for its next run by the curren
   t.deepEqual(await rowsOf(runtime, 'SELECT due_at FROM heartbeats'), [{ due_at: nextMs + 60_000 }]);
 });
 
-test('set back, received heartbeat pings that are not decided yet are decided', async (t) => {
+test('with the clock set back, heartbeat pings that were received before are still decided', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
   const { monitor, token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { failEnabled: true } });
@@ -147,7 +147,7 @@ test('set back, received heartbeat pings that are not decided yet are decided', 
   t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'up' }]);
 });
 
-test('set back, empty columns stay empty, and planned times move by the same amount', async (t) => {
+test('with the clock set back, empty columns stay empty, and planned times move by the same amount', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const agent = await runtime.addAgent('local');
   await rowsOf(runtime, 'UPDATE agents SET last_seen_at = $1', [Math.floor(serviceMs / 1000)]);
@@ -173,7 +173,7 @@ test('set back, empty columns stay empty, and planned times move by the same amo
   t.deepEqual(await rowsOf(runtime, 'SELECT held_until FROM registry_turns'), [{ held_until: realMs + 1000 }]);
 });
 
-test('set back, rows created meanwhile are dated now, and reports of future periods are deleted', async (t) => {
+test('with the clock set back, future rows are dated now, and reports of future periods are deleted', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 8 * 86_400_000);
   const { tenantId } = runtime;
   const agent = await runtime.addAgent('local');
@@ -195,7 +195,7 @@ test('set back, rows created meanwhile are dated now, and reports of future peri
   t.deepEqual(await rowsOf(runtime, 'SELECT period_end FROM zone_reports'), [{ period_end: realAt }]);
 });
 
-test('set back, an alert group closes in its own time, and a parent hold starts no later than now', async (t) => {
+test('with the clock set back, an alert group closes on time, and a parent hold starts by now', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const delivery = { id: 'dlv_1', tenantId: runtime.tenantId, monitorId: null, createdAtMs: serviceMs };
   const channelId = runtime.newId('nch');
@@ -224,7 +224,7 @@ test('set back, an alert group closes in its own time, and a parent hold starts 
   t.deepEqual(await rowsOf(runtime, 'SELECT 1 FROM parent_holds WHERE since > $1', [realMs + 60_000]), []);
 });
 
-test('set forward, the skipped time is a single clock gap, and nothing is deleted for a day', async (t) => {
+test('with the clock set forward, the skipped time is one clock gap, and nothing is deleted for a day', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, -366 * 24 * HOUR_MS);
   await sweep({ ...runtime, now: () => serviceMs });
   await rowsOf(runtime, `INSERT INTO domains (name, next_look_at) VALUES ('old.example', $1)`, [serviceMs]);

@@ -23,7 +23,7 @@ function stalledPool(stallMs: number): Database['pool'] {
   return { query } as unknown as Database['pool'];
 }
 
-test.serial('a process that stalls during its first reading of the time starts by a better one', async (t) => {
+test.serial('a process that stalls during its first reading of the time starts with a more accurate one', async (t) => {
   const { stop } = await runServiceClock(
     { pool: stalledPool(STALL_MS) },
     {

@@ -39,7 +39,7 @@ test('waiting accounts are served in rotation, and each request counts for its o
   t.deepEqual(turns, ['a1 by a', 'b1 by b', 'c1 by c', 'a2 by a', 'a3 by a']);
 });
 
-test('the ninth waiting request of an account is busy at once, and a process polls once for all', async (t) => {
+test('the ninth waiting request of an account is busy at once, and waiting requests share their polls', async (t) => {
   const { row, run } = openRow();
   row.heldUntilMs = Date.now() + 3_600_000;
   const request = (account: string) => ({
@@ -55,7 +55,7 @@ test('the ninth waiting request of an account is busy at once, and a process pol
   t.true(row.polls <= 15, `${row.polls} polls for nine`);
 });
 
-test('a pause of the registry ends requests that cannot outwait it, with the time to retry', async (t) => {
+test('a request that cannot wait for the end of a registry pause is busy, with the time to retry', async (t) => {
   const { row, run } = openRow();
   row.freeAtMs = Date.now() + 3_600_000;
   const request = {

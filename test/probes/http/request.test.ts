@@ -66,7 +66,7 @@ test('another port is another server, except from http to https on their default
   t.false(keepsSecrets('http://example.com/', 'http://example.com:443/'));
 });
 
-test('a check whose credentials were withheld sends none', (t) => {
+test('a check without its stored credentials sends no Authorization header', (t) => {
   for (const type of ['bearer', 'basic'] as const) {
     const hop = buildFirstHop(
       httpTarget({ target: 'https://example.com/', checkSpec: { request: { auth: { type } } } }),

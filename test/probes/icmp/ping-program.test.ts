@@ -83,7 +83,7 @@ test('a program that cannot send is unavailable rather than a failed target', as
   t.like(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1000 }), { outcome: 'unavailable' });
 });
 
-/** Waits until the test creates the file `go`. */
+/** Waits until the test creates the file `go`, then answers. */
 const answersOnceTold = (directory: string) => `until [ -e '${directory}/go' ]; do sleep 0.05; done\n${ANSWERS}`;
 
 test('at most 32 programs run concurrently, and further rounds wait', async (t) => {

@@ -244,7 +244,7 @@ test.serial('UDP replies and DNS records have the same budget', async (t) => {
   });
 });
 
-test('waiting bodies are limited in bytes, of which a character may have two', async (t) => {
+test('waiting bodies are limited by their bytes, not by their characters', async (t) => {
   const busy = new Judge();
   t.teardown(() => busy.close());
   const body = '\u3042'.repeat(1024 * 1024);

@@ -135,7 +135,7 @@ test('the Statuspage indicator is the overall state, but "major" with a partial 
   );
 });
 
-test('an incident.io page may have null for empty lists, and no components of its incidents', (t) => {
+test('an incident.io page may have null for empty lists, and incidents that name no components', (t) => {
   const body = {
     page: {
       id: '01JMDK9XYNY05ND8ZZ0K0XJWWA',

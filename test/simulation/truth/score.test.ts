@@ -35,7 +35,7 @@ test('a down that is decided just after a short outage is correct', (t) => {
   t.deepEqual(kinds['outage'], { count: 1, found: 1, alerts: 1, delaysMs: { p50: 35_000, p95: 35_000, max: 35_000 } });
 });
 
-test('one outage may be reported several times, and another never', (t) => {
+test('an outage reported several times is found once, and one never reported is missed', (t) => {
   const { falseDowns, kinds } = scoreOf(
     [change('down', 510), change('up', 550), change('down', 560), change('up', 650)],
     [

@@ -156,7 +156,7 @@ for (const { name, behaviour } of [
   });
 }
 
-test('one of three locations may fall silent; without two it is unknown within 100 s, and never down', (t) => {
+test('one of three locations may fall silent; if two do, a monitor is unknown within 100 s and never down', (t) => {
   const away = (endMs: number): Period => ({
     ...sound(0),
     silent: true,

@@ -68,7 +68,7 @@ test('concurrent evaluators share the storm count: of six failures each, only si
   t.deepEqual(events.toSorted(), [...Array.from({ length: 6 }, () => 'monitor.down'), 'summary']);
 });
 
-test('changes of different tenants do not add up to a storm', async (t) => {
+test('changes of different accounts do not add up to a storm', async (t) => {
   const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   const other = runtime.newId('ten');
   await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS, author: null });

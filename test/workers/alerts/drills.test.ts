@@ -305,7 +305,7 @@ test('a drill ends even without a check process and after its monitor was delete
   t.regex(String(receiver.received[1]?.json['reason']), /The monitor was deleted meanwhile$/);
 });
 
-test('a drill skips channels that are currently silent, and ignores delays', async (t) => {
+test('a drill skips channels silenced by quiet hours, rules or a mute, and ignores delays', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, addWebhook, drill, read } = started;
   const receiver = await startReceiver(t, authority);

@@ -151,7 +151,7 @@ test('a failure that recovers during maintenance sends no message to a chat', as
   t.is(await deliver(chat, 120), null);
 });
 
-test('a failure that recovers after maintenance, but before its alert is due, sends no message either', async (t) => {
+test('a failure that recovers after maintenance but before its alert is due sends a chat no message', async (t) => {
   const { chat, plan, change, deliver } = await prepare(t, { settleSeconds: 600 });
   await plan();
   await change('down', 59);
@@ -371,7 +371,7 @@ test('a backlog with a failure and its recovery during maintenance sends nothing
   t.deepEqual(await deliveriesTo(chat), []);
 });
 
-test('maintenance that had ended by a clock that was ahead holds alerts once the clock is set back', async (t) => {
+test('maintenance that ended while the clock was ahead holds alerts again once the clock is set back', async (t) => {
   const { runtime, chat, plan, change, deliveriesTo } = await prepare(t);
   const { pool } = runtime.database;
   await plan();

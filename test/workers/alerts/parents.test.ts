@@ -10,10 +10,11 @@ import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-ch
 import { inTransaction } from '../../../models/sql.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { addHeartbeat } from '../../helpers/heartbeats.ts';
 import { changeMonitor, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
-import { SECOND, WAITING, prepareParents } from './prepare-parents.ts';
+import { SECOND, prepareParents } from './prepare-parents.ts';
 
 test('a first failure rechecks the parents at once, and the alert waits for them', async (t) => {
   const { change, add, addChannel, deliver, at, run } = await prepareParents(t);
@@ -496,7 +497,7 @@ test('an alert written concurrently with the recovery of its parent needs a fail
   t.deepEqual(await deliver(chat, 21), ['Down: Shop']);
 });
 
-test('a monitor that goes silent concurrently with the recovery of its parent sends nothing once up', async (t) => {
+test('a monitor that goes silent while its parent recovers sends nothing when it is up again', async (t) => {
   const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);

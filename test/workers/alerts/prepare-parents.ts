@@ -15,10 +15,6 @@ import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 export const SECOND = 1000;
 
-/** Lists the statements of this test's database that wait for a lock. */
-export const WAITING = `SELECT FROM pg_stat_activity
-  WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-
 const LATER = { ...DELIVERED, outcome: 'retry', statusCode: 503 } as const;
 
 /** A full minute of tomorrow. */

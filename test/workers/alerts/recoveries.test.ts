@@ -4,9 +4,10 @@ import { releaseHeld } from '../../../models/alerts/held-deliveries.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
 import { DELIVERED } from './create-deliverer.ts';
-import { SECOND, WAITING, prepareParents } from './prepare-parents.ts';
+import { SECOND, prepareParents } from './prepare-parents.ts';
 
 const CLAIM_MS = 10 * SECOND;
 

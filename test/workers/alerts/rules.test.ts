@@ -331,7 +331,7 @@ for (const [mode, first] of [
   });
 
 for (const isDownAfter of [false, true])
-  test(`after quiet hours a stateful receiver gets its resolve, down again after that: ${isDownAfter}`, async (t) => {
+  test(`after quiet hours a stateful receiver gets its resolve (monitor down again: ${isDownAfter})`, async (t) => {
     const { change, addChannel, deliverer, posted } = await prepare(t);
     const pager = await addChannel('webhook', [{ quiet: { ...QUIET, mode: 'defer' } }], 'pagerduty');
     const open = new Set<string | null>();

@@ -43,7 +43,7 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: an hourly monitor is checked as soon as it is created, resumed, pointed elsewhere or a ` +
+    `${backend.name}: an hourly monitor is checked as soon as it is created, resumed or given a new target, or a ` +
       'check is requested',
     async (t) => {
       const { runtime, agent, regions, key } = await openWatched(t, backend);

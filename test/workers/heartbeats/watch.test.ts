@@ -464,7 +464,7 @@ test.serial('a deadline before the first lost ping counts, even if no process re
   t.is(await stateOf(runtime, late), 'up');
 });
 
-test.serial('a ping waiting in one process holds all later deadlines, which count once it is stored', async (t) => {
+test.serial('a ping waiting in one process holds all later deadlines, and they count once it is stored', async (t) => {
   const { runtime, at, add, take, live, changes } = await stage(t);
   const [early, late] = [
     await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),

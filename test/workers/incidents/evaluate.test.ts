@@ -327,7 +327,7 @@ test('steady results are stored for packing, except late ones and those of long 
   t.deepEqual(await numbers('check_results'), [often.no, often.no, seldom.no, seldom.no, seldom.no]);
 });
 
-test('steady results from before packing began are not for packing: they would not survive a crash', async (t) => {
+test('steady results from before packing began are not stored for packing, as a crash would lose them', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);

@@ -131,7 +131,7 @@ test('weekly and monthly reports are made once, as soon as their period has ende
   t.is(await make(MONDAY_MS + 7 * DAY_MS - 1), 0);
 });
 
-test("a tenant's reports start with the period in which it was created", async (t) => {
+test("an account's reports start with the period in which it was created", async (t) => {
   const { make, made } = await openOffice(t, { days: 40 });
   t.is(await make(MONDAY_MS + 40_000), 2 + 6);
   // April 22 was a Wednesday.
@@ -147,7 +147,7 @@ test("a tenant's reports start with the period in which it was created", async (
   ]);
 });
 
-test('after a standstill all missed reports are made, oldest first, up to 13 months and 53 weeks', async (t) => {
+test('after a downtime all missed reports are made, oldest first, up to 13 months and 53 weeks', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 800 });
   t.is(await make(MONDAY_MS + 9 * DAY_MS), 13 + 53);
   const order = await runtime.database.pool.query<{ period_end: number }>('SELECT period_end FROM reports ORDER BY id');
@@ -310,7 +310,7 @@ test('an email channel gets weeks and months of its own time zone, once, or of U
   );
 });
 
-test('after a standstill only the newest week and the newest month are sent', async (t) => {
+test('after a downtime only the newest week and the newest month are sent', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 120 });
   await addChat(runtime);
   t.true((await make(MONDAY_MS + 3 * DAY_MS)) > 10);
@@ -322,7 +322,7 @@ test('after a standstill only the newest week and the newest month are sent', as
   );
 });
 
-test('after a standstill no report is made before the sweep has recorded the gap', async (t) => {
+test('after a downtime no report is made before the sweep has recorded the gap', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 9 });
   const restartedMs = MONDAY_MS + 2 * DAY_MS;
   const stoppedMs = MONDAY_MS - DAY_MS;
@@ -388,7 +388,7 @@ test('a stopping process makes no further reports, and the next run makes them',
   t.is(await make(MONDAY_MS + 340_000), 2 + 9);
 });
 
-test('a failing report holds up later ones of its tenant, so that it is not skipped, and of no other', async (t) => {
+test('a failing report holds up later ones of its own account, so that it is not skipped, and no others', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 20 });
   const other = runtime.newId('ten');
   await createTenant(runtime.database, {

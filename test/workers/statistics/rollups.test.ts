@@ -158,7 +158,7 @@ test('results of the current hour are not late', async (t) => {
   t.is((await database.pool.query('SELECT FROM late_hours')).rowCount, 0);
 });
 
-test('results expire after 90 days, hours by month after 100, days after 26 months, if rolled up', async (t) => {
+test('rolled-up results are dropped after 90 days, hours (by month) after 100, and days after 26 months', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const startMs = Date.UTC(2025, 0, 1);

@@ -152,8 +152,8 @@ test('a region that is gone and monitors just added cause no gap of checks', asy
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: results waiting for a stopped evaluator are a gap until it is back, without its earlier ` +
-      'work and a stop of the whole service',
+    `${backend.name}: results waiting for a stopped evaluator are a gap from when they were queued, ` +
+      'interrupted by a stop of the whole service',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const startMs = Date.now();

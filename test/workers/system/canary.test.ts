@@ -147,7 +147,7 @@ test('while a location misses checks no change is permitted, even if the quorum 
   t.true(await isPermitted());
 });
 
-test("the canary's history is deleted after ten minutes, including pings that never left", async (t) => {
+test("ten minutes later only the canary's newest transition and newest delivered ping are kept", async (t) => {
   const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
   await keep();
   for (let turn = 0; turn < 10; turn += 1) await check(turn % 2 === 0 ? 'up' : 'down', turn % 2 === 0 ? null : TURN);
@@ -177,7 +177,7 @@ test('after the clock is set back the newest ping is the last one, not the one w
   t.true((await pingedAtMs()) < time.nowMs - 1_200_000, 'the last ping is the one kept');
 });
 
-test('environment addresses follow the environment, command ones stay; without any the canary pauses', async (t) => {
+test('addresses from the environment follow it, those added by command stay; without any it pauses', async (t) => {
   const { runtime, keep, options, time } = await prepare(t, ['https://a.example/1', 'https://b.example/2']);
   const { database, newId } = runtime;
   const given = { origin: 'command', name: 'c', url: 'https://c.example/3' } as const;

@@ -124,7 +124,7 @@ test('a monitor revived by a late result is found stale again at once', async (t
   t.deepEqual(states, ['unknown', 'unknown', 'up', 'up', 'up', 'unknown', 'unknown', 'unknown']);
 });
 
-test('after our own standstill sources count as silent only once we have watched for long enough', async (t) => {
+test('after our own downtime sources count as silent only once the sweep has run for long enough', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweep({ ...runtime, now: () => nowMs });
 
@@ -134,7 +134,7 @@ test('after our own standstill sources count as silent only once we have watched
   t.is(await sweepThrough(runtime, backMs + 240 * SECOND, 10), 1);
 });
 
-test('with all agents offline a monitor is unknown at once, whatever its interval and our uptime', async (t) => {
+test('with all agents offline a monitor is unknown at once, even one with a daily interval', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('hanoi'), await runtime.addAgent('lima')];
   const monitor = await runtime.addMonitor(agents, { intervalSeconds: 86_400 });

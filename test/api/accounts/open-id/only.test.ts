@@ -29,7 +29,7 @@ test('without a provider its sign-in, callback and logout routes return a 404', 
   t.is((await fetch(`${url}/connect/open-id/logout`)).status, 405);
 });
 
-test('with passwords off a correct one gets a 403 that says what to do, and a reset lets one user in', async (t) => {
+test('with passwords off a correct one gets a 403 with the remedy; a reset admits one user for a day', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const [ada, grace] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];

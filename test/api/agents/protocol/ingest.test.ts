@@ -199,7 +199,7 @@ test('an empty list of results is accepted, and more than 1,000 results are refu
   t.is(submittedBy(api, agent).length, 1000);
 });
 
-test('timing phases are stored for failures and a sample of successes, in whole milliseconds', async (t) => {
+test('timings are stored for failures and a sample of successes, in whole milliseconds', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api, { interval_seconds: 60 });
   const window = Math.floor(nowSeconds() / 600) * 600 - 600;

@@ -147,7 +147,7 @@ for (const [what, body, error] of REFUSED) {
   });
 }
 
-test('secrets are sent sealed to the key that was pinned first, and never in clear', async (t) => {
+test('secrets are sent sealed to the key that was pinned first, and never in plain text', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -499,7 +499,7 @@ test('work beyond 48 MiB is left out with a warning, the newest monitors first',
   t.is(unchanged.status, 304);
 });
 
-test('an agent gets the work of at most 15,000 monitors a minute, and may still check in', async (t) => {
+test('an agent gets the work of at most 15,000 monitors a minute; a pull that gets a 304 is not limited', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const { headers } = await agent.post('pull', {});

@@ -71,7 +71,7 @@ for (const [event, state, tone, title] of [
 
 const LATE_MS = NOW_MS + 3_600_000;
 
-test('a redelivered alert says so first, and shows its original time and the duration up to then', (t) => {
+test('a redelivered alert says so first, and shows its original time and the duration at that time', (t) => {
   t.deepEqual(buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: false }), {
     tone: 'neutral',
     title: 'Redelivered: Down: Shop',
@@ -85,7 +85,7 @@ test('a redelivered alert says so first, and shows its original time and the dur
   });
 });
 
-test('a late first attempt shows the current duration, or the duration by then if the state has changed', (t) => {
+test('a late first attempt shows the current duration, or the original one if the state has changed since', (t) => {
   t.is(
     buildAlert(messageOf({}), LATE_MS, { isSentAgain: false, isOvertaken: false }).facts.at(-1)?.value,
     '2026-03-14 09:26:53 UTC, for 1 hour 1 minute',
@@ -102,7 +102,7 @@ test('a redelivered alert also says if the state has changed since', (t) => {
   t.deepEqual(facts[0], { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC; changed since' });
 });
 
-test('a redelivered summary or channel message shows its original time and the duration up to then', (t) => {
+test('a redelivered summary or channel message shows its original time and the duration at that time', (t) => {
   const publicUrl = 'https://spotcheck.example';
   const again = { isSentAgain: true, isOvertaken: false };
   const summary = fillSummary(openSummary({ openedAtMs: EVENT_AT * 1000, publicUrl }), [

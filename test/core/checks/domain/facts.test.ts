@@ -31,7 +31,7 @@ test('the next lookup is after a day, or at the expiry if that is sooner, but no
   t.is(nextLookup(-DAY_MS), HOUR_MS);
 });
 
-test('not found twice an hour apart means gone, even with failures but not a registration in between', (t) => {
+test('a domain not found twice an hour apart is gone, despite failures but not a registration in between', (t) => {
   const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
   t.false(isGone(once));
   const failed = learnDomain(once, FAILED, NOW_MS + 2 * HOUR_MS);
@@ -82,7 +82,7 @@ test('responses are current for seven days', (t) => {
   t.false(isCurrent(UNKNOWN_DOMAIN, NOW_MS));
 });
 
-test('in any sequence a failed lookup changes no known facts, and the next lookup is within a day', (t) => {
+test('a failed lookup never changes known facts, and the next lookup is always within a day', (t) => {
   const anyLookup = fc.oneof(
     fc.record({
       outcome: fc.constant('registered' as const),
