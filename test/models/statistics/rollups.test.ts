@@ -73,11 +73,13 @@ function breakingAt(database: Database, pattern: RegExp): Pick<Database, 'pool'>
   });
 }
 
-/** Holds transactions back before their commit, and reports that. */
+/** Holds transactions with late hours back before their commit, and reports that. */
 function holdingBack(database: Database) {
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let hasLateHours = false;
   const waiting = intercepting(database, async (sql) => {
-    if (sql !== 'COMMIT') return;
+    hasLateHours ||= sql.includes('late_hours');
+    if (sql !== 'COMMIT' || !hasLateHours) return;
     held.resolve();
     await release.promise;
   });
