@@ -88,7 +88,9 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
       log.warn({ err: error }, 'clock.not_mended');
     }
   };
-  const ending = setInterval(() => void (isTimeSettled() || endStranded()), STRANDED_EVERY_MS);
+  const ending = setInterval(() => {
+    if (!isTimeSettled()) void endStranded();
+  }, STRANDED_EVERY_MS);
   return {
     name: 'maintain',
     async stop() {
