@@ -244,9 +244,9 @@ test('alerts of a chain of parents join the message of the root', async (t) => {
 });
 
 for (const isJoinedLast of [true, false])
-  test(`a monitor still down after its direct parent recovers is alerted though the root is down, ${
-    isJoinedLast ? 'joined after that' : 'joined with that'
-  }`, async (t) => {
+  test(`a monitor still down once its parent, not the root, recovers is alerted, joined ${
+    isJoinedLast ? 'after' : 'with'
+  } it`, async (t) => {
     const { change, add, addChannel, deliver } = await prepareParents(t);
     const line = await add('Line');
     const router = await add('Router', [[line, 'hold']]);
