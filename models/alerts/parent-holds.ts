@@ -95,33 +95,43 @@ export async function awaitOwnResults(
        SELECT h.delivery_id, h.monitor_id, h.joined_id FROM come c
          JOIN parent_holds h ON h.joined_id = c.joined_id AND h.parent_id = c.monitor_id
      ), announced AS MATERIALIZED (
-       SELECT o.monitor_id, o.channel_id FROM unnest($1::text[]) AS p (id) CROSS JOIN LATERAL (
+       SELECT o.monitor_id, o.channel_id, o.created_at, CASE WHEN EXISTS (SELECT FROM held_deliveries g
+         WHERE g.delivery_id = o.id AND g.released_at IS NULL AND g.reason IN ('delay', 'quiet_hours'))
+         THEN o.next_attempt_at ELSE 0 END AS due_at
+       FROM unnest($1::text[]) AS p (id) CROSS JOIN LATERAL (
          SELECT t.detected_at FROM transitions t WHERE t.monitor_id = p.id AND t.to_state = 'down'
          ORDER BY t.sequence DESC LIMIT 1
        ) f JOIN deliveries o ON o.monitor_id = p.id AND o.created_at >= f.detected_at AND o.event = 'monitor.down'
-       WHERE $4 AND NOT EXISTS (SELECT FROM held_deliveries g
-         WHERE g.delivery_id = o.id AND g.released_at IS NULL AND g.reason IN ('delay', 'quiet_hours')
-           AND o.next_attempt_at > $2::bigint + ${HELD_LONGER_MS})
+       WHERE $4 AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
+         AND (o.outcome IN ('pending', 'delivered') OR (o.outcome = 'superseded' AND (o.finished_at >= $2
+           OR EXISTS (SELECT FROM parent_holds j WHERE j.delivery_id = o.id AND j.joined_id IS NOT NULL))))
      ), waiting AS (
        SELECT delivery_id, monitor_id FROM parent_holds
        WHERE $4 AND parent_id = ANY ($1::text[]) AND joined_id IS NULL AND NOT awaits_own
        UNION
-       SELECT h.delivery_id, h.monitor_id FROM announced r JOIN monitors p ON p.id = r.monitor_id
+       SELECT h.delivery_id, h.monitor_id FROM monitors p
          JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold' JOIN monitors m ON m.no = e.monitor_no
          JOIN parent_holds h ON h.monitor_id = m.id AND h.sequence = m.sequence
-         JOIN deliveries a ON a.id = h.delivery_id AND a.channel_id = r.channel_id
-       WHERE h.joined_id IS NULL AND h.awaits_own AND h.since < $2
-         AND CASE WHEN m.type = 'heartbeat' OR m.state = 'unknown' THEN ${failedByItself('h.since', '$2')} ELSE true END
+         JOIN deliveries a ON a.id = h.delivery_id
+       WHERE $4 AND p.id = ANY ($1::text[]) AND h.joined_id IS NULL AND h.awaits_own AND h.since < $2
+         AND EXISTS (SELECT FROM announced r WHERE r.monitor_id = p.id AND r.channel_id = a.channel_id
+           AND r.due_at - greatest(r.created_at - a.created_at, 0) <= $2::bigint + ${HELD_LONGER_MS})
      ), behind AS MATERIALIZED (
-       SELECT delivery_id FROM come
+       SELECT delivery_id, false AS is_waiting FROM come
        UNION
-       SELECT h.delivery_id FROM waiting h JOIN deliveries w ON w.id = h.delivery_id
+       SELECT h.delivery_id, true FROM waiting h JOIN deliveries w ON w.id = h.delivery_id
        WHERE w.outcome = 'pending' AND ($3::text IS NULL OR h.monitor_id = $3)
          AND EXISTS (SELECT FROM held_deliveries e WHERE e.delivery_id = w.id AND e.released_at IS NULL)
+     ), locked AS MATERIALIZED (
+       SELECT d.id, b.is_waiting FROM behind b JOIN deliveries d ON d.id = b.delivery_id
+       ORDER BY d.no FOR NO KEY UPDATE OF d
      ), rearmed AS (
-       UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true
-       FROM behind b, monitors m
-       WHERE h.delivery_id = b.delivery_id AND m.id = h.monitor_id AND m.sequence = h.sequence
+       UPDATE parent_holds h SET joined_id = NULL, awaits_own = true, since = CASE
+         WHEN h.awaits_own AND (m.type = 'heartbeat' OR m.state = 'unknown') AND NOT ${failedByItself('h.since', '$2')}
+         THEN h.since ELSE $2 END
+       FROM locked l, monitors m
+       WHERE h.delivery_id = l.id AND m.id = h.monitor_id AND m.sequence = h.sequence
+         AND (h.joined_id IS NULL OR NOT l.is_waiting)
        RETURNING h.delivery_id, h.monitor_id
      ), due AS (
        UPDATE deliveries d SET outcome = 'pending', finished_at = NULL, next_attempt_at = $2::bigint + ${FALLBACK_MS}

@@ -46,7 +46,7 @@ type MaintainOptions = {
 
 /** Starts doing chores; each is logged and counted. */
 export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
-  const { backend, database, log, metrics, now, clockListeners } = runtime;
+  const { backend, log, metrics, now, clockListeners } = runtime;
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(runtime.database), now });
   const stopping = new AbortController();
   const chores = openChores(runtime, { ...options, knowDomain: domains.know, signal: stopping.signal });
@@ -80,28 +80,44 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     mendAgain = setTimeout(mend, 2 * READ_EVERY_MS).unref();
   };
   clockListeners.add(mendAfterSetting);
-  const endStranded = async () => {
-    try {
-      const sessions = await endStrandedSessions(database);
-      if (sessions > 0) log.warn({ sessions }, 'clock.sessions_ended');
-    } catch (error) {
-      log.warn({ err: error }, 'clock.not_mended');
-    }
-  };
-  const ending = setInterval(() => {
-    if (!isTimeSettled()) void endStranded();
-  }, STRANDED_EVERY_MS);
+  const stopEnding = keepEndingStranded(runtime);
   return {
     name: 'maintain',
     async stop() {
       clockListeners.delete(mendAfterSetting);
       clearTimeout(mendAgain);
-      clearInterval(ending);
+      stopEnding();
       stopping.abort();
       await worker.close();
       await domains.close();
     },
   };
+}
+
+/**
+ * Ends stranded sessions once after the start, and while PostgreSQL's clock is uncertain, until a round has succeeded.
+ * Returns the function that stops that.
+ */
+function keepEndingStranded({ database, log }: Pick<Runtime, 'database' | 'log'>): () => void {
+  let isDue = true;
+  let isRunning = false;
+  const endOnce = async () => {
+    const isLast = isTimeSettled();
+    try {
+      const sessions = await endStrandedSessions(database);
+      if (sessions > 0) log.warn({ sessions }, 'clock.sessions_ended');
+      if (isLast) isDue = false;
+    } catch (error) {
+      log.warn({ err: error }, 'clock.not_mended');
+    }
+  };
+  const timer = setInterval(() => {
+    if (!isTimeSettled()) isDue = true;
+    if (!isDue || isRunning) return;
+    isRunning = true;
+    void endOnce().finally(() => (isRunning = false));
+  }, STRANDED_EVERY_MS);
+  return () => clearInterval(timer);
 }
 
 /** `signal` is aborted when the process stops: chores of many steps start no further one. */

@@ -4,7 +4,7 @@ import { createChannel } from '../../../models/alerts/channels.ts';
 import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
 import { joinParent } from '../../../models/alerts/parent-joins.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
-import { inTransaction, runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { WAITING } from '../../helpers/database.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
@@ -47,21 +47,21 @@ async function prepareChain(t: ExecutionContext) {
     alertId: rows.find(({ monitorId }) => monitorId === monitor.id)?.id ?? '',
   }));
   if (router === undefined || inner === undefined || shop === undefined) throw new Error('There are three');
-  const join = (parent: typeof router, claimed: typeof router) =>
-    inTransaction(database, (run) =>
-      joinParent(
-        run,
-        { ...parent, channelId, rootId: parent.alertId, rootNo: parent.parentNo },
-        { claimedId: claimed.alertId, nowMs: now() },
-      ),
+  const joinIn = (run: Run, parent: typeof router, claimed: typeof router) =>
+    joinParent(
+      run,
+      { ...parent, channelId, rootId: parent.alertId, rootNo: parent.parentNo },
+      { claimedId: claimed.alertId, nowMs: now() },
     );
+  const join = (parent: typeof router, claimed: typeof router) =>
+    inTransaction(database, (run) => joinIn(run, parent, claimed));
   const rootsOf = async () => {
     const holds = await database.pool.query<{ id: string; rootId: string | null }>(
       'SELECT delivery_id AS id, joined_id AS "rootId" FROM parent_holds',
     );
     return new Map(holds.rows.map(({ id, rootId }) => [id, rootId]));
   };
-  return { database, router, inner, shop, join, rootsOf };
+  return { database, tenantId, router, inner, shop, join, joinIn, rootsOf };
 }
 
 test('an alert whose parent has already joined a message joins that message', async (t) => {
@@ -93,6 +93,23 @@ test('when a monitor is up, all alerts in its message, direct or not, wait for t
   const { monitorIds } = await awaitOwnResults(runOn(database.pool), { parentIds: [router.parentId] }, Date.now());
   t.deepEqual(monitorIds.toSorted(), [inner.parentId, shop.parentId].toSorted());
   t.deepEqual([...(await rootsOf()).values()], [null, null]);
+});
+
+test('an alert that joins a message while another of its parents recovers stays in it', async (t) => {
+  const { database, tenantId, router, inner, shop, joinIn, rootsOf } = await prepareChain(t);
+  const run = runOn(database.pool);
+  const monitor = { no: shop.parentNo, id: shop.parentId };
+  const parents = [router, inner].map(({ parentId: id }) => ({ id, mode: 'hold' as const }));
+  await replaceParents(run, { tenantId, monitor, parents });
+  await run('UPDATE parent_holds SET awaits_own = true, since = 0 WHERE delivery_id = $1', [shop.alertId]);
+  const recovered = await inTransaction(database, async (joining) => {
+    await joinIn(joining, inner, shop);
+    const waiting = awaitOwnResults(run, { parentIds: [router.parentId], wereDown: true }, Date.now());
+    await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
+    return { waiting };
+  });
+  t.false((await recovered.waiting).monitorIds.includes(shop.parentId));
+  t.is((await rootsOf()).get(shop.alertId), inner.alertId);
 });
 
 test('no alert joins a message that is being dropped concurrently', async (t) => {

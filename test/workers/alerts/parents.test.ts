@@ -166,22 +166,31 @@ for (const isChain of [true, false])
     t.deepEqual(await deliver(chat, 41), ['Down: Shop']);
   });
 
-test('an alert does not wait longer because of a parent of which its channel is not notified', async (t) => {
-  const { change, add, addChannel, deliver } = await prepareParents(t);
-  const [line, router] = [await add('Line'), await add('Router')];
-  const shop = await add('Shop', [
-    [line, 'hold'],
-    [router, 'hold'],
-  ]);
-  const chat = await addChannel('telegram', [line.id, shop.id]);
-  await change('down', 0, [line]);
-  await change('down', 1, [shop]);
-  await deliver(chat, 2);
-  await change('up', 20, [line]);
-  await change('down', 25, [router, shop]);
-  await change('up', 30, [router]);
-  t.true((await deliver(chat, 31)).includes('Down: Shop'));
-});
+for (const [what, ruleOf] of [
+  ['the channel does not have', null],
+  ['quiet hours dropped', (hours: string) => ({ quiet: { timezone: 'UTC', hours: `Mo-Su ${hours}`, mode: 'drop' } })],
+  ['would have been sent an hour later', () => ({ after_seconds: 3600, repeat_seconds: 600 })],
+] as const)
+  test(`an alert does not wait longer because of a parent whose alert ${what}`, async (t) => {
+    const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
+    const [line, router] = [await add('Line'), await add('Router', [], { tags: ['network'] })];
+    const shop = await add(
+      'Shop',
+      [line, router].map((parent) => [parent, 'hold']),
+    );
+    const chat = await addChannel('telegram', ruleOf === null ? [line.id, shop.id] : []);
+    const hour = new Date(at(0)).getUTCHours();
+    const rule = ruleOf?.(`${hour}:00-${(hour + 2) % 24}:00`);
+    const rules = rule === undefined ? null : JSON.stringify([{ tags: ['network'], ...rule }, {}]);
+    await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, rules]);
+    await change('down', 0, [line]);
+    await change('down', 1, [shop]);
+    await deliver(chat, 2);
+    await change('up', 20, [line]);
+    await change('down', 25, [router, shop]);
+    await change('up', 30, [router]);
+    t.true((await deliver(chat, 31)).includes('Down: Shop'));
+  });
 
 test('outages of another parent that end before a message do not delay the alert of a heartbeat', async (t) => {
   const { runtime, change, add, addChannel, deliver, run, at } = await prepareParents(t);
