@@ -1,3 +1,4 @@
+import type { Verdict } from '../checks/verdict.ts';
 import { findSourceStatus } from '../monitors/source-status.ts';
 import { changedAt, explain, explainOverload, type Change, type SourceFailure } from './change.ts';
 import {
@@ -176,8 +177,8 @@ export function isWorse(a: MonitorState, b: MonitorState): boolean {
 
 /**
  * Reports whether sources are better, and not only silent. A source that has begun to fail again does not prove a
- * recovery. While the sources that reported the failure are silent or gone, neither does one whose newest result was no
- * vote, or is older than the state to be ended.
+ * recovery, nor does one whose newest result is older than the state to be ended: its results may be late. While the
+ * sources that reported the failure are silent or gone, neither does one whose newest result was no vote.
  */
 function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
   const gauge = monitor.state === 'down' ? 'failing' : 'impaired';
@@ -185,13 +186,14 @@ function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when
     isWorse(monitor.state, decide(those, monitor.quorum).decision);
   const spoken = monitor.sources.map(({ state }) => ({ vote: lastVoteOf(state), fresh: true }));
   const isBySilence = !isBetter(spoken);
-  const isWitness = ({ state, newestAtMs }: Source): boolean =>
+  const isWitness = ({ state, newestAtMs }: Source, vote: Verdict): boolean =>
     !isTurning(state?.[gauge]) &&
-    (!isBySilence || (state?.abstention === null && (newestAtMs ?? 0) > monitor.stateSinceMs));
-  const sure = monitor.sources.map((source, index) => ({
-    vote: isWitness(source) ? (votes[index]?.vote ?? null) : null,
-    fresh: votes[index]?.fresh === true,
-  }));
+    ((newestAtMs ?? 0) > monitor.stateSinceMs || !(isBySilence || isWorse(monitor.state, vote))) &&
+    !(isBySilence && state?.abstention !== null);
+  const sure = monitor.sources.map((source, index) => {
+    const vote = votes[index]?.vote ?? null;
+    return { vote: vote !== null && isWitness(source, vote) ? vote : null, fresh: votes[index]?.fresh === true };
+  });
   const lastVotes = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
   return isBetter(sure) && (when.silenceCounts || isBetter(lastVotes));
 }

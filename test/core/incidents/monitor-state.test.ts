@@ -317,6 +317,26 @@ test('a source does not confirm a recovery until it has reported since the outag
   t.is(play(monitor, [sent(2, 301, 'down'), sent(2, 321, 'down')]).monitor.state, 'down');
 });
 
+test('a late good result from before the outage does not end it, and the next one decides', (t) => {
+  const { monitor, changes } = play(monitorOf(2, { intervalSeconds: 5, downAfterFailures: 1 }), [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 25, 'down'),
+    sent(2, 26, 'down'),
+    sent(1, 80, 'up'),
+    // The newest result of the second location is still the one of second 26: the later ones are late.
+    sent(1, 85, 'down'),
+  ]);
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up', 'down', 'up', 'down'],
+  );
+  const late = applyResult(monitor, sent(2, 81, 'up'), START_MS + 86_000);
+  t.is(late.change, null);
+  t.deepEqual(play(late.monitor, [sent(2, 86, 'down')]).changes, []);
+  t.like(play(late.monitor, [sent(2, 86, 'up')]).changes, [{ from: 'down', to: 'up' }]);
+});
+
 test('when the source that reports down goes offline the monitor is up from that moment and says why', (t) => {
   const { monitor } = playOneOfTwoDown();
   t.is(monitor.state, 'down');
