@@ -186,10 +186,12 @@ function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when
     isWorse(monitor.state, decide(those, monitor.quorum).decision);
   const spoken = monitor.sources.map(({ state }) => ({ vote: lastVoteOf(state), fresh: true }));
   const isBySilence = !isBetter(spoken);
-  const isWitness = ({ state, newestAtMs }: Source, vote: Verdict): boolean =>
-    !isTurning(state?.[gauge]) &&
-    ((newestAtMs ?? 0) > monitor.stateSinceMs || !(isBySilence || isWorse(monitor.state, vote))) &&
-    !(isBySilence && state?.abstention !== null);
+  const isWitness = ({ state, newestAtMs }: Source, vote: Verdict): boolean => {
+    if (isTurning(state?.[gauge])) return false;
+    const isOld = (newestAtMs ?? 0) <= monitor.stateSinceMs;
+    if (isBySilence) return !isOld && state?.abstention === null;
+    return !isOld || !isWorse(monitor.state, vote);
+  };
   const sure = monitor.sources.map((source, index) => {
     const vote = votes[index]?.vote ?? null;
     return { vote: vote !== null && isWitness(source, vote) ? vote : null, fresh: votes[index]?.fresh === true };

@@ -66,7 +66,7 @@ export async function awaitDashboard(query: PrometheusQuery, dashboard: Dashboar
   await awaitSamples(query, readQueries(dashboard));
 }
 
-/** Waits until each expression has data. After a scrape that took longer than its interval none has any. */
+/** Waits until each expression has data. Prometheus stores nothing of a scrape that exceeds its interval. */
 export async function awaitSamples(query: PrometheusQuery, expressions: readonly string[]): Promise<void> {
   let silent = expressions;
   const ask = async () => {

@@ -54,11 +54,11 @@ test.serial(
       queues: [{ name: 'evaluate', waiting: 2 }],
     });
     const nowMs = Date.now();
-    const standing = await api.another({
+    const stopped = await api.another({
       now: () => nowMs,
       readQueues: async () => ({ depths: [], oldestResultsAtMs: nowMs - 3000 }),
     });
-    t.is((await operator.call('GET', '/v1/fleet', undefined, {}, standing)).json.oldest_results_seconds, 3);
+    t.is((await operator.call('GET', '/v1/fleet', undefined, {}, stopped)).json.oldest_results_seconds, 3);
     t.notRegex(JSON.stringify(fleet), /secret|ten_/);
     await check.stop();
     t.deepEqual(
