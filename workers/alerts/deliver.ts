@@ -197,15 +197,14 @@ export class Deliverer {
     const isPersistent = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayPersist(claimed));
     const retriesRefusal = isPersistent && answer.outcome === 'failed' && answer.statusCode !== null;
     const sent = retriesRefusal ? { ...answer, outcome: 'retry' as const } : answer;
-    const putOffMs = isPutOff(claimed, sent)
-      ? nextPutOffDelayMs({ ...timetable, attempt: putOffs + 1 }, { firstAtMs, nowMs: finishedAtMs })
-      : null;
-    const timetableMs =
-      sent.outcome !== 'retry'
-        ? null
-        : isPersistent
-          ? nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs })
-          : (putOffMs ?? nextAttemptDelayMs(failed));
+    const planWaitMs = (): number | null => {
+      if (sent.outcome !== 'retry') return null;
+      if (isPersistent) return nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs });
+      if (!isPutOff(claimed, sent)) return nextAttemptDelayMs(failed);
+      const putOff = { ...timetable, attempt: putOffs + 1 };
+      return nextPutOffDelayMs(putOff, { firstAtMs, nowMs: finishedAtMs }) ?? nextAttemptDelayMs(failed);
+    };
+    const timetableMs = planWaitMs();
     // A receiver that requests a longer pause would only refuse again.
     const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
     return {
