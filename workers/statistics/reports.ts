@@ -37,6 +37,8 @@ type ReportsOptions = {
   signal?: AbortSignal;
 };
 
+type Made = { reports: number; isUnfinished: boolean };
+
 /** Dependencies of making one report. */
 type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
@@ -46,10 +48,7 @@ type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
  * after days of standstill, once the sweep has detected that. If no report is due and no email has its own time zone,
  * these are two queries.
  */
-export async function makeReports(
-  runtime: Runtime,
-  { signal }: ReportsOptions = {},
-): Promise<{ reports: number; isUnfinished: boolean }> {
+export async function makeReports(runtime: Runtime, { signal }: ReportsOptions = {}): Promise<Made> {
   const { database, now } = runtime;
   const ended = endedPeriods(now());
   const newest = newestOf(ended);
@@ -66,16 +65,15 @@ export async function makeReports(
     newest: new Set(newest.map(nameOf)),
     ...(signal && { signal }),
   };
-  return (
-    (await withAdvisoryLock(database, 'reports', async () => {
-      const made = await Promise.allSettled([makeAll(runtime, tenants, round)]);
-      const inZones = await makeZoneReports(runtime, zonePeriods, { ...round, endMs: now() + ROUND_MS });
-      return sumOf(made[0], inZones);
-    })) ?? {
-      reports: 0,
-      isUnfinished: false,
-    }
-  );
+  const made = await withAdvisoryLock(database, 'reports', async () => {
+    const making = makeAll(runtime, tenants, round);
+    // Reports by other zones are made even if that fails.
+    await making.catch(() => undefined);
+    const inZones = await makeZoneReports(runtime, zonePeriods, { ...round, endMs: now() + ROUND_MS });
+    const inUtc = await making;
+    return { reports: inUtc.reports + inZones.reports, isUnfinished: inUtc.isUnfinished || inZones.isUnfinished };
+  });
+  return made ?? { reports: 0, isUnfinished: false };
 }
 
 /**
@@ -122,17 +120,6 @@ export async function makeReport(
   });
 }
 
-type Made = { reports: number; isUnfinished: boolean };
-
-/** Sums both, and only then throws a failure of the first, so that it does not hold up the second. */
-function sumOf(first: PromiseSettledResult<Made>, second: Made): Made {
-  if (first.status === 'rejected') throw first.reason;
-  return {
-    reports: first.value.reports + second.reports,
-    isUnfinished: first.value.isUnfinished || second.isUnfinished,
-  };
-}
-
 /**
  * Shuffles items in each round, so that one that takes long, or fails late, does not always hold up the same others.
  */
@@ -149,7 +136,7 @@ async function makeAll(
   runtime: Runtime,
   tenants: readonly { id: string; createdAt: number }[],
   round: Round,
-): Promise<{ reports: number; isUnfinished: boolean }> {
+): Promise<Made> {
   const { log, now } = runtime;
   let reports = 0;
   let failure: unknown = null;
@@ -228,7 +215,7 @@ async function makeZoneReports(
   runtime: Runtime,
   due: readonly ZonePeriod[],
   { endMs, readyMs, signal }: ZoneRound,
-): Promise<{ reports: number; isUnfinished: boolean }> {
+): Promise<Made> {
   let reports = 0;
   const failures: unknown[] = [];
   for (const one of inAnyOrder(due.filter(({ window }) => window.endSeconds * 1000 <= readyMs))) {
