@@ -49,12 +49,10 @@ export async function rollUp(
     runtime,
     mayGoOn: () => performance.now() < beganMs + share * budgetMs && signal?.aborted !== true,
   });
-  const [restored, first, packed, late] = [
-    await tryTo(() => restoreRecentResults(database).then(() => 0)),
-    await tryTo(() => makeHours(until(ENDS.hours))),
-    await tryTo(() => packHours(until(ENDS.packing))),
-    await tryTo(() => remakeHours(until(ENDS.late))),
-  ];
+  const restored = await tryTo(() => restoreRecentResults(database).then(() => 0));
+  const first = await tryTo(() => makeHours(until(ENDS.hours)));
+  const packed = await tryTo(() => packHours(until(ENDS.packing)));
+  const late = await tryTo(() => remakeHours(until(ENDS.late)));
   // The hours get the time that the other parts left.
   const more = first.failure === null ? await tryTo(() => makeHours(until(ENDS.late))) : { ...first, made: 0 };
   const hours = { made: first.made + more.made, failure: more.failure };
