@@ -218,24 +218,23 @@ async function dropUnawaited(
 ): Promise<readonly RoutedDelivery[]> {
   const handled = new Set<string>();
   // Earlier changes of the monitor in the same batch, which the chat will be notified of, are not written yet.
-  const changed = deliveries.filter((change) => {
+  const recoveries = deliveries.filter((change) => {
     const isFirst = !handled.has(pairOf(change));
     handled.add(pairOf(change));
     return isFirst && change.message.state === 'up';
   });
-  const recoveries = changed.map(({ channelId, monitorId, message }) => ({
-    channelId,
-    monitorId,
-    sequence: message.detail.sequence,
-  }));
-  const found = await listAwaitedRecoveries(run, recoveries, known.nowMs - KEEP_DELIVERIES_DAYS * DAY_MS);
+  const found = await listAwaitedRecoveries(
+    run,
+    recoveries.map((recovery) => ({ ...recovery, sequence: recovery.message.detail.sequence })),
+    known.nowMs - KEEP_DELIVERIES_DAYS * DAY_MS,
+  );
   const awaited = new Map([
     ...found.map((recovery) => [pairOf(recovery), recovery.afterId] as const),
     ...known.awaited.map((pair) => [pair, null] as const),
   ]);
-  const first = new Set(changed);
+  const undecided = new Set(recoveries);
   return deliveries.flatMap((change) => {
-    if (!first.has(change)) return change;
+    if (!undecided.has(change)) return change;
     const afterId = awaited.get(pairOf(change));
     return afterId === undefined ? [] : { ...change, afterId };
   });
