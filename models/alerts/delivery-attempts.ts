@@ -363,33 +363,17 @@ async function claimEach(
 }
 
 function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
-  const { requested: _requested, hasMore: _hasMore, isOver: _isOver, enabled, status, ...rest } = row;
-  const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, sealedHeaders, format, ...claimed } = rest;
-  return {
-    ...claimed,
-    webhook: openSecrets(database, {
-      channelId: claimed.channelId,
-      sealedUrl,
-      sealedSigningSecret,
-      sealedPreviousSecret,
-      sealedHeaders,
-      format,
-    }),
-    refusal: refusalOf({ enabled, status }),
-  };
+  const { requested: _requested, hasMore: _hasMore, isOver: _isOver, enabled: _enabled, ...rest } = row;
+  const { status: _status, sealedUrl: _url, sealedSigningSecret: _secret, ...others } = rest;
+  const { sealedPreviousSecret: _previous, sealedHeaders: _headers, format: _format, ...claimed } = others;
+  return { ...claimed, webhook: openSecrets(database, row), refusal: refusalOf(row) };
 }
 
 /**
  * Opens a webhook's secrets; null if their key is missing. An operator can restore it: the attempt fails, and the
  * delivery is retried.
  */
-function openSecrets(
-  database: Database,
-  row: Pick<
-    ClaimedRow,
-    'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret' | 'sealedHeaders' | 'format'
-  >,
-): ClaimedAttempt['webhook'] {
+function openSecrets(database: Database, row: ClaimedRow): ClaimedAttempt['webhook'] {
   if (row.sealedUrl === null || row.sealedSigningSecret === null) return null;
   try {
     return openWebhook(database, {
