@@ -96,24 +96,24 @@ function selectSources(lock: string): string {
 }
 
 /** Returns the key of a monitor's source. */
-export function sourceKey(source: { monitorNo: number; agentNo: number }): string {
-  return `${source.monitorNo}/${source.agentNo}`;
+export function sourceKey({ monitorNo, agentNo }: SourceKey): string {
+  return `${monitorNo}/${agentNo}`;
 }
 
 /**
- * Returns the due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since
- * `sinceMs` is absent. If read before a batch is stored, the batch's results must be newer (D-40).
+ * Returns the due time of each source's newest stored result, by `sourceKey`; a source without results since `sinceMs`
+ * is absent. If read before a batch is stored, the batch's results must be newer (D-40).
  */
 export async function findNewestResults(
   run: Run,
-  keys: readonly { monitorNo: number; agentNo: number }[],
+  keys: readonly SourceKey[],
   { sinceMs, nowMs }: { sinceMs: number; nowMs: number },
 ): Promise<Map<string, number>> {
   const rows = await run<{ monitorNo: number; agentNo: number; newestAtMs: number | null }>(
     `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo",
             (SELECT n.due_at FROM newest_result(k.monitor_no, k.agent_no, $3, $4) n) AS "newestAtMs"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
-    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs, nowMs],
+    [...sourceColumns(keys), sinceMs, nowMs],
   );
   return new Map(
     rows.flatMap(({ monitorNo, agentNo, newestAtMs }) =>
@@ -208,12 +208,7 @@ export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & 
  */
 export async function storeSourceStates(
   run: Run,
-  changed: readonly {
-    monitorNo: number;
-    agentNo: number;
-    state: SourceState | null;
-    firstFailureEvidence: FirstFailureEvidence;
-  }[],
+  changed: readonly (SourceKey & { state: SourceState | null; firstFailureEvidence: FirstFailureEvidence })[],
 ): Promise<void> {
   if (changed.length === 0) return;
   await run(
@@ -222,8 +217,7 @@ export async function storeSourceStates(
      FROM unnest($1::int[], $2::int[], $3::jsonb[], $4::jsonb[]) AS k (monitor_no, agent_no, state, evidence)
      WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
     [
-      changed.map((source) => source.monitorNo),
-      changed.map((source) => source.agentNo),
+      ...sourceColumns(changed),
       changed.map((source) => JSON.stringify(source.state)),
       changed.map(({ firstFailureEvidence }) => firstFailureEvidence && JSON.stringify(firstFailureEvidence)),
     ],
@@ -237,7 +231,7 @@ export async function storeSourceStates(
  */
 export async function updateNotCounted(
   run: Run,
-  sources: readonly { monitorNo: number; agentNo: number; isNotCounted: boolean }[],
+  sources: readonly (SourceKey & { isNotCounted: boolean })[],
 ): Promise<void> {
   if (sources.length === 0) return;
   await run(
@@ -249,11 +243,7 @@ export async function updateNotCounted(
      )
      UPDATE monitor_sources s SET was_unheard = k.is_not_counted FROM locked k WHERE s.monitor_no = k.monitor_no
        AND s.agent_no = k.agent_no`,
-    [
-      sources.map((source) => source.monitorNo),
-      sources.map((source) => source.agentNo),
-      sources.map((source) => source.isNotCounted),
-    ],
+    [...sourceColumns(sources), sources.map((source) => source.isNotCounted)],
   );
 }
 
