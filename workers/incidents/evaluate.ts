@@ -295,12 +295,7 @@ function needsParents(stepped: SteppedMonitor): boolean {
 }
 
 async function lockResultMonitors(run: Run, { results }: Batch, nowMs: number): Promise<EvaluatedMonitor[]> {
-  const monitorNos = [...new Set(results.map(({ monitorNo }) => monitorNo))];
-  return await lockMonitors(
-    run,
-    monitorNos.toSorted((a, b) => a - b),
-    nowMs,
-  );
+  return await lockMonitors(run, [...new Set(results.map(({ monitorNo }) => monitorNo))], nowMs);
 }
 
 function stepMonitors(
