@@ -10,7 +10,7 @@ import {
 } from '../../core/incidents/storm.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
-import { releaseBehind } from './parent-holds.ts';
+import { releaseBehind, storeMessage } from './parent-holds.ts';
 import { SUMMARY_OPEN_MS } from './routes.ts';
 
 /** The newest summary of a chat. `isOpen`: its first attempt has not begun, so that changes can still be added. */
@@ -139,7 +139,7 @@ export async function readSummary(
   const run = runOn(database.pool);
   if (channelType === 'webhook') {
     const { changes, ...counted } = await readGrouped(run, deliveryId, summary);
-    await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(counted)]);
+    await storeMessage(run, deliveryId, counted);
     return { ...counted, changes };
   }
   const gathered = await run<SummarisedMonitor>(
@@ -158,8 +158,7 @@ export async function readSummary(
     [deliveryId],
   );
   const filled = fillSummary(summary, gathered);
-  if (filled.monitors > 0)
-    await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(filled)]);
+  if (filled.monitors > 0) await storeMessage(run, deliveryId, filled);
   return filled;
 }
 
