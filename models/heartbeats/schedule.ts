@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { forgetOldest } from '../../core/bounded-map.ts';
 import { deadlineAfter } from '../../core/heartbeats/deadlines.ts';
 import {
   MAX_EARLY_SECONDS,
@@ -116,7 +117,7 @@ function findRun(cron: string, timezone: string, unixMs: number): number | null 
     const { cron: runs, runMs } = search ?? beginSearch(cron, timezone, unixMs);
     SEARCHES.delete(key);
     SEARCHES.set(key, { cron: runs, afterMs: unixMs, runMs });
-    if (SEARCHES.size > MAX_SEARCHES) SEARCHES.delete([...SEARCHES.keys()][0] ?? key);
+    forgetOldest(SEARCHES, MAX_SEARCHES);
     return runMs;
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) return null;
