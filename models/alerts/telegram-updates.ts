@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { runOn, type Run } from '../sql.ts';
+import type { Run } from '../sql.ts';
 
 /**
  * Telegram repeats an update for at most a day. This is twice that, to allow for clocks and outages, and far less than
@@ -26,12 +26,9 @@ export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate):
 }
 
 /** Deletes updates that Telegram cannot repeat any more; returns their number. */
-export async function deleteOldUpdates(database: Database, nowMs: number): Promise<number> {
-  const [row] = await runOn(database.pool)<{ deleted: number }>(
-    'WITH gone AS (DELETE FROM telegram_updates WHERE at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
-    [nowMs - UPDATE_GOOD_FOR_MS],
-  );
-  return row?.deleted ?? 0;
+export async function deleteOldUpdates({ pool }: Database, nowMs: number): Promise<number> {
+  const { rowCount } = await pool.query('DELETE FROM telegram_updates WHERE at <= $1', [nowMs - UPDATE_GOOD_FOR_MS]);
+  return rowCount ?? 0;
 }
 
 /**

@@ -73,13 +73,11 @@ export async function storeDomain(database: Database, facts: DomainFacts): Promi
 }
 
 /** Deletes the data of domains that no check has used since `beforeMs`; returns their number. */
-export async function deleteOldDomains(database: Database, beforeMs: number): Promise<number> {
-  const [row] = await runOn(database.pool)<{ deleted: number }>(
-    'WITH gone AS (DELETE FROM domains WHERE next_look_at < $1 AND claimed_until < $1 RETURNING 1) SELECT ' +
-      'count(*) AS deleted FROM gone',
-    [beforeMs],
-  );
-  return row?.deleted ?? 0;
+export async function deleteOldDomains({ pool }: Database, beforeMs: number): Promise<number> {
+  const { rowCount } = await pool.query('DELETE FROM domains WHERE next_look_at < $1 AND claimed_until < $1', [
+    beforeMs,
+  ]);
+  return rowCount ?? 0;
 }
 
 function factsOf({ isRegistered, expiresAt, registrar, ...facts }: DomainRow): DomainFacts {
@@ -150,13 +148,11 @@ export async function acquireRegistry(
 }
 
 /** Deletes servers that have been free since before `beforeMs`; returns their number. */
-export async function deleteIdleRegistries(database: Database, beforeMs: number): Promise<number> {
-  const [row] = await runOn(database.pool)<{ deleted: number }>(
-    'WITH gone AS (DELETE FROM registry_turns WHERE greatest(held_until, free_at) < $1 RETURNING 1) SELECT ' +
-      'count(*) AS deleted FROM gone',
-    [beforeMs],
-  );
-  return row?.deleted ?? 0;
+export async function deleteIdleRegistries({ pool }: Database, beforeMs: number): Promise<number> {
+  const { rowCount } = await pool.query('DELETE FROM registry_turns WHERE greatest(held_until, free_at) < $1', [
+    beforeMs,
+  ]);
+  return rowCount ?? 0;
 }
 
 /** Releases the lock that was taken until `untilMs`; one that another process has taken since remains. */
