@@ -56,7 +56,7 @@ export async function listFlappingMessages(run: Run, pairs: readonly Pair[], now
 export async function updateFlappingMarks(run: Run, marks: readonly (Pair & { usedUpMs: number })[]): Promise<void> {
   await run(
     `INSERT INTO delivery_rates AS r (key, used_up)
-     SELECT 'flapping ' || p."channelId" || ' ' || p."monitorId", p."usedUpMs"
+     SELECT ${RATE_KEY}, p."usedUpMs"
      FROM json_to_recordset($1::json) AS p ("channelId" text, "monitorId" text, "usedUpMs" bigint)
      ON CONFLICT (key) DO UPDATE SET used_up = excluded.used_up`,
     [JSON.stringify(marks)],
