@@ -237,12 +237,11 @@ async function writeHeartbeats(
        $16::int[])
      ON CONFLICT (monitor_no) DO UPDATE SET
        interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds,
-         max_duration_seconds = excluded.max_duration_seconds,
-       fail_enabled = excluded.fail_enabled, is_paused = excluded.is_paused, verdict = excluded.verdict,
-         heard_at = excluded.heard_at,
+       max_duration_seconds = excluded.max_duration_seconds, fail_enabled = excluded.fail_enabled,
+       is_paused = excluded.is_paused, verdict = excluded.verdict, heard_at = excluded.heard_at,
        last_signal = excluded.last_signal, due_at = excluded.due_at, overrun_at = excluded.overrun_at,
-         run_started_at = excluded.run_started_at, cron = excluded.cron, time_zone = excluded.time_zone,
-         early_seconds = excluded.early_seconds`,
+       run_started_at = excluded.run_started_at, cron = excluded.cron, time_zone = excluded.time_zone,
+       early_seconds = excluded.early_seconds`,
     [
       rows.map(({ monitorNo }) => monitorNo),
       rows.map(({ token }) => fingerprintOf(token)),

@@ -76,8 +76,7 @@ export async function insertTransitions(run: Run, transitions: readonly NewTrans
      SELECT t."monitorId", t.sequence, t."tenantId", t."from", t."to", t."atMs", t."detectedAtMs", t.cause, t.reason,
        t.evidence
      FROM json_to_recordset($1::json) AS t ("monitorId" text, sequence integer, "tenantId" text, "from" text, "to" text,
-       "atMs" bigint,
-                                            "detectedAtMs" bigint, cause text, reason text, evidence jsonb)`,
+       "atMs" bigint, "detectedAtMs" bigint, cause text, reason text, evidence jsonb)`,
     [JSON.stringify(transitions)],
   );
 }

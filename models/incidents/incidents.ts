@@ -181,13 +181,11 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
     `INSERT INTO incident_evidence (incident_id, agent_no, source_id, source_name, at, verdict, cause, reason,
      http_status, latency_ms, seen)
      SELECT coalesce(e."incidentId", i.id), e."agentNo", a.id, a.name, e."atMs", e.verdict, e.cause, e.reason,
-       e."httpStatus", e."latencyMs",
-            coalesce(e.evidence, CASE WHEN (s.seen -> e.gauge ->> 'atMs')::bigint = e."atMs" THEN (s.seen -> e.gauge) -
-              'atMs' END)
+       e."httpStatus", e."latencyMs", coalesce(e.evidence,
+         CASE WHEN (s.seen -> e.gauge ->> 'atMs')::bigint = e."atMs" THEN (s.seen -> e.gauge) - 'atMs' END)
      FROM json_to_recordset($1::json) AS e ("incidentId" text, "monitorId" text, "monitorNo" integer, "agentNo" integer,
-       gauge text, "atMs" bigint, verdict text,
-                                            cause text, reason text, "httpStatus" smallint, "latencyMs" integer,
-                                              evidence jsonb)
+       gauge text, "atMs" bigint, verdict text, cause text, reason text, "httpStatus" smallint, "latencyMs" integer,
+       evidence jsonb)
      JOIN agents a ON a.no = e."agentNo"
      LEFT JOIN monitor_sources s ON s.monitor_no = e."monitorNo" AND s.agent_no = e."agentNo"
      LEFT JOIN incidents i ON e."incidentId" IS NULL AND i.monitor_id = e."monitorId" AND i.resolved_at IS NULL

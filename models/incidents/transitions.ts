@@ -184,12 +184,10 @@ async function storeIncidents(run: Run, incidents: readonly IncidentOfTenant[]):
      SELECT i.id, i."tenantId", i."monitorId", i."monitorName", i.state, i.reason, i."sourcesDown", i."startedAtMs",
        i."detectedAtMs", i."resolvedAtMs", i.resolution
      FROM json_to_recordset($1::json) AS i (id text, "tenantId" text, "monitorId" text, "monitorName" text, state text,
-       reason text, "sourcesDown" text[],
-                                            "startedAtMs" bigint, "detectedAtMs" bigint, "resolvedAtMs" bigint,
-                                              resolution text)
+       reason text, "sourcesDown" text[], "startedAtMs" bigint, "detectedAtMs" bigint, "resolvedAtMs" bigint,
+       resolution text)
      ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
-       sources_down = excluded.sources_down,
-       resolved_at = excluded.resolved_at, resolution = excluded.resolution,
+       sources_down = excluded.sources_down, resolved_at = excluded.resolved_at, resolution = excluded.resolution,
        acknowledged_at = CASE WHEN ${IS_REOPENED} THEN NULL ELSE i.acknowledged_at END,
        acknowledged_by = CASE WHEN ${IS_REOPENED} THEN NULL ELSE i.acknowledged_by END,
        snoozed_until = CASE WHEN ${IS_REOPENED} THEN NULL ELSE i.snoozed_until END`,
