@@ -226,7 +226,7 @@ function sinceReopening(rows: readonly PastRow[]): PastRow[] {
   return rows.map((row) => {
     const { monitorId, to, changedAtMs, incidentStartedAtMs } = row;
     if (to === 'up') troubleSinceMs.set(monitorId, Infinity);
-    else if (isBad(to)) if (troubleSinceMs.get(monitorId) === Infinity) troubleSinceMs.set(monitorId, changedAtMs);
+    else if (isBad(to) && troubleSinceMs.get(monitorId) === Infinity) troubleSinceMs.set(monitorId, changedAtMs);
     const sinceMs = troubleSinceMs.get(monitorId) ?? 0;
     if (incidentStartedAtMs === null || sinceMs === Infinity) return row;
     return { ...row, incidentStartedAtMs: Math.max(incidentStartedAtMs, sinceMs) };

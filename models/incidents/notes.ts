@@ -132,15 +132,12 @@ async function lockIncident(run: Run, { tenantId, id }: RowKey): Promise<ListedI
 }
 
 async function hasNote(run: Run, incidentId: string, { author, text }: IncidentNote): Promise<boolean> {
-  return (
-    (
-      await run('SELECT 1 FROM incident_notes WHERE incident_id = $1 AND author = $2 AND text = $3 LIMIT 1', [
-        incidentId,
-        author,
-        text,
-      ])
-    ).length > 0
-  );
+  const same = await run('SELECT FROM incident_notes WHERE incident_id = $1 AND author = $2 AND text = $3 LIMIT 1', [
+    incidentId,
+    author,
+    text,
+  ]);
+  return same.length > 0;
 }
 
 /** Inserts a note; false if the incident is full. */

@@ -101,8 +101,8 @@ async function listStale({ database }: Runtime, nowMs: number, memory: SweepMemo
   const asOf = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000) };
   const isCurrent = nowMs >= memory.scannedAtMs && nowMs < memory.scannedAtMs + SCAN_EVERY_MS;
   if (!isCurrent) {
-    const suspects = await scan(run, { ...asOf, nowMs: nowMs + AHEAD_MS });
-    Object.assign(memory, { scannedAtMs: nowMs, suspects });
+    memory.suspects = await scan(run, { ...asOf, nowMs: nowMs + AHEAD_MS });
+    memory.scannedAtMs = nowMs;
   }
   const changed = await restingAfter(() => listChangedMonitors(run, asOf.editedSinceSeconds));
   // A changed monitor is a suspect until the next scan: a source may count again by an old result.
