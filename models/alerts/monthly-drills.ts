@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -50,7 +51,7 @@ export async function listDueMonthly(
      FROM monthly_drills d JOIN monitors m ON m.no = d.monitor_no
      WHERE d.next_at <= $1 AND m.monthly_drill
        AND (SELECT count(*) FROM drills r WHERE r.tenant_id = m.tenant_id AND r.is_monthly
-         AND r.started_at > $1::bigint - 86400000) < ${MAX_MONTHLY_A_DAY}
+         AND r.started_at > $1::bigint - ${DAY_MS}) < ${MAX_MONTHLY_A_DAY}
      ORDER BY d.next_at, d.monitor_no LIMIT $2`,
     [nowMs, limit],
   );
@@ -63,7 +64,7 @@ export async function mayBeginMonthly(
 ): Promise<boolean> {
   const [row] = await runOn(database.pool)<{ count: number }>(
     `SELECT count(*)::int AS count FROM drills
-     WHERE tenant_id = $1 AND is_monthly AND started_at > $2::bigint - 86400000`,
+     WHERE tenant_id = $1 AND is_monthly AND started_at > $2::bigint - ${DAY_MS}`,
     [tenantId, nowMs],
   );
   return (row?.count ?? 0) < MAX_MONTHLY_A_DAY;

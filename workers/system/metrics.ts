@@ -223,11 +223,11 @@ export function registerServiceMetrics(registry: Registry, { readOverdue, readLa
 function keepReading<Reading>(read: () => Promise<Reading>, none: Reading): () => Promise<Reading> {
   let known = none;
   const calls = new SharedCalls(async () => (known = await read().catch(() => known)));
-  return async () => await within(LAG_WAIT_MS, calls.run(), known);
+  return async () => await within(READING_WAIT_MS, calls.run(), known);
 }
 
-/** How long a scrape waits for PostgreSQL, in milliseconds; after that it uses the last reading: a lag still grows. */
-const LAG_WAIT_MS = 1000;
+/** How long a scrape waits for PostgreSQL, in milliseconds; after that it uses the last reading. */
+const READING_WAIT_MS = 1000;
 
 /**
  * Creates the gauge of the roll-ups' lag, which grows between runs, while they fail, and if there is none at all.
@@ -241,7 +241,7 @@ function createRollupLag(registers: Registry[], ask: UnrolledSince): { learn: (s
     registers,
     async collect() {
       sinceMs = await within(
-        LAG_WAIT_MS,
+        READING_WAIT_MS,
         ask().catch(() => sinceMs),
         sinceMs,
       );
