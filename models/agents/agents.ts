@@ -143,20 +143,20 @@ export async function deleteAgent(
 ): Promise<ScheduleChange | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
-    const record = await database.records.agents.findOne({
-      where: { tenantId, id, kind: 'tenant' },
-      lock: transaction.LOCK.NO_KEY_UPDATE,
-      transaction,
-    });
-    if (record === null) return null;
-    await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);
+    const where = { tenantId, id, kind: 'tenant' } as const;
+    const found = await database.records.agents.findOne({ attributes: ['no'], where, transaction });
+    if (found === null) return null;
+    await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [found.no]);
     // The monitors are locked before their sources are counted, because another of their agents may be deleted
     // meanwhile.
     await run(
       `SELECT 1 FROM monitors WHERE no IN (SELECT monitor_no FROM monitor_sources WHERE agent_no = $1)
        ORDER BY no FOR NO KEY UPDATE`,
-      [record.no],
+      [found.no],
     );
+    // The agent is locked last, as by the watch, and from here on no monitor can get it as a source.
+    const record = await database.records.agents.findOne({ where, lock: transaction.LOCK.UPDATE, transaction });
+    if (record === null) return null;
     await run(
       `UPDATE monitors m SET down_min_sources = greatest(1, least(m.down_min_sources, (SELECT count(*) - 1
        FROM monitor_sources o WHERE o.monitor_no = m.no))), updated_at = greatest(m.updated_at, $2::bigint)

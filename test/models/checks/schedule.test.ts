@@ -7,6 +7,7 @@ import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { inTransaction } from '../../../models/sql.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { changeMonitor, openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -156,6 +157,38 @@ test("deleting a customer's agent removes it from monitors and lowers their quor
     'no other agent may check it',
   );
   t.true(await countsAgree(runtime));
+});
+
+test('an agent is deleted after the watch has marked it, and after a monitor has got it', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId } = runtime;
+  const shared = await runtime.addAgent('local');
+  const { rows } = await database.pool.query<{ no: number; id: string }>(
+    `INSERT INTO agents (id, tenant_id, kind, name, created_at) VALUES ('agt_own', $1, 'tenant', 'own', 0)
+     RETURNING no, id`,
+    [tenantId],
+  );
+  const own = { ...shared, ...rows[0] };
+  await runtime.addMonitor([own], { downMinSources: 1 });
+  const other = await runtime.addMonitor([shared], { downMinSources: 1 });
+  const { deleting } = await inTransaction(database, async (run) => {
+    await run('SELECT FROM monitor_sources WHERE agent_no = $1 FOR NO KEY UPDATE', [own.no]);
+    const begun = deleteAgent(database, { tenantId, id: own.id, nowMs: Date.now(), author: null });
+    await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
+    // The watch locks sources, then agents. If the deletion held the agent, the two would deadlock.
+    await run('SELECT FROM agents WHERE no = $1 FOR NO KEY UPDATE NOWAIT', [own.no]);
+    await run('INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds) VALUES ($1, $2, 60)', [
+      other.no,
+      own.no,
+    ]);
+    await run('UPDATE monitors SET down_min_sources = 2 WHERE no = $1', [other.no]);
+    return { deleting: begun };
+  });
+  t.not(await deleting, null);
+  t.like(await findMonitor(database, { tenantId, id: other.id }), {
+    agentIds: [shared.id],
+    monitor: { downMinSources: 1 },
+  });
 });
 
 test('monitors created before the first shared agent get their sources once it registers', async (t) => {
