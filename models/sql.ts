@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { isFulfilled, within } from '../core/time.ts';
 
 /**
@@ -21,16 +21,19 @@ export function quoteList(constants: readonly string[]): string {
 
 /**
  * Returns a function that runs statements on a client of the pool, or separately on the pool itself. Each has the
- * pool's time limit, or `waitMs`. They bypass the ORM, which would cost as much as the statement.
+ * pool's time limit, or `waitMs`. They bypass the ORM, which would cost as much as the statement. On the pool each is a
+ * transaction of its own, and is repeated like one (D-733).
  */
-export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
+export function runOn(client: Pool | Pick<PoolClient, 'query'>, waitMs?: number): Run {
   return async <Row extends object>(statement: string | Prepared, bind: readonly unknown[] = []) => {
     const prepared = typeof statement === 'string' ? { text: statement } : statement;
-    const { rows } = await client.query<Row>({
-      ...prepared,
-      values: [...bind],
-      ...(waitMs !== undefined && { query_timeout: waitMs }),
-    });
+    const send = () =>
+      client.query<Row>({
+        ...prepared,
+        values: [...bind],
+        ...(waitMs !== undefined && { query_timeout: waitMs }),
+      });
+    const { rows } = client instanceof Pool ? await repeatedly(send) : await send();
     return rows;
   };
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { closeDatabase } from '../../models/database.ts';
 import { transactionOn } from '../../models/orm.ts';
-import { inTransaction, withAdvisoryLock, withClient } from '../../models/sql.ts';
+import { inTransaction, runOn, sqlStateOf, withAdvisoryLock, withClient } from '../../models/sql.ts';
 import { openTestDatabase } from '../helpers/database.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
@@ -96,4 +96,22 @@ test('only one of two callers gets an advisory lock, which is released after a f
     { message: 'failed' },
   );
   t.is(await withAdvisoryLock(database, 'chore', () => Promise.resolve('done')), 'done');
+});
+
+test('a statement that is the victim of a deadlock is run three times at most, outside transactions', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const { pool } = database;
+  await pool.query('CREATE SEQUENCE tries');
+  // A sequence counts also what is rolled back.
+  await pool.query(`CREATE FUNCTION deadlock_before(last integer) RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE try bigint := nextval('tries');
+    BEGIN IF try < last THEN RAISE EXCEPTION 'victim' USING ERRCODE = 'deadlock_detected'; END IF; RETURN try; END $$`);
+  const counted = async (last: number, run = runOn(pool)) => {
+    await pool.query('ALTER SEQUENCE tries RESTART');
+    const outcome = await run<{ try: number }>('SELECT deadlock_before($1) AS try', [last]).catch(sqlStateOf);
+    return { outcome, tries: Number((await pool.query('SELECT last_value FROM tries')).rows[0]?.last_value) };
+  };
+  t.deepEqual(await counted(3), { outcome: [{ try: 3 }], tries: 3 });
+  t.deepEqual(await counted(4), { outcome: '40P01', tries: 3 });
+  t.deepEqual(await withClient(database, (client) => counted(3, runOn(client))), { outcome: '40P01', tries: 1 });
 });

@@ -143,6 +143,21 @@ test('a job that runs before the retry is due makes no attempt', async (t) => {
   t.is(receiver.requests(), 1);
 });
 
+test('an attempt whose record was the victim of a deadlock is recorded, and its message is sent once', async (t) => {
+  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end('ok'));
+  const { id, channelId } = await addDelivery(receiver.url);
+  await database.pool.query(`CREATE SEQUENCE records;
+    CREATE FUNCTION fall_victim() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('records') < 3 THEN RAISE EXCEPTION 'victim' USING ERRCODE = 'deadlock_detected'; END IF;
+      RETURN NEW; END $$;
+    CREATE TRIGGER victim BEFORE UPDATE ON deliveries FOR EACH ROW
+      WHEN (NEW.id = '${id}' AND NEW.outcome = 'delivered') EXECUTE FUNCTION fall_victim()`);
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+  t.is(receiver.requests(), 1);
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1, claimed_until: null });
+  t.like(await attemptsOf(id), [{ attempt: 1, outcome: 'delivered' }]);
+});
+
 test('after three retries a delivery fails, and no further job is added', async (t) => {
   const { deliver, receiver, clock, retries } = await prepare(
     t,
