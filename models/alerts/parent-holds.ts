@@ -288,13 +288,17 @@ export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.deli
 
 /**
  * SQL: common table expressions that make alerts due which were in the messages of these deliveries, now not sent after
- * all. `but` selects the alerts of `held_deliveries` h that are left as they are.
+ * all. `but` selects the alerts of `held_deliveries` h that are left as they are. The alerts are locked before their
+ * holds, as by a recovery and a join.
  */
 export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): string {
-  return `freed AS (
-      UPDATE parent_holds k SET joined_id = NULL, since = ${nowMs} FROM monitors m, held_deliveries h
-      WHERE k.joined_id = ANY (ARRAY (${rootIds})) AND m.id = k.monitor_id AND m.sequence = k.sequence
-        AND h.delivery_id = k.delivery_id AND NOT (${but})
+  return `contained AS MATERIALIZED (
+      SELECT d.id FROM parent_holds j JOIN deliveries d ON d.id = j.delivery_id
+      WHERE j.joined_id = ANY (ARRAY (${rootIds})) ORDER BY d.no FOR NO KEY UPDATE OF d
+    ), freed AS (
+      UPDATE parent_holds k SET joined_id = NULL, since = ${nowMs} FROM contained c, monitors m, held_deliveries h
+      WHERE k.delivery_id = c.id AND k.joined_id = ANY (ARRAY (${rootIds}))
+        AND m.id = k.monitor_id AND m.sequence = k.sequence AND h.delivery_id = k.delivery_id AND NOT (${but})
       RETURNING k.delivery_id
     ), behind AS (
       UPDATE deliveries SET outcome = 'pending', finished_at = NULL, next_attempt_at = ${nowMs}

@@ -7,6 +7,7 @@ import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { inTransaction, runOn, type Run } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { WAITING } from '../../helpers/database.ts';
+import { recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -110,6 +111,32 @@ test('an alert that joins a message while another of its parents recovers stays 
   });
   t.false((await recovered.waiting).monitorIds.includes(shop.parentId));
   t.is((await rootsOf()).get(shop.alertId), inner.alertId);
+});
+
+test('a failed message releases an alert in it that another transaction holds, without a deadlock', async (t) => {
+  const { database, router, inner, join, rootsOf } = await prepareChain(t);
+  await join(router, inner);
+  await database.pool.query('UPDATE deliveries SET attempts = 1 WHERE id = $1', [router.alertId]);
+  const { recording } = await inTransaction(database, async (run) => {
+    await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [inner.alertId]);
+    const begun = recordAttempt(database, {
+      deliveryId: router.alertId,
+      attempt: 1,
+      outcome: 'failed',
+      statusCode: 400,
+      durationMs: 1,
+      error: 'refused',
+      response: null,
+      finishedAtMs: Date.now(),
+      nextAttemptAtMs: null,
+    });
+    await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
+    // Recoveries and joins change an alert's hold after they have locked the alert.
+    await run('SELECT FROM parent_holds WHERE delivery_id = $1 FOR NO KEY UPDATE NOWAIT', [inner.alertId]);
+    return { recording: begun };
+  });
+  t.true(await recording);
+  t.is((await rootsOf()).get(inner.alertId), null);
 });
 
 test('no alert joins a message that is being dropped concurrently', async (t) => {
