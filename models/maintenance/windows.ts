@@ -253,11 +253,7 @@ export async function updateWindow(
        WHERE id = $1 AND tenant_id = $2`,
       [id, tenantId, toUnixSeconds(nowMs), ...valuesOf(settings)],
     );
-    // Locks in the same order as the chore.
-    await run('SELECT FROM maintenance_occurrences WHERE window_id = $1 AND ends_at > $2 ORDER BY no FOR UPDATE', [
-      id,
-      nowMs,
-    ]);
+    await lockOccurrences(run, id, nowMs);
     const replaced = await run<{ startsAtMs: number; isSkipped: boolean }>(
       `DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2
        RETURNING starts_at AS "startsAtMs", is_skipped AS "isSkipped"`,
@@ -379,6 +375,7 @@ export async function deleteWindow(
   return await inTransaction(database, async (run) => {
     const window = await lockWindow(run, { tenantId, id }, nowMs);
     if (window === null) return null;
+    await lockOccurrences(run, id, nowMs);
     const released = await endOccurrences(run, { windowId: id, endsAtMs: nowMs, nowMs });
     await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
     await run('DELETE FROM maintenance_windows WHERE id = $1', [id]);
@@ -390,6 +387,15 @@ export async function deleteWindow(
 async function lockWindow(run: Run, key: RowKey, nowMs: number): Promise<MaintenanceWindow | null> {
   await run('SELECT FROM maintenance_windows WHERE id = $1 AND tenant_id = $2 FOR UPDATE', [key.id, key.tenantId]);
   return await selectWindow(run, key, nowMs);
+}
+
+/** Locks the occurrences of a window that are not over, or are yet to be covered, in the same order as the chore. */
+async function lockOccurrences(run: Run, windowId: string, nowMs: number): Promise<void> {
+  await run(
+    `SELECT FROM maintenance_occurrences
+     WHERE window_id = $1 AND (ends_at > $2 OR (covered_at IS NULL AND NOT is_skipped)) ORDER BY no FOR UPDATE`,
+    [windowId, nowMs],
+  );
 }
 
 function objectOf({ id, name }: MaintenanceWindow): { kind: 'maintenance'; id: string; name: string } {

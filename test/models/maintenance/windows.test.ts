@@ -1,10 +1,14 @@
 import test from 'ava';
 import { MAX_OCCURRENCES, type WindowSettings } from '../../../core/maintenance/window.ts';
 import { DAY_MS } from '../../../core/time.ts';
+import type { Database } from '../../../models/database.ts';
 import { planWindows } from '../../../models/maintenance/occurrences.ts';
-import { createWindow } from '../../../models/maintenance/windows.ts';
+import { createWindow, deleteWindow, updateWindow } from '../../../models/maintenance/windows.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 const NOW_MS = Math.floor(Date.now() / 1000) * 1000;
 
@@ -87,3 +91,42 @@ test('all of 120 occurrences due at once are covered, and kept in step with thei
   await runtime.addMonitor([agent], { name: 'Bar' });
   t.like(await planMaintenance({ database, now: () => nowMs }), { added: 120, ended: 0 });
 });
+
+/** Changes of a window with two occurrences, and the start of the one that was planned first. */
+const CHANGES = [
+  {
+    change: 'a deletion',
+    firstAtMs: NOW_MS + 2 * DAY_MS,
+    make: deleteWindow,
+  },
+  {
+    change: 'an edit after the service was away',
+    firstAtMs: NOW_MS - DAY_MS,
+    make: (database: Database, key: Parameters<typeof deleteWindow>[1], nowMs: number) =>
+      updateWindow(database, key, { read: (current) => current, nowMs }),
+  },
+];
+
+for (const { change, firstAtMs, make } of CHANGES)
+  test(`${change} locks the occurrences of a window by number, as the chore does`, async (t) => {
+    const runtime = await openTestRuntime(t);
+    const { database, tenantId } = runtime;
+    await runtime.addMonitor([]);
+    const id = await plan(runtime, {});
+    await copyOccurrences(runtime, id, 1);
+    const occurrences = 'SELECT no FROM maintenance_occurrences WHERE window_id = $1 ORDER BY no';
+    const [first, second] = (await database.pool.query<{ no: number }>(occurrences, [id])).rows;
+    await database.pool.query(
+      'UPDATE maintenance_occurrences SET starts_at = $2, ends_at = $2::bigint + 60000 WHERE no = $1',
+      [first?.no, firstAtMs],
+    );
+    const lock = 'SELECT FROM maintenance_occurrences WHERE no = $1 FOR UPDATE';
+    const { changing } = await inTransaction(database, async (run) => {
+      await run(lock, [first?.no]);
+      const begun = make(database, { tenantId, id, author: null }, NOW_MS);
+      await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
+      await run(`${lock} NOWAIT`, [second?.no]);
+      return { changing: begun };
+    });
+    t.not(await changing, null);
+  });
