@@ -130,7 +130,7 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
         // Ten thousand changes per monitor take some milliseconds, so the event loop gets a turn in between.
         await setImmediate();
         const history = historyOf(monitor, { transitions: histories.get(id) ?? [], gaps, maintenance });
-        const days = measureSteps(history, edges);
+        const days = await measureSteps(history, edges);
         const { hourly = [], median = null } = latencies.get(no) ?? {};
         return {
           id,

@@ -186,10 +186,14 @@ class AccountSnapshot {
       ...window,
       most: MAX_CHANGES,
     });
-    return await measureWithMaintenance(database, { monitors: rows, ...window }, (row, { excluded: maintenance }) => {
-      const history = historyOf(row, { transitions: histories.get(row.id) ?? [], gaps, maintenance });
-      return [row.no, figuresOf(history, row.slaTarget, nowMs)] as const;
-    });
+    return await measureWithMaintenance(
+      database,
+      { monitors: rows, ...window },
+      async (row, { excluded: maintenance }) => {
+        const history = historyOf(row, { transitions: histories.get(row.id) ?? [], gaps, maintenance });
+        return [row.no, await figuresOf(history, row.slaTarget, nowMs)] as const;
+      },
+    );
   }
 
   #export({ sources, ...row }: ExportedRow): ExportedMonitor {
@@ -216,12 +220,14 @@ function isNextDue(
   return check.verdict !== 'up' || check.dueAtMs + intervalSeconds * 1000 <= nowMs;
 }
 
-function figuresOf(history: ReturnType<typeof historyOf>, slaTarget: number | null, nowMs: number): Figures {
+async function figuresOf(
+  history: ReturnType<typeof historyOf>,
+  slaTarget: number | null,
+  nowMs: number,
+): Promise<Figures> {
   const names = Object.keys(UPTIME_WINDOWS) as UptimeWindow[];
-  const measured = measureWindows(
-    history,
-    names.map((name) => ({ fromMs: nowMs - UPTIME_WINDOWS[name] * DAY_MS, toMs: nowMs })),
-  ).map((seconds) => judgeSla(seconds, slaTarget));
+  const windows = names.map((name) => ({ fromMs: nowMs - UPTIME_WINDOWS[name] * DAY_MS, toMs: nowMs }));
+  const measured = (await measureWindows(history, windows)).map((seconds) => judgeSla(seconds, slaTarget));
   const ratio = (index: number) => {
     const percent = measured[index]?.uptimePercent ?? null;
     // Percentages have three decimals.

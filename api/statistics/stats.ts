@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import type { ServiceSla } from '../../core/statistics/service-hours.ts';
@@ -100,22 +99,20 @@ export function getMonitorStatsHandler({
       readHistory(ofAccount, monitor, judged),
       listOverloadGaps(runOn(database.pool), { ...span, tenantId: caller.tenantId, monitorId: monitor.id }),
     ]);
-    await setImmediate();
     const edges = edgesOf(window).map((edge) => edge * 1000);
-    const [seconds = noSeconds(), hour = seconds, day = seconds, ...steps] = measureWindows(history, [
+    const [seconds = noSeconds(), hour = seconds, day = seconds, ...steps] = await measureWindows(history, [
       span,
       { fromMs: Math.max(judged.fromMs, span.toMs - HOUR_MS), toMs: span.toMs },
       { fromMs: Math.max(judged.fromMs, span.toMs - DAY_MS), toMs: span.toMs },
       ...edges.slice(1).map((toMs, index) => ({ fromMs: edges[index] ?? toMs, toMs })),
     ]);
-    await setImmediate();
     const sla = presentSla(monitor.slaTarget, { window: seconds, hour, day });
     const stepMs = STEP_MS[window.resolution];
     const byStep = Map.groupBy(points, ({ atMs }) => atMs);
     response.json({
       monitor_id: monitor.id,
       ...window,
-      totals: presentTotals(total, seconds, { sla, serviceHours: judgeServiceHours(monitor.sla, history, span) }),
+      totals: presentTotals(total, seconds, { sla, serviceHours: await judgeServiceHours(monitor.sla, history, span) }),
       sources: presentSources(points, agents, { withTimings }),
       series: steps.map((ofStep, index) => {
         const atMs = Math.floor((edges[index] ?? 0) / stepMs) * stepMs;
@@ -137,12 +134,12 @@ export function getMonitorStatsHandler({
 }
 
 /** Returns a window's figures within the service hours of a monitor; null if it has none. */
-function judgeServiceHours(
+async function judgeServiceHours(
   sla: ServiceSla | null,
   history: StateHistory,
   span: { fromMs: number; toMs: number },
-): ServiceFigures | null {
-  return sla && serviceFigures(sla, measureService(new ServiceCalendar(span), sla, history));
+): Promise<ServiceFigures | null> {
+  return sla && serviceFigures(sla, await measureService(new ServiceCalendar(span), sla, history));
 }
 
 function isYes(requested: string | undefined): boolean {
@@ -169,10 +166,7 @@ export function getMonitorUptimeHandler({
       readHistory({ database, rateLimits, tenantId }, monitor, span),
       listIncidentSpans(database, { monitorId: monitor.id, ...span }),
     ]);
-    // With hundreds of thousands of changes each of these steps takes long, so the event loop gets a turn in between.
-    await setImmediate();
-    const steps = measureSteps(history, edges);
-    await setImmediate();
+    const steps = await measureSteps(history, edges);
     const open = countByDay(incidents, { firstMs: span.fromMs, days });
     response.json({
       monitor_id: monitor.id,

@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
-import { listPeriods, noSeconds, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
+import { listInParts, noSeconds, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
 
 /** Hours of one weekday, in minutes after local midnight; an end after 1440 is on the next day. */
 type DayHours = { fromMinute: number; toMinute: number };
@@ -99,18 +99,18 @@ export function serviceStretches(
 
 /**
  * Measures how long each state lasted in service hours, which are in order and disjoint. Takes one pass over the
- * history and the hours.
+ * history and the hours, in turns of the event loop.
  */
-export function measureServiceHours(history: StateHistory, stretches: readonly Stretch[]): StateSeconds {
+export async function measureServiceHours(history: StateHistory, stretches: readonly Stretch[]): Promise<StateSeconds> {
   const seconds = noSeconds();
   const span = { fromMs: stretches[0]?.startMs ?? 0, toMs: stretches.at(-1)?.endMs ?? 0 };
   let next = 0;
-  for (const { state, fromSecond, toSecond } of listPeriods({ ...history, ...span })) {
-    for (let stretch = stretches[next]; stretch !== undefined; stretch = stretches[(next += 1)]) {
-      const [start, end] = [Math.floor(stretch.startMs / 1000), Math.floor(stretch.endMs / 1000)];
-      seconds[state] += Math.max(0, Math.min(end, toSecond) - Math.max(start, fromSecond));
-      if (end > toSecond) break;
-    }
-  }
+  for await (const part of listInParts({ ...history, ...span }))
+    for (const { state, fromSecond, toSecond } of part)
+      for (let stretch = stretches[next]; stretch !== undefined; stretch = stretches[(next += 1)]) {
+        const [start, end] = [Math.floor(stretch.startMs / 1000), Math.floor(stretch.endMs / 1000)];
+        seconds[state] += Math.max(0, Math.min(end, toSecond) - Math.max(start, fromSecond));
+        if (end > toSecond) break;
+      }
   return seconds;
 }

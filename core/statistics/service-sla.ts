@@ -60,13 +60,13 @@ export class ServiceCalendar {
  * Measures how long each state lasted in the service hours of a calendar's window. `history.maintenance` is excluded
  * from the uptime: with `excludeMaintenance` it is excluded here, too, otherwise it counts as the monitor's own state.
  */
-export function measureService(
+export async function measureService(
   calendar: ServiceCalendar,
   counted: Omit<ServiceSla, 'target'>,
   history: StateHistory,
-): StateSeconds {
+): Promise<StateSeconds> {
   const maintenance = counted.excludeMaintenance ? history.maintenance : [];
-  return measureServiceHours({ ...history, maintenance }, calendar.stretchesOf(counted));
+  return await measureServiceHours({ ...history, maintenance }, calendar.stretchesOf(counted));
 }
 
 /** Returns the figures of service hours against their target. */

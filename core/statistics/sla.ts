@@ -59,15 +59,33 @@ export function listPeriods({
   maintenance,
   fromMs,
   toMs,
-}: StateHistory & { fromMs: number; toMs: number }): StatePeriod[] {
+}: StateHistory & { fromMs: number; toMs: number }): Iterable<StatePeriod> {
   const window = { from: Math.max(secondOf(fromMs), secondOf(createdAtMs)), to: secondOf(toMs) };
   const known = overlay(ownPeriods(transitions, window), gaps, { state: 'unknown', except: ['paused'] });
   return overlay(known, maintenance, { state: 'maintenance', except: ['paused', 'pending'] });
 }
 
+/** Number of periods that are measured in one turn of the event loop: a few milliseconds. */
+const PERIODS_AT_ONCE = 10_000;
+
+/** Lists the same in parts, between which the event loop gets a turn: 300,000 changes take a tenth of a second. */
+export async function* listInParts(
+  history: StateHistory & { fromMs: number; toMs: number },
+): AsyncGenerator<StatePeriod[]> {
+  let part: StatePeriod[] = [];
+  for (const period of listPeriods(history)) {
+    part.push(period);
+    if (part.length < PERIODS_AT_ONCE) continue;
+    yield part;
+    part = [];
+    await new Promise<void>((resolve) => void setTimeout(resolve));
+  }
+  yield part;
+}
+
 /**
  * Measures how long each state lasted in a window `[fromMs, toMs)`; the caller ends the window at now. Nothing before
- * the monitor's creation is counted.
+ * the monitor's creation is counted. It takes one turn of the event loop, so it is for histories of 10,000 changes.
  */
 export function measureStates(history: StateHistory & { fromMs: number; toMs: number }): StateSeconds {
   const seconds = noSeconds();
@@ -75,37 +93,35 @@ export function measureStates(history: StateHistory & { fromMs: number; toMs: nu
   return seconds;
 }
 
-/** The same for adjacent windows: one between each two of `edgesMs`, which ascend; in one pass over the history. */
-export function measureSteps(history: StateHistory, edgesMs: readonly number[]): StateSeconds[] {
+/**
+ * The same for adjacent windows: one between each two of `edgesMs`, which ascend. Takes one pass over the history, in
+ * turns.
+ */
+export async function measureSteps(history: StateHistory, edgesMs: readonly number[]): Promise<StateSeconds[]> {
   const edges = edgesMs.map(secondOf);
   const steps = edges.slice(1).map(noSeconds);
   let step = 0;
-  for (const { state, fromSecond, toSecond } of listPeriods({
-    ...history,
-    fromMs: edgesMs[0] ?? 0,
-    toMs: edgesMs.at(-1) ?? 0,
-  })) {
-    let at = fromSecond;
-    while (at < toSecond) {
-      while ((edges[step + 1] ?? toSecond) <= at) step += 1;
-      const end = Math.min(toSecond, edges[step + 1] ?? toSecond);
-      const seconds = steps[step];
-      if (seconds !== undefined) seconds[state] += end - at;
-      at = end;
+  for await (const part of listInParts({ ...history, fromMs: edgesMs[0] ?? 0, toMs: edgesMs.at(-1) ?? 0 }))
+    for (const { state, fromSecond, toSecond } of part) {
+      let at = fromSecond;
+      while (at < toSecond) {
+        while ((edges[step + 1] ?? toSecond) <= at) step += 1;
+        const end = Math.min(toSecond, edges[step + 1] ?? toSecond);
+        const seconds = steps[step];
+        if (seconds !== undefined) seconds[state] += end - at;
+        at = end;
+      }
     }
-  }
   return steps;
 }
 
-/**
- * Returns the result of `measureStates` for each of several windows, which may overlap; in one pass over the history.
- */
-export function measureWindows(
+/** Measures each of several windows, which may overlap, likewise. */
+export async function measureWindows(
   history: StateHistory,
   windows: readonly { fromMs: number; toMs: number }[],
-): StateSeconds[] {
+): Promise<StateSeconds[]> {
   const edges = [...new Set(windows.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].toSorted((a, b) => a - b);
-  const steps = measureSteps(history, edges);
+  const steps = await measureSteps(history, edges);
   const indexOf = new Map(edges.map((edge, index) => [edge, index]));
   return windows.map(({ fromMs, toMs }) => sumSeconds(steps.slice(indexOf.get(fromMs), indexOf.get(toMs))));
 }
@@ -170,31 +186,32 @@ function countedSeconds(seconds: StateSeconds): number {
  * Returns the periods of the changes alone, pending until the first. A change superseded by a later one of its second,
  * or by one that dates earlier, has none.
  */
-function ownPeriods(transitions: readonly StateChange[], { from, to }: { from: number; to: number }): StatePeriod[] {
+function* ownPeriods(
+  transitions: readonly StateChange[],
+  { from, to }: { from: number; to: number },
+): Generator<StatePeriod> {
   const effective: { second: number; state: MonitorState }[] = [{ second: Number.NEGATIVE_INFINITY, state: 'pending' }];
   for (const { atMs, to: state } of transitions) {
     const second = secondOf(atMs);
     while ((effective.at(-1)?.second ?? Number.NEGATIVE_INFINITY) >= second) effective.pop();
     effective.push({ second, state });
   }
-  return effective
-    .map(({ second, state }, index) => ({
-      state,
-      fromSecond: Math.max(second, from),
-      toSecond: Math.min(effective[index + 1]?.second ?? to, to),
-    }))
-    .filter(({ fromSecond, toSecond }) => fromSecond < toSecond);
+  for (const [index, { second, state }] of effective.entries()) {
+    const fromSecond = Math.max(second, from);
+    const toSecond = Math.min(effective[index + 1]?.second ?? to, to);
+    if (fromSecond < toSecond) yield { state, fromSecond, toSecond };
+  }
 }
 
 /** Replaces the state of periods inside these stretches, except for the excepted states. */
-function overlay(
-  periods: readonly StatePeriod[],
+function* overlay(
+  periods: Iterable<StatePeriod>,
   stretches: readonly Stretch[],
   { state, except }: { state: CountedState; except: readonly CountedState[] },
-): StatePeriod[] {
+): Generator<StatePeriod> {
   const merged = mergeStretches(stretches);
   let next = 0;
-  const result: StatePeriod[] = [];
+  let last: StatePeriod | undefined;
   for (const period of periods) {
     let at = period.fromSecond;
     while (at < period.toSecond) {
@@ -203,15 +220,16 @@ function overlay(
       const isInside = stretch !== undefined && stretch.from <= at;
       const edge = stretch === undefined ? period.toSecond : isInside ? stretch.to : stretch.from;
       const toSecond = Math.min(period.toSecond, edge);
-      append(result, {
-        state: isInside && !except.includes(period.state) ? state : period.state,
-        fromSecond: at,
-        toSecond,
-      });
+      const counted: CountedState = isInside && !except.includes(period.state) ? state : period.state;
+      if (last?.state === counted && last.toSecond === at) last.toSecond = toSecond;
+      else {
+        if (last !== undefined) yield last;
+        last = { state: counted, fromSecond: at, toSecond };
+      }
       at = toSecond;
     }
   }
-  return result;
+  if (last !== undefined) yield last;
 }
 
 /** Merges stretches into ordered, disjoint ones in whole seconds. One that begins and ends within a second has none. */
@@ -238,12 +256,6 @@ export function secondsWithin(
     (sum, { from, to }) => sum + Math.max(0, Math.min(to, end) - Math.max(from, first)),
     0,
   );
-}
-
-function append(periods: StatePeriod[], period: StatePeriod): void {
-  const last = periods.at(-1);
-  if (last?.state === period.state && last.toSecond === period.fromSecond) last.toSecond = period.toSecond;
-  else periods.push(period);
 }
 
 function exactTarget(slaTarget: number): bigint {

@@ -254,7 +254,7 @@ export async function measureTags(
       measured.push({
         id,
         name,
-        seconds: measureService(calendar, counted, {
+        seconds: await measureService(calendar, counted, {
           transitions: histories.get(id) ?? [],
           createdAtMs: createdAt * 1000,
           gaps,

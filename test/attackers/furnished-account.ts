@@ -384,7 +384,7 @@ async function addReport(
     days: [],
     incidents: NO_INCIDENTS,
   };
-  const report = buildReport(WEEK, [reportMonitor(reportedPeriod(WEEK, []), facts)], { incidents: [], gaps: [] });
+  const report = buildReport(WEEK, [await reportMonitor(reportedPeriod(WEEK, []), facts)], { incidents: [], gaps: [] });
   await insertReport(runOn(api.database.pool), {
     id,
     tenantId,

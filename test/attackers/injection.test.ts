@@ -283,15 +283,17 @@ async function storeReport(
     duration_seconds: 60,
     resolution: 'recovered' as const,
   }));
-  const lines = names.map((name, index) =>
-    reportMonitor(reportedPeriod(WEEK, []), {
-      monitor: { id: `mon_${index}`, name, type: 'http', slaTarget: null, sla: null, createdAtMs: 0 },
-      transitions: [],
-      maintenance: [],
-      retroactive: [],
-      days: [],
-      incidents: { count: 1, longestSeconds: 60, resolved: 1, resolvedSeconds: 60 },
-    }),
+  const lines = await Promise.all(
+    names.map((name, index) =>
+      reportMonitor(reportedPeriod(WEEK, []), {
+        monitor: { id: `mon_${index}`, name, type: 'http', slaTarget: null, sla: null, createdAtMs: 0 },
+        transitions: [],
+        maintenance: [],
+        retroactive: [],
+        days: [],
+        incidents: { count: 1, longestSeconds: 60, resolved: 1, resolvedSeconds: 60 },
+      }),
+    ),
   );
   const id = makeId('rep');
   await insertReport(runOn(database.pool), {

@@ -4,7 +4,6 @@ import type { ServiceSla } from '../service-hours.ts';
 import { measureService, ServiceCalendar, serviceFigures } from '../service-sla.ts';
 import {
   judgeSla,
-  measureStates,
   measureSteps,
   secondsWithin,
   type StateChange,
@@ -78,21 +77,23 @@ export function reportedPeriod(window: ReportWindow, gaps: readonly Stretch[]): 
   return { window, gaps, calendar };
 }
 
-/** Computes the report of one monitor. */
-export function reportMonitor(
+/** Computes the report of one monitor, in turns of the event loop. */
+export async function reportMonitor(
   { window, gaps, calendar }: Reported,
   { monitor, transitions, maintenance, retroactive, days, incidents }: MonitorFacts,
-): MonitorReport {
+): Promise<MonitorReport> {
   const edges = dayEdges(window);
   const history = { transitions, createdAtMs: monitor.createdAtMs, gaps, maintenance };
-  const steps = measureSteps(
+  const steps = await measureSteps(
     history,
     edges.map((seconds) => seconds * 1000),
   );
   const seconds = sumSeconds(steps);
   const span = { fromMs: window.startSeconds * 1000, toMs: window.endSeconds * 1000 };
   const secondsWithMaintenance =
-    seconds.maintenance === 0 ? seconds : measureStates({ ...history, maintenance: [], ...span });
+    seconds.maintenance === 0
+      ? seconds
+      : sumSeconds(await measureSteps({ ...history, maintenance: [] }, [span.fromMs, span.toMs]));
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
   const { id, name, type, slaTarget, sla } = monitor;
   return {
@@ -116,7 +117,7 @@ export function reportMonitor(
       maintenance_seconds: seconds.maintenance,
       retroactive_seconds: secondsWithin(retroactive, span),
       uptime_percent_with_maintenance: judgeSla(secondsWithMaintenance, null).uptimePercent,
-      service_hours: sla && serviceFigures(sla, measureService(calendar, sla, history)),
+      service_hours: sla && serviceFigures(sla, await measureService(calendar, sla, history)),
     },
     seconds,
     secondsWithMaintenance,

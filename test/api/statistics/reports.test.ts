@@ -95,7 +95,7 @@ async function storeReport(
   const id = makeId('rep');
   const report = buildReport(
     window,
-    facts.map((one) => reportMonitor(reportedPeriod(window, gaps), one)),
+    await Promise.all(facts.map((one) => reportMonitor(reportedPeriod(window, gaps), one))),
     { incidents, gaps },
   );
   if (

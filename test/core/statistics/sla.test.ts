@@ -248,7 +248,7 @@ for (const { name, input, expected } of CASES) {
   test(name, (t) => t.deepEqual(measure(input), { ...NONE, ...expected }));
 }
 
-test('an outage across the end of a month is split at midnight UTC, also with a leap day in between', (t) => {
+test('an outage across the end of a month is split at midnight UTC, also with a leap day in between', async (t) => {
   const at = (text: string) => Date.parse(text);
   const history: StateHistory = {
     transitions: [
@@ -260,7 +260,7 @@ test('an outage across the end of a month is split at midnight UTC, also with a 
     gaps: [],
     maintenance: [],
   };
-  const [february, march] = measureSteps(history, [
+  const [february, march] = await measureSteps(history, [
     at('2028-02-01T00:00:00Z'),
     at('2028-03-01T00:00:00Z'),
     at('2028-04-01T00:00:00Z'),
@@ -340,11 +340,11 @@ test('a window needs only the last change before it and the changes in it', (t) 
   t.pass();
 });
 
-test('steps of a window equal separate measurements and add up to the whole', (t) => {
-  fc.assert(
-    fc.property(history, fc.array(moment, { minLength: 2, maxLength: 12 }), (drawn, moments) => {
+test('steps of a window equal separate measurements and add up to the whole', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(history, fc.array(moment, { minLength: 2, maxLength: 12 }), async (drawn, moments) => {
       const edges = moments.toSorted((a, b) => a - b);
-      const steps = measureSteps(drawn, edges);
+      const steps = await measureSteps(drawn, edges);
       t.deepEqual(
         steps,
         edges.slice(1).map((toMs, index) => measureStates({ ...drawn, fromMs: edges[index] ?? 0, toMs })),
@@ -360,11 +360,11 @@ test('steps of a window equal separate measurements and add up to the whole', (t
   t.pass();
 });
 
-test('overlapping windows equal separate measurements', (t) => {
-  fc.assert(
-    fc.property(history, fc.array(window, { maxLength: 8 }), (drawn, windows) => {
+test('overlapping windows equal separate measurements', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(history, fc.array(window, { maxLength: 8 }), async (drawn, windows) => {
       t.deepEqual(
-        measureWindows(drawn, windows),
+        await measureWindows(drawn, windows),
         windows.map((each) => measureStates({ ...drawn, ...each })),
       );
     }),
@@ -375,7 +375,7 @@ test('overlapping windows equal separate measurements', (t) => {
 test('periods follow each other without gaps, and adjacent ones differ in state', (t) => {
   fc.assert(
     fc.property(history, window, (drawn, input) => {
-      const periods = listPeriods({ ...drawn, ...input });
+      const periods = [...listPeriods({ ...drawn, ...input })];
       for (const [index, period] of periods.entries()) {
         t.true(period.fromSecond < period.toSecond);
         const next = periods[index + 1];
@@ -448,4 +448,26 @@ test('a target is met if and only if its budget is not exceeded', (t) => {
     }),
   );
   t.pass();
+});
+
+test('the event loop gets turns while hundreds of thousands of changes are measured', async (t) => {
+  const states = ['up', 'down'] as const;
+  const transitions = Array.from({ length: 300_000 }, (_, index) => ({
+    atMs: index * 1000,
+    to: states[index % 2] ?? 'up',
+  }));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const edges = [0, 100_000_000, 300_000_000];
+  const steps = await measureSteps({ transitions, createdAtMs: 0, gaps: [], maintenance: [] }, edges);
+  clearImmediate(next);
+  t.deepEqual(steps, [
+    { ...NONE, up: 50_000, down: 50_000 },
+    { ...NONE, up: 100_000, down: 100_000 },
+  ]);
+  t.true(turns >= 25, `${turns} turns`);
 });

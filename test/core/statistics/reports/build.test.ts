@@ -37,13 +37,13 @@ function report(facts: Partial<MonitorFacts>) {
   });
 }
 
-test('an outage is counted by the second, against the target and on its day', (t) => {
+test('an outage is counted by the second, against the target and on its day', async (t) => {
   const transitions = [
     ...UP,
     { atMs: (START + DAY + 100) * 1000 + 999, to: 'down' as const },
     { atMs: (START + DAY + 420) * 1000, to: 'up' as const },
   ];
-  const { line, days } = report({
+  const { line, days } = await report({
     transitions,
     incidents: { count: 1, longestSeconds: 320, resolved: 1, resolvedSeconds: 320 },
   });
@@ -75,8 +75,11 @@ test('an outage is counted by the second, against the target and on its day', (t
   );
 });
 
-test('a monitor without history has null figures, and no states for days before its creation', (t) => {
-  const { line, days } = report({ monitor: { ...MONITOR, createdAtMs: (START + 2.5 * DAY) * 1000 }, transitions: [] });
+test('a monitor without history has null figures, and no states for days before its creation', async (t) => {
+  const { line, days } = await report({
+    monitor: { ...MONITOR, createdAtMs: (START + 2.5 * DAY) * 1000 },
+    transitions: [],
+  });
   t.like(line, {
     uptime_percent: null,
     sla_met: null,
@@ -91,18 +94,18 @@ test('a monitor without history has null figures, and no states for days before 
   );
 });
 
-test('the mean time to recovery covers resolved incidents only, rounded to seconds', (t) => {
+test('the mean time to recovery covers resolved incidents only, rounded to seconds', async (t) => {
   const incidents = { count: 3, longestSeconds: 500, resolved: 2, resolvedSeconds: 21 };
-  t.is(report({ incidents }).line.mttr_seconds, 11);
-  t.is(report({ incidents: { ...incidents, resolved: 0, resolvedSeconds: 0 } }).line.mttr_seconds, null);
+  t.is((await report({ incidents })).line.mttr_seconds, 11);
+  t.is((await report({ incidents: { ...incidents, resolved: 0, resolvedSeconds: 0 } })).line.mttr_seconds, null);
 });
 
-test('percentiles of the period are computed over all its days together', (t) => {
+test('percentiles of the period are computed over all its days together', async (t) => {
   const of = (...latencies: number[]) => ({
     checks: latencies.length,
     latency: { buckets: latencies.map(bucketOf), counts: latencies.map(() => 1) },
   });
-  const { line, days } = report({ days: [of(10), of(20), of(), of(30, 4000)] });
+  const { line, days } = await report({ days: [of(10), of(20), of(), of(30, 4000)] });
   t.is(line.checks, 4);
   t.is(line.response_ms.p50, 20);
   t.true(Math.abs((line.response_ms.p99 ?? 0) / 4000 - 1) <= 0.02);
@@ -112,7 +115,7 @@ test('percentiles of the period are computed over all its days together', (t) =>
   );
 });
 
-test('the summary adds up all monitors and names the five worst of those with downtime', (t) => {
+test('the summary adds up all monitors and names the five worst of those with downtime', async (t) => {
   const downFor = (no: number, seconds: number) =>
     reportMonitor(reportedPeriod(WEEK, []), {
       monitor: { ...MONITOR, id: `mon_${no}`, name: `Shop ${no}`, slaTarget: no === 0 ? null : 99.9 },
@@ -131,7 +134,7 @@ test('the summary adds up all monitors and names the five worst of those with do
       incidents:
         seconds === 0 ? NO_INCIDENTS : { count: 1, longestSeconds: seconds, resolved: 1, resolvedSeconds: seconds },
     });
-  const monitors = [0, 700, 1, 300, 900, 500, 605].map((seconds, no) => downFor(no, seconds));
+  const monitors = await Promise.all([0, 700, 1, 300, 900, 500, 605].map((seconds, no) => downFor(no, seconds)));
   const { content } = buildReport(WEEK, monitors, { incidents: [], gaps: [] });
   const down = 700 + 1 + 300 + 900 + 500 + 605;
   t.like(content.summary, {
@@ -152,7 +155,7 @@ test('the summary adds up all monitors and names the five worst of those with do
   );
 });
 
-test('a monitor meets its SLA if it meets both targets, or the only one it has', (t) => {
+test('a monitor meets its SLA if it meets both targets, or the only one it has', async (t) => {
   // Down for 400 seconds on Tuesday: within the week's error budget, beyond that of the hour.
   const transitions = [
     ...UP,
@@ -160,14 +163,16 @@ test('a monitor meets its SLA if it meets both targets, or the only one it has',
     { atMs: (START + DAY + 400) * 1000, to: 'up' as const },
   ];
   const hours = (text: string) => ({ target: 99.9, timezone: 'UTC', hours: text, excludeMaintenance: true });
-  const monitors = [
-    { slaTarget: 99.9, sla: hours('Tu 00:00-01:00') },
-    { slaTarget: 99.9, sla: hours('We 00:00-01:00') },
-    { slaTarget: null, sla: hours('Tu 00:00-01:00') },
-    { slaTarget: null, sla: hours('We 00:00-01:00') },
-    { slaTarget: 99.9, sla: null },
-    { slaTarget: null, sla: null },
-  ].map((targets) => report({ monitor: { ...MONITOR, ...targets }, transitions }));
+  const monitors = await Promise.all(
+    [
+      { slaTarget: 99.9, sla: hours('Tu 00:00-01:00') },
+      { slaTarget: 99.9, sla: hours('We 00:00-01:00') },
+      { slaTarget: null, sla: hours('Tu 00:00-01:00') },
+      { slaTarget: null, sla: hours('We 00:00-01:00') },
+      { slaTarget: 99.9, sla: null },
+      { slaTarget: null, sla: null },
+    ].map((targets) => report({ monitor: { ...MONITOR, ...targets }, transitions })),
+  );
   t.deepEqual(
     monitors.map(({ line }) => [line.sla_met, line.service_hours?.met]),
     [
@@ -183,9 +188,9 @@ test('a monitor meets its SLA if it meets both targets, or the only one it has',
   t.deepEqual([summary.sla_met, summary.sla_missed], [3, 2]);
 });
 
-test('uptime is reported with and without maintenance, and retroactive maintenance separately', (t) => {
+test('uptime is reported with and without maintenance, and retroactive maintenance separately', async (t) => {
   const stretch = (from: number, to: number) => ({ startMs: (START + from) * 1000, endMs: (START + to) * 1000 });
-  const { line, days } = report({
+  const { line, days } = await report({
     transitions: [
       ...UP,
       { atMs: (START + 100) * 1000, to: 'down' as const },
@@ -201,14 +206,14 @@ test('uptime is reported with and without maintenance, and retroactive maintenan
   t.is(days[0]?.worst_state, 'down');
 });
 
-test('gaps are clipped to the period and count as unknown', (t) => {
+test('gaps are clipped to the period and count as unknown', async (t) => {
   const gaps = [
     { kind: 'checks' as const, startMs: (START - 50) * 1000, endMs: (START + 50) * 1000 + 500 },
     { kind: 'clock' as const, startMs: (START + 10) * 1000, endMs: (START + 60) * 1000 },
     { kind: 'evaluation' as const, startMs: (END - 5) * 1000, endMs: (END + 5) * 1000 },
     { kind: 'clock' as const, startMs: START * 1000 + 100, endMs: START * 1000 + 900 },
   ];
-  const monitor = reportMonitor(reportedPeriod(WEEK, gaps), {
+  const monitor = await reportMonitor(reportedPeriod(WEEK, gaps), {
     monitor: MONITOR,
     transitions: UP,
     maintenance: [],
