@@ -295,7 +295,7 @@ export async function insertReminders(
 /**
  * Moves waiting alerts of a monitor, or of an incident, to another time, and returns those. `reasons` selects the
  * alerts; `delay` includes those that were delayed before they had to wait again. `reason` is their new reason for
- * waiting.
+ * waiting. A snooze also replaces maintenance or a mute that ends later, because `holdAgain` applies these at its end.
  */
 export async function moveHeld(
   run: Run,
@@ -309,7 +309,7 @@ export async function moveHeld(
          AND h.delivery_id = d.id
          AND (h.reason = ANY ($3::text[]) OR ('delay' = ANY ($3::text[]) AND ${IS_HELD_AGAIN}))
          AND ($2::text IS NULL OR d.message #>> '{detail,incident_id}' = $2)
-         AND ($5 <> 'snooze' OR d.next_attempt_at < $4 OR h.reason = 'snooze')
+         AND ($5 <> 'snooze' OR d.next_attempt_at < $4 OR h.reason IN ${quoteList([...MONITOR_HOLDS, 'snooze'])})
        RETURNING d.id, d.channel_id
      ), named AS (
        UPDATE held_deliveries SET reason = $5 WHERE delivery_id IN (SELECT id FROM moved)

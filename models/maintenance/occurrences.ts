@@ -173,12 +173,15 @@ export async function endOccurrences(
   return released;
 }
 
-/** Moves the alerts that wait for an occurrence to its new end. */
+/**
+ * Moves the alerts that wait for an occurrence to its new end. One that has waited for something else since, such as a
+ * snooze, keeps its time.
+ */
 async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number }): Promise<Released[]> {
   const rows = await run<{ deliveryId: string; channelId: string }>(
     `UPDATE deliveries d SET next_attempt_at = $2 FROM held_deliveries h
-     WHERE h.occurrence_no = $1 AND d.id = h.delivery_id AND d.outcome = 'pending' AND d.attempts = 0
-       AND d.claimed_until IS NULL
+     WHERE h.occurrence_no = $1 AND h.reason = 'maintenance' AND d.id = h.delivery_id AND d.outcome = 'pending'
+       AND d.attempts = 0 AND d.claimed_until IS NULL
      RETURNING d.id AS "deliveryId", d.channel_id AS "channelId"`,
     [no, dueAtMs],
   );

@@ -10,6 +10,7 @@ import { createChannel } from '../../../models/alerts/channels.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
 import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
+import { createWindow, moveEnd } from '../../../models/maintenance/windows.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
@@ -236,6 +237,67 @@ test('ending a snooze early sends the alert that it held', async (t) => {
   t.deepEqual(await deliver(chat, 20), []);
   await snoozeIncident(runtime.database, key, { untilMs: null, nowMs: at(21) });
   t.deepEqual(await deliver(chat, 21), ['Down: Shop 0']);
+});
+
+/** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
+async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const { database, tenantId, newId } = runtime;
+  const [delayed, repeated] = [
+    await addChannel('telegram', ESCALATION),
+    await addChannel('telegram', [{ repeat_seconds: 600 }]),
+  ];
+  await change('down', 0);
+  t.deepEqual(await deliver(repeated, 0), ['Down: Shop 0']);
+  const { window } = await createWindow(database, {
+    name: 'Upgrade',
+    description: '',
+    allMonitors: true,
+    monitorIds: [],
+    tags: [],
+    localStart: null,
+    timezone: 'UTC',
+    startsAt: at(5) / 1000,
+    durationSeconds: 3600,
+    cron: null,
+    rrule: null,
+    alerts: 'hold',
+    sla: 'exclude',
+    settleSeconds: 0,
+    id: newId('mnt'),
+    tenantId,
+    key: null,
+    createdAt: at(5) / 1000,
+    author: null,
+    nowMs: at(5),
+  });
+  const deliverBoth = async (minute: number) => [await deliver(delayed, minute), await deliver(repeated, minute)];
+  t.deepEqual(await deliverBoth(15), [[], []]);
+  await snoozeIncident(
+    database,
+    { tenantId, id: await incidentId(), author: null },
+    { untilMs: at(untilMinute), nowMs: at(20) },
+  );
+  const endWindow = (minute: number) =>
+    moveEnd(database, { tenantId, id: window.id, author: null }, { endOf: () => at(minute), nowMs: at(minute) });
+  return { deliverBoth, endWindow };
+}
+
+for (const [length, untilMinute] of [
+  ['longer', 180],
+  ['shorter', 45],
+] as const)
+  test(`maintenance that ends early sends nothing that a ${length} snooze holds`, async (t) => {
+    const { deliverBoth, endWindow } = await snoozeInMaintenance(t, untilMinute);
+    await endWindow(30);
+    for (const minute of [30, untilMinute - 1]) t.deepEqual(await deliverBoth(minute), [[], []]);
+    t.deepEqual(await deliverBoth(untilMinute), [['Down: Shop 0'], ['Still down: Shop 0']]);
+  });
+
+test('maintenance holds what a snooze held that ends before it', async (t) => {
+  const { deliverBoth } = await snoozeInMaintenance(t, 45);
+  for (const minute of [45, 64]) t.deepEqual(await deliverBoth(minute), [[], []]);
+  t.deepEqual(await deliverBoth(65), [['Down: Shop 0'], ['Still down: Shop 0']]);
 });
 
 const QUIET = { timezone: 'UTC', hours: 'Mo-Su 13:00-14:00' };
