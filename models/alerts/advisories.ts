@@ -1,6 +1,7 @@
 import type { AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
+import { MAX_CERTIFICATE_NAME } from '../checks/checks.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -75,8 +76,8 @@ export async function listCertificates(
   nowMs: number,
 ): Promise<WarnedCertificate[]> {
   return await runOn(database.pool)<WarnedCertificate>(
-    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no AS "monitorNo", c.name, c.expires_at AS "expiresAt",
-       f."isCurrent"
+    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no AS "monitorNo",
+       left(c.name, ${MAX_CERTIFICATE_NAME}) AS name, c.expires_at AS "expiresAt", f."isCurrent"
      FROM certificates c
      JOIN monitors m ON m.no = c.monitor_no AND m.target = c.target
      JOIN monitor_sources s ON s.monitor_no = c.monitor_no AND s.agent_no = c.agent_no,
@@ -107,7 +108,8 @@ export async function recordAdvisories(run: Run, advisories: readonly Advisory[]
      FROM wanted w JOIN watched ON watched.no = w."monitorNo"
      WHERE NOT EXISTS (
        SELECT 1 FROM advisories a
-       WHERE a.monitor_no = w."monitorNo" AND a.subject = w.subject AND a.name = w.name
+       WHERE a.monitor_no = w."monitorNo" AND a.subject = w.subject
+         AND left(a.name, ${MAX_CERTIFICATE_NAME}) = w.name
          AND abs(a.expires_at - w."expiresAt") <= ${SAME_EXPIRY_SECONDS} AND a.threshold <= w.threshold)
      ON CONFLICT DO NOTHING
      RETURNING monitor_no AS "monitorNo", subject, name, expires_at AS "expiresAt", threshold`,

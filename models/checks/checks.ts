@@ -117,6 +117,12 @@ function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
 }
 
 /**
+ * Maximum length of a certificate's name, in characters: it is part of a key of `advisories`. Workers of older releases
+ * stored longer ones.
+ */
+export const MAX_CERTIFICATE_NAME = 255;
+
+/**
  * A certificate as one source of a monitor saw it; `target` is the checked address, `expiresAt` in Unix seconds,
  * `observedAtMs` in Unix milliseconds.
  */

@@ -47,26 +47,36 @@ export async function adviseOfExpiries(
     const first = await adviseAll(runtime);
     const lookedUp = await lookUp(first.dueNames, { knowDomain, now: runtime.now });
     const second = lookedUp > 0 ? await adviseAll(runtime) : null;
+    const failures = [...first.failures, ...(second?.failures ?? [])];
+    if (failures.length > 0) throw failures[0];
     return { lookedUp, advisories: first.advisories + (second?.advisories ?? 0) };
   });
   return done ?? { lookedUp: 0, advisories: 0 };
 }
 
-async function adviseAll(runtime: Runtime): Promise<{ advisories: number; dueNames: ReadonlySet<string> }> {
+type Advised = { advisories: number; dueNames: ReadonlySet<string>; failures: readonly unknown[] };
+
+/** Warns of all expiries, page by page. A page that fails stops neither the others nor the lookups of its domains. */
+async function adviseAll(runtime: Runtime): Promise<Advised> {
   const dueNames = new Set<string>();
+  const failures: unknown[] = [];
   let advisories = 0;
   for (let afterNo = 0; ;) {
-    const page = await readPage(runtime, afterNo);
-    advisories += await advise(runtime, page);
-    for (const name of page.dueNames) dueNames.add(name);
-    const last = page.monitors.at(-1);
-    if (last === undefined || page.monitors.length < CHUNK) return { advisories, dueNames };
+    const monitors = await listWarnedMonitors(runtime.database, { afterNo, limit: CHUNK });
+    try {
+      const page = await readPage(runtime, monitors);
+      for (const name of page.dueNames) dueNames.add(name);
+      advisories += await advise(runtime, page);
+    } catch (error) {
+      failures.push(error);
+    }
+    const last = monitors.at(-1);
+    if (last === undefined || monitors.length < CHUNK) return { advisories, dueNames, failures };
     afterNo = last.no;
   }
 }
 
-async function readPage({ database, now }: Runtime, afterNo: number): Promise<Page> {
-  const monitors = await listWarnedMonitors(database, { afterNo, limit: CHUNK });
+async function readPage({ database, now }: Runtime, monitors: WarnedMonitor[]): Promise<Page> {
   const domainOf = new Map(monitors.map((monitor) => [monitor.no, findRegistrableDomain(hostOf(monitor))]));
   const names = [...new Set(domainOf.values())].filter((name) => name !== null);
   const known = new Map((await listDomains(database, names)).map((facts) => [facts.name, facts]));

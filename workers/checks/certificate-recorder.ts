@@ -1,6 +1,7 @@
 import type { Observation } from '../../core/checks/observation.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { DueCheck, ObservedCertificate } from '../../models/checks/checks.ts';
+import { MAX_CERTIFICATE_NAME, type DueCheck, type ObservedCertificate } from '../../models/checks/checks.ts';
 
 /** A check whose certificate may have to be stored. */
 type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
@@ -84,6 +85,6 @@ function certificateOf(
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
   // Many certificates name their hosts in an extension only: then the host that presented it names it.
-  const name = subject === '' ? (URL.parse(target.target)?.hostname ?? '') : subject;
+  const name = cleanText(subject, MAX_CERTIFICATE_NAME) || (URL.parse(target.target)?.hostname ?? '');
   return { monitorNo, agentNo, target: target.target, name, expiresAt: validTo, observedAtMs };
 }

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { AdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import type { Agent } from '../../../models/agents/agents.ts';
+import { recordAdvisories } from '../../../models/alerts/advisories.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeCertificates } from '../../../models/checks/checks.ts';
 import { storeDomain } from '../../../models/checks/lookups.ts';
@@ -188,6 +190,61 @@ test('an https monitor with warn_days warns of domain and certificate expiry wit
     'SELECT (SELECT count(*) FROM transitions) AS transitions, (SELECT state FROM monitors) AS state',
   );
   t.deepEqual(rows, [{ transitions: 0, state: 'pending' }]);
+});
+
+test('a certificate that was stored with too long a name is warned of once, and so are all others', async (t) => {
+  const { runtime, round, said } = await openOffice(t);
+  const agent = await runtime.addAgent('local');
+  const expiresAt = NOW_MS / 1000 + 2 * 86_400;
+  const addWithName = async (name: string) => {
+    const { no, target } = await runtime.addMonitor([agent], { ...HTTPS, target: 'https://127.0.0.1/' });
+    const observed = { monitorNo: no, agentNo: agent.no, target, name, expiresAt, observedAtMs: NOW_MS };
+    await storeCertificates(runtime.database, [observed]);
+    return no;
+  };
+  const advise = (monitorNo: number, name: string) =>
+    inTransaction(runtime.database, (run) =>
+      recordAdvisories(run, [{ monitorNo, subject: 'certificate', name, expiresAt, threshold: 3 }], NOW_MS),
+    );
+  // Random text does not compress, so it exceeds the maximum size of a row in PostgreSQL's index.
+  const endless = randomBytes(4500).toString('base64');
+  const no = await addWithName(endless);
+  await t.throwsAsync(advise(no, endless), { code: '54000' });
+  await addWithName('shop.example');
+  const long = 'x'.repeat(1000);
+  t.is((await advise(await addWithName(long), long)).length, 1, 'an older release has warned of this one');
+  t.is(await round(NOW_MS), 2);
+  t.is(await round(NOW_MS), 0);
+  t.deepEqual(
+    (await said()).map(({ detail }) => detail.name).toSorted(),
+    [endless.slice(0, 255), 'shop.example'].toSorted(),
+  );
+});
+
+test('monitors that cannot be warned of stop neither the next ones nor the lookups', async (t) => {
+  const { runtime, whois, round, said } = await openOffice(t);
+  const { pool } = runtime.database;
+  const first = await runtime.addMonitor([], DOMAIN);
+  // With the first one, these are as many as the chore reads at a time.
+  await pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, target, interval_seconds, timeout_ms, follow_redirects,
+       down_after_failures, up_after_successes, down_min_sources, check_spec, state_since, created_at, updated_at)
+     SELECT 'mon_' || n, tenant_id, name, type, 'due.example', interval_seconds, timeout_ms, follow_redirects,
+       down_after_failures, up_after_successes, down_min_sources, check_spec, state_since, created_at, updated_at
+     FROM monitors, generate_series(1, 499) AS n`,
+  );
+  await runtime.addMonitor([], { ...DOMAIN, target: 'other.example' });
+  for (const name of ['shop.example', 'other.example'])
+    await know(runtime, { name, expiresAtMs: NOW_MS + 5 * DAY_MS, nowMs: NOW_MS });
+  await pool.query(`ALTER TABLE advisories ADD CONSTRAINT unfit CHECK (monitor_no <> ${first.no})`);
+  await t.throwsAsync(round(NOW_MS), { message: /"unfit"/ });
+  t.deepEqual(
+    (await said()).map(({ detail }) => detail.name),
+    ['other.example'],
+  );
+  t.true(whois.queries.includes('due.example'));
+  await pool.query('ALTER TABLE advisories DROP CONSTRAINT unfit');
+  t.is(await round(NOW_MS), 1);
 });
 
 test('a certificate that no source has observed recently, or since it expired, causes no warning', async (t) => {

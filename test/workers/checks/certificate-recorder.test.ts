@@ -135,6 +135,20 @@ test('a certificate without a subject is named after the host of its monitor', a
   );
 });
 
+test('the name of a certificate is stored without control characters and cut to a length', async (t) => {
+  const { recorder, stored } = openRecorder();
+  const nameOf = async (subject: string) => {
+    const observation = observed(1);
+    const certificate = { subject, issuer: 'Authority', validFrom: 0, validTo: 1 };
+    recorder.record({ check: checkOf(1), agentNo: 7, observation: { ...observation, certificate } });
+    await recorder.close();
+    return stored.flat().at(-1)?.name;
+  };
+  t.is(await nameOf('OU=a\0b\nc'), 'OU=a b c');
+  t.is(await nameOf('\0'), 'shop.example');
+  t.is(await nameOf('OU=x, '.repeat(1000)), 'OU=x, '.repeat(1000).slice(0, 255));
+});
+
 test('a certificate is stored with or without an expiry warning, and no certificate stores nothing', async (t) => {
   const { recorder, stored } = openRecorder();
   recorder.record({ check: checkOf(1, { warnDays: 0 }), agentNo: 7, observation: observed(1) });
