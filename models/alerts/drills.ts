@@ -177,15 +177,17 @@ export async function updateDrill(
 
 /**
  * Returns the current state of a monitor, locked against changes until the transaction ends; null if it was deleted.
+ * The lock is a separate statement, so that the next one finds the incident of an evaluator that it waited for.
  */
 export async function findMonitorState(
   run: Run,
   monitorId: string,
 ): Promise<{ state: MonitorState; hasIncident: boolean } | null> {
+  await run('SELECT FROM monitors WHERE id = $1 FOR SHARE', [monitorId]);
   const [monitor] = await run<{ state: MonitorState; hasIncident: boolean }>(
     `SELECT m.state,
        EXISTS (SELECT FROM incidents i WHERE i.monitor_id = m.id AND i.resolved_at IS NULL) AS "hasIncident"
-     FROM monitors m WHERE m.id = $1 FOR KEY SHARE`,
+     FROM monitors m WHERE m.id = $1`,
     [monitorId],
   );
   return monitor ?? null;

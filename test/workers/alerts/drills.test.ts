@@ -10,7 +10,7 @@ import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { countAlerts } from '../../../models/monitors/monitor-overview.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
-import { mendDrills } from '../../../workers/alerts/drills.ts';
+import { evaluateDrills, mendDrills } from '../../../workers/alerts/drills.ts';
 import { beginMonthlyDrills } from '../../../workers/alerts/monthly-drills.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { announce } from '../../../workers/incidents/record-changes.ts';
@@ -254,6 +254,39 @@ test('a real outage during a drill is alerted at once, stays open, and is not re
   await until(() => plain.received.length === 3);
   t.deepEqual(eventsOf(plain), ['monitor.down', 'monitor.down', 'monitor.up']);
   t.false('drill' in (plain.received[2]?.json ?? {}));
+});
+
+test('a drill that ends while an outage is being written skips webhooks that go by the last event', async (t) => {
+  const { runtime, agent, change, addWebhook, begin, read } = await prepare(t);
+  const { database, now } = runtime;
+  await addWebhook('https://hooks.example/');
+  const { id } = await begin();
+  const answer = (verdict: 'down' | 'up') =>
+    evaluateDrills(runtime, [{ drillId: id, agentNo: agent.no, verdict, finishedAtMs: now() }]);
+  await answer('down');
+  t.is((await read(id)).status, 'alerted');
+  const isWaiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  const countWaiting = async () => (await database.pool.query(isWaiting)).rowCount;
+  const both = await inTransaction(database, async (run) => {
+    // The evaluator has locked the monitor when it writes the incident.
+    await run('LOCK TABLE incidents IN SHARE MODE');
+    const outage = change('down');
+    await until(async () => (await countWaiting()) === 1);
+    const end = answer('up');
+    await until(async () => (await countWaiting()) === 2 || (await read(id)).status === 'ended');
+    return [outage, end];
+  });
+  await Promise.all(both);
+  const { status, skipped, deliveries } = await read(id);
+  t.is(status, 'ended');
+  t.deepEqual(
+    skipped.map(({ event, reason }) => [event, reason]),
+    [['monitor.up', 'outage']],
+  );
+  t.deepEqual(
+    deliveries.map(({ event }) => event),
+    ['monitor.down'],
+  );
 });
 
 test('a drill whose jobs were lost continues, and one that no location answers fails after a minute', async (t) => {
