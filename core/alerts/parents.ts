@@ -91,9 +91,13 @@ export function findDownParents(
   return parents.flatMap(({ id, name, state }) => (state === 'down' ? [{ id, name, state }] : []));
 }
 
-/** Reports whether all parents are known to be well, by results newer than `sinceMs`. */
-export function areWell(parents: readonly ParentFacts[], when: { sinceMs: number; nowMs: number }): boolean {
-  return holdForParents(parents, when) === null;
+/**
+ * Returns until when a parent is known to be well, in Unix milliseconds. It holds no alert whose `sinceMs` is at most
+ * that. 0 if it is down or failing, infinite if no check can change its state.
+ */
+export function wellUntilMs({ state, sources }: Pick<ParentFacts, 'state' | 'sources'>): number {
+  if (state === 'down') return 0;
+  return Math.min(...sources.map(({ newestAtMs, isFailing }) => (isFailing ? 0 : (newestAtMs ?? 0))));
 }
 
 function isHolding({ mode, state }: ParentFacts): boolean {

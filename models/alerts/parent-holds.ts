@@ -356,15 +356,6 @@ export async function endParentHold(run: Run, deliveryId: string): Promise<void>
   await run('DELETE FROM parent_holds WHERE delivery_id = $1 AND joined_id IS NULL', [deliveryId]);
 }
 
-/** An alert that waits for parents or for a result of its own monitor, and is not due. */
-type WaitingAlert = {
-  deliveryId: string;
-  channelId: string;
-  monitorNo: number;
-  sinceMs: number;
-  awaitsOwn: boolean;
-};
-
 /**
  * Reports whether any alert waits. Called all the time, mostly in vain: one prepared statement on an index of only
  * those.
@@ -377,21 +368,36 @@ export async function isAnyWaiting(run: Run): Promise<boolean> {
   return row?.isAny === true;
 }
 
+/** A parent, and until when it is known to be well, in Unix milliseconds (`wellUntilMs`). */
+type CheckedParent = { no: number; untilMs: number };
+
 /**
- * Lists waiting alerts that are not due, at most `limit`; skips those that wait for a result of their own monitor
- * without one.
+ * Lists alerts that are not due and need not wait any longer, at most `limit`. All their parents are among `parents`
+ * and well, or their own monitors have a new result. Those that still wait take no place in the list.
  */
-export async function listWaiting(run: Run, nowMs: number, limit: number): Promise<WaitingAlert[]> {
-  return await run<WaitingAlert>(
-    `SELECT h.delivery_id AS "deliveryId", d.channel_id AS "channelId", m.no AS "monitorNo", h.since AS "sinceMs",
-       h.awaits_own AS "awaitsOwn"
-     FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id JOIN monitors m ON m.id = h.monitor_id
+export async function listDecided(
+  run: Run,
+  { parents, nowMs, limit }: { parents: readonly CheckedParent[]; nowMs: number; limit: number },
+): Promise<string[]> {
+  const rows = await run<{ id: string }>(
+    `WITH well AS MATERIALIZED (
+       SELECT e.monitor_no, min(coalesce(p.until_ms, 0)) AS until_ms
+       FROM monitor_dependencies e LEFT JOIN unnest($2::int[], $3::float8[]) AS p (no, until_ms) ON p.no = e.parent_no
+       WHERE e.mode = 'hold' AND e.monitor_no IN (
+         SELECT m.no FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
+         WHERE h.joined_id IS NULL AND NOT h.awaits_own)
+       GROUP BY e.monitor_no
+     )
+     SELECT h.delivery_id AS id
+     FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id LEFT JOIN well w ON w.monitor_no = m.no
+       JOIN deliveries d ON d.id = h.delivery_id
      WHERE h.joined_id IS NULL AND ${waits('$1')} AND d.next_attempt_at > $1
-       AND NOT (h.awaits_own AND (m.sequence = h.sequence OR ${IS_UNCHECKED})
-         AND NOT ${failedByItself('h.since', '$1')})
-     ORDER BY h.delivery_id LIMIT $2`,
-    [nowMs, limit],
+       AND CASE WHEN NOT h.awaits_own THEN h.since <= coalesce(w.until_ms, 'Infinity')
+         ELSE m.sequence <> h.sequence AND NOT ${IS_UNCHECKED} OR ${failedByItself('h.since', '$1')} END
+     ORDER BY h.delivery_id LIMIT $4`,
+    [nowMs, parents.map(({ no }) => no), parents.map(({ untilMs }) => untilMs), limit],
   );
+  return rows.map(({ id }) => id);
 }
 
 /** Makes alerts due now, except claimed ones. */

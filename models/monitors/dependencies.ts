@@ -107,6 +107,18 @@ const RECENT_MS = 3_600_000;
 /** SQL: the types whose checks contact the target, so that another one yields new information. */
 const RECHECKED_TYPES = [...AGENT_CHECKED_TYPES, 'dns'].map((type) => `'${type}'`).join(', ');
 
+/** SQL: the locations of a parent `p` that count, as JSON, at a given time. */
+const sourcesOf = (now: string) => `(SELECT coalesce(json_agg(json_build_object(
+    'newestAtMs',
+      (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, ${now}::bigint - ${RECENT_MS}, ${now}) n),
+    'isFailing', coalesce(s.state #>> '{failing,tripped}', 'false') = 'false'
+      AND coalesce(jsonb_array_length(s.state #> '{failing,streak}'), 0) > 0,
+    'recheckAtMs', s.look_at,
+    'slot', CASE WHEN a.kind <> 'tenant' THEN s.phase END)), '[]')
+  FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+  WHERE s.monitor_no = p.no AND s.phase IS NOT NULL AND is_online(a) AND p.state IN ('up', 'degraded')
+    AND p.type IN (${RECHECKED_TYPES}))`;
+
 /**
  * Returns the parents of these monitors in their current state, by the dependents' numbers. Nothing is locked: a
  * waiting alert reads them again when it is claimed.
@@ -118,23 +130,26 @@ export async function readParents(
   if (monitorNos.length === 0) return new Map();
   const rows = await run<ParentFacts & { monitorNo: number }>(
     `SELECT e.monitor_no AS "monitorNo", p.no, p.id, p.name, e.mode, p.state, p.timeout_ms AS "timeoutMs",
-       p.interval_seconds AS "intervalSeconds", s.sources
-     FROM monitor_dependencies e JOIN monitors p ON p.no = e.parent_no, LATERAL (
-       SELECT coalesce(json_agg(json_build_object(
-           'newestAtMs',
-             (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2::bigint - ${RECENT_MS}, $2) n),
-           'isFailing', coalesce(s.state #>> '{failing,tripped}', 'false') = 'false'
-             AND coalesce(jsonb_array_length(s.state #> '{failing,streak}'), 0) > 0,
-           'recheckAtMs', s.look_at,
-           'slot', CASE WHEN a.kind <> 'tenant' THEN s.phase END)), '[]') AS sources
-       FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-       WHERE s.monitor_no = p.no AND s.phase IS NOT NULL AND is_online(a) AND p.state IN ('up', 'degraded')
-         AND p.type IN (${RECHECKED_TYPES})
-     ) s
+       p.interval_seconds AS "intervalSeconds", ${sourcesOf('$2')} AS sources
+     FROM monitor_dependencies e JOIN monitors p ON p.no = e.parent_no
      WHERE e.monitor_no = ANY ($1::int[]) ORDER BY p.id`,
     [monitorNos, nowMs],
   );
   return Map.groupBy(rows, ({ monitorNo }) => monitorNo);
+}
+
+/** Returns the parents that hold alerts back, each once, in their current state; nothing is locked. */
+export async function readHoldingParents(
+  run: Run,
+  nowMs: number,
+): Promise<Pick<ParentFacts, 'no' | 'state' | 'sources'>[]> {
+  return await run(
+    `SELECT p.no, p.state, ${sourcesOf('$1')} AS sources FROM monitors p WHERE p.no IN (
+       SELECT e.parent_no FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
+         JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
+       WHERE h.joined_id IS NULL AND NOT h.awaits_own)`,
+    [nowMs],
+  );
 }
 
 /**

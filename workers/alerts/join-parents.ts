@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
-import { areWell, extendHold, updateDueAtMs, type Behind } from '../../core/alerts/parents.ts';
+import { extendHold, updateDueAtMs, wellUntilMs, type Behind } from '../../core/alerts/parents.ts';
 import { dropClaimed, postponeClaimed, type ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
@@ -11,7 +11,7 @@ import {
   findFollowed,
   hasOwnFailure,
   isAnyWaiting,
-  listWaiting,
+  listDecided,
   makeDue,
   readParentStatus,
   readSentRoot,
@@ -21,7 +21,7 @@ import {
 } from '../../models/alerts/parent-holds.ts';
 import { joinParent, readBehind, readSaidBehind, type Joined } from '../../models/alerts/parent-joins.ts';
 import type { Database } from '../../models/database.ts';
-import { readParents, recheckDependents } from '../../models/monitors/dependencies.ts';
+import { readHoldingParents, readParents, recheckDependents } from '../../models/monitors/dependencies.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
@@ -197,8 +197,8 @@ async function wasSaid(run: Run, rootId: string, behind: Behind): Promise<boolea
   return said?.monitors === behind.monitors && isDeepStrictEqual(said.names, behind.names);
 }
 
-/** Maximum alerts that one round of the watch examines. */
-const WATCHED_AT_ONCE = 1000;
+/** Maximum alerts that one round of the watch makes due. */
+const MADE_DUE_AT_ONCE = 1000;
 
 /**
  * Makes alerts due that need not wait any longer: their parents were checked, or their own monitors failed again.
@@ -211,18 +211,11 @@ export async function watchParents(
   const run = runOn(database.pool);
   if (!(await isAnyWaiting(run))) return { due: [], mayHaveMore: false };
   await deleteEndedHolds(run);
-  const waiting = await listWaiting(run, nowMs, WATCHED_AT_ONCE);
-  const others = waiting.filter(({ awaitsOwn }) => !awaitsOwn);
-  const parents = await readParents(run, { monitorNos: [...new Set(others.map(({ monitorNo }) => monitorNo))], nowMs });
-  const decided = waiting.filter(
-    ({ awaitsOwn, monitorNo, sinceMs }) => awaitsOwn || areWell(parents.get(monitorNo) ?? [], { sinceMs, nowMs }),
-  );
-  const channels = await makeDue(
-    run,
-    decided.map(({ deliveryId }) => deliveryId),
-    nowMs,
-  );
-  return { due: channels.map(firstOfChannel), mayHaveMore: decided.length === WATCHED_AT_ONCE };
+  const holding = await readHoldingParents(run, nowMs);
+  const parents = holding.map((parent) => ({ no: parent.no, untilMs: wellUntilMs(parent) }));
+  const decided = await listDecided(run, { parents, nowMs, limit: MADE_DUE_AT_ONCE });
+  const channels = await makeDue(run, decided, nowMs);
+  return { due: channels.map(firstOfChannel), mayHaveMore: decided.length === MADE_DUE_AT_ONCE };
 }
 
 /** Returns an attempt that stands for its channel: a job finds all due deliveries of the channel. */

@@ -1,10 +1,10 @@
 import test from 'ava';
 import {
-  areWell,
   findDownParents,
   holdForParents,
   JOINS_AFTER_MS,
   updateDueAtMs,
+  wellUntilMs,
   type ParentFacts,
   type ParentSource,
 } from '../../../core/alerts/parents.ts';
@@ -86,10 +86,19 @@ test('a hold names the parent with the longest wait, unless another parent is do
 });
 
 test('parents count as healthy once all were checked after the failure and none is down', (t) => {
-  const when = { sinceMs: SINCE_MS, nowMs: NOW_MS };
-  t.true(areWell([parent(), parent()], when));
-  t.false(areWell([parent(), parent({}, UNCHECKED)], when));
-  t.false(areWell([parent({ state: 'down' })], when));
+  const failing = { isFailing: true };
+  for (const [known, untilMs] of [
+    [parent(), SINCE_MS + 1000],
+    [parent({}, {}, UNCHECKED), SINCE_MS - 1],
+    [parent({}, {}, failing), 0],
+    [parent({}, { newestAtMs: null }), 0],
+    [parent({ state: 'down' }), 0],
+    [parent({ state: 'paused', sources: [] }), Infinity],
+  ] as const) {
+    t.is(wellUntilMs(known), untilMs);
+    for (const sinceMs of [SINCE_MS, SINCE_MS + 1000, SINCE_MS + 1001])
+      t.is(holdForParents([known], { sinceMs, nowMs: NOW_MS }) === null, sinceMs <= untilMs);
+  }
 });
 
 test('down and degraded alerts name the parents that are down, in either mode', (t) => {
