@@ -120,7 +120,8 @@ export function measurePattern(pattern: string): number {
       if (inBrackets !== undefined) classes += measureClass(inBrackets, ignoresCase);
     }
   }
-  return length + classes;
+  // Zero times an infinite count is NaN, which would pass every limit.
+  return Number.isNaN(length) ? Infinity : length + classes;
 }
 
 function measureClass(inBrackets: string, ignoresCase: boolean): number {
