@@ -24,7 +24,8 @@ export function judgeVendor({
 
   const { snapshot } = observation;
   const watched = target.checkSpec.vendor?.components ?? [];
-  const found = watched.map((text) => ({ text, parts: findComponents(snapshot, text) }));
+  const listed = watched.length === 0 ? [] : listComponents(snapshot);
+  const found = watched.map((text) => ({ text, parts: findComponents(listed, text) }));
   const parts = found.flatMap((one) => one.parts);
   const state = watched.length === 0 ? wholeState(snapshot) : worstState(parts.map((part) => part.state));
   if (state !== 'operational') {
@@ -118,32 +119,47 @@ type VendorUnread = Measured & { outcome: 'unread'; reason: string };
 /** Facts of one lookup of a vendor's page. */
 export type VendorObservation = VendorRead | VendorUnread;
 
+/** A component of a page, and its id and name as they are compared, which is often. */
+type ListedComponent = { component: VendorComponent; id: string; name: string };
+
+function listComponents({ components }: VendorSnapshot): ListedComponent[] {
+  return components.map((component) => ({ component, id: fold(component.id), name: fold(component.name) }));
+}
+
 /**
  * Finds the parts of a page that match a watched component: the one with that id, or all with that name, ignoring case.
  * Empty if the page lists no such part.
  */
-function findComponents({ components }: VendorSnapshot, watched: string): VendorComponent[] {
+function findComponents(listed: readonly ListedComponent[], watched: string): VendorComponent[] {
   const wanted = fold(watched);
-  const byId = components.filter(({ id }) => fold(id) === wanted || isRegionOf(id, wanted));
-  return byId.length > 0 ? byId : components.filter(({ name }) => fold(name) === wanted);
+  const byId = listed.filter(({ id }) => id === wanted || isRegionOf(id, wanted));
+  const found = byId.length > 0 ? byId : listed.filter(({ name }) => name === wanted);
+  return found.map(({ component }) => component);
 }
+
+/** Number of a page's names compared for one write, after which no further near matches are found (D-750). */
+const MAX_NAMES_COMPARED = 2000;
 
 /**
- * Returns the stored form of a component. It is the name as the page spells it, or the id if that was given and several
- * components share the name. Refused with near matches if the page has none.
+ * Makes a function that returns the stored form of a component of a page. It is the name as the page spells it, or the
+ * id if that was given and several components share the name. Refused with near matches if the page has none.
  */
-export function resolveComponent(snapshot: VendorSnapshot, text: string): Parsed<string> {
-  const [first, ...others] = findComponents(snapshot, text);
-  if (first === undefined) return refused(missing(snapshot, text));
-  const namesakes = findComponents(snapshot, first.name);
-  return accepted(others.length === 0 && namesakes.length > 1 ? first.id : first.name);
+export function componentResolver(snapshot: VendorSnapshot): (text: string) => Parsed<string> {
+  const listed = listComponents(snapshot);
+  let compared = 0;
+  return (text) => {
+    const [first, ...others] = findComponents(listed, text);
+    if (first === undefined) {
+      const names = compared < MAX_NAMES_COMPARED ? snapshot.components.map(({ name }) => name) : [];
+      compared += names.length;
+      return refused(missing(snapshot, { text, near: nearMatches(text, names) }));
+    }
+    const namesakes = findComponents(listed, first.name);
+    return accepted(others.length === 0 && namesakes.length > 1 ? first.id : first.name);
+  };
 }
 
-function missing({ components }: VendorSnapshot, text: string): string {
-  const near = nearMatches(
-    text,
-    components.map(({ name }) => name),
-  );
+function missing({ components }: VendorSnapshot, { text, near }: { text: string; near: readonly string[] }): string {
   const shown =
     near.length > 0
       ? `did you mean ${near.map((name) => JSON.stringify(name)).join(', ')}?`
@@ -165,7 +181,7 @@ function listSome(components: readonly VendorComponent[]): string {
 
 /** AWS reports trouble in a whole region as `*:region`. */
 function isRegionOf(id: string, wanted: string): boolean {
-  return id.startsWith('*:') && wanted.endsWith(id.slice(1).toLowerCase());
+  return id.startsWith('*:') && wanted.endsWith(id.slice(1));
 }
 
 function fold(text: string): string {
@@ -175,19 +191,36 @@ function fold(text: string): string {
 /** Longer texts are compared only up to this length: the work is quadratic. */
 const MAX_COMPARED = 64;
 
+/** Number of candidates that are compared in full: those with the most characters in common. */
+const MAX_MEASURED = 20;
+
 const MAX_NEAR = 5;
 
 /**
  * Returns the candidates that a customer may have meant by `text`, best first, at most `MAX_NEAR`. They contain it, or
- * differ from its spelling in no more than a third of it, ignoring case.
+ * differ from its spelling in no more than a third of it, ignoring case. Takes linear time but for `MAX_MEASURED` of
+ * them, because a page may have thousands (D-750).
  */
 export function nearMatches(text: string, candidates: readonly string[]): string[] {
   const wanted = cut(text);
-  return [...new Set(candidates)]
-    .map((candidate) => ({ candidate, distance: distanceTo(wanted, cut(candidate)) }))
+  const similar = closest([...new Set(candidates)], wanted, countDifferent).slice(0, MAX_MEASURED);
+  return closest(similar, wanted, editDistance).slice(0, MAX_NEAR);
+}
+
+/** Returns the candidates within the permitted distance, nearest first. One that contains the text is at distance 1. */
+function closest(
+  candidates: readonly string[],
+  wanted: string,
+  distanceOf: (wanted: string, candidate: string) => number,
+): string[] {
+  return candidates
+    .map((candidate) => ({ candidate, folded: cut(candidate) }))
+    .map(({ candidate, folded }) => ({
+      candidate,
+      distance: contains(wanted, folded) ? 1 : distanceOf(wanted, folded),
+    }))
     .filter(({ distance }) => distance <= Math.max(2, Math.floor(wanted.length / 3)))
     .toSorted((a, b) => a.distance - b.distance)
-    .slice(0, MAX_NEAR)
     .map(({ candidate }) => candidate);
 }
 
@@ -195,22 +228,41 @@ function cut(text: string): string {
   return fold(text).slice(0, MAX_COMPARED);
 }
 
-function distanceTo(wanted: string, candidate: string): number {
-  if (wanted.length >= 3 && (candidate.includes(wanted) || (candidate.length >= 3 && wanted.includes(candidate))))
-    return 1;
-  return editDistance(wanted, candidate);
+function contains(wanted: string, candidate: string): boolean {
+  return wanted.length >= 3 && (candidate.includes(wanted) || (candidate.length >= 3 && wanted.includes(candidate)));
 }
 
-/** Computes Levenshtein's distance row by row. */
+/**
+ * Returns how many characters of one text the other lacks, in any order: never more than `editDistance`. Characters of
+ * equal codes modulo 128 count as equal.
+ */
+function countDifferent(a: string, b: string): number {
+  const left = new Uint8Array(128);
+  for (let at = 0; at < a.length; at += 1) {
+    const slot = a.charCodeAt(at) % 128;
+    left[slot] = (left[slot] ?? 0) + 1;
+  }
+  let common = 0;
+  for (let at = 0; at < b.length; at += 1) {
+    const slot = b.charCodeAt(at) % 128;
+    if (!left[slot]) continue;
+    left[slot] -= 1;
+    common += 1;
+  }
+  return Math.max(a.length, b.length) - common;
+}
+
+/** Computes Levenshtein's distance in one row: `diagonal` is the value that the row before had to the left. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const row = Uint8Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
+    let diagonal = i - 1;
+    row[0] = i;
     for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = diagonal + (a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1);
+      diagonal = row[j] ?? 0;
+      row[j] = Math.min(replaced, diagonal + 1, (row[j - 1] ?? 0) + 1);
     }
-    row = next;
   }
   return row[b.length] ?? 0;
 }

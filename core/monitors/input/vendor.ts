@@ -1,6 +1,6 @@
 import { VENDORS } from '../../checks/vendor/catalog.ts';
 import type { VendorReading } from '../../checks/vendor/document.ts';
-import { nearMatches, resolveComponent } from '../../checks/vendor/observation.ts';
+import { componentResolver, nearMatches } from '../../checks/vendor/observation.ts';
 import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
 import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import type { Problem } from '../../input.ts';
@@ -180,9 +180,10 @@ function completeComponents(components: readonly string[], { page, reading }: Gi
   if (page.adapter === 'aws' && components.length === 0)
     complain('components must be at least one service:region, such as ec2:us-east-1, for AWS, got none');
   const resolved = new Set<string>();
+  const parse = componentParser({ page, reading });
   let unknown = 0;
   for (const component of components) {
-    const parsed = parseComponent(component, { page, reading });
+    const parsed = parse(component);
     if (parsed.ok) {
       resolved.add(parsed.value);
       continue;
@@ -195,10 +196,10 @@ function completeComponents(components: readonly string[], { page, reading }: Gi
 }
 
 /**
- * Parses one component. One that cannot be compared with the page now is accepted as it is: the checks will report if
- * the page does not list it.
+ * Makes the parser of a page's components. One that cannot be compared with the page now is accepted as it is: the
+ * checks will report if the page does not list it.
  */
-function parseComponent(component: string, { page, reading }: Given): Parsed<string> {
-  if (page.adapter === 'aws') return parseAwsComponent(component);
-  return reading?.outcome === 'read' ? resolveComponent(reading.snapshot, component) : accepted(component);
+function componentParser({ page, reading }: Given): (component: string) => Parsed<string> {
+  if (page.adapter === 'aws') return parseAwsComponent;
+  return reading?.outcome === 'read' ? componentResolver(reading.snapshot) : accepted;
 }

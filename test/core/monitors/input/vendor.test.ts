@@ -104,6 +104,37 @@ test('at most five unknown components are reported, as each is compared with the
   t.regex(messages[4] ?? '', /"Kitchen 4"/);
 });
 
+/** A page of 1,100 components with long names that all have the same letters. */
+const LONG_NAMES = Array.from({ length: 1100 }, (_, index) => {
+  const letters = 'abcdefghijklmnopqrstuvwxyz'.repeat(2);
+  const at = index % letters.length;
+  return `${letters.slice(at)}${letters.slice(0, at)} ${String(index).padStart(4, '0')}`;
+});
+const LONG: VendorReading = {
+  ...READ,
+  snapshot: {
+    ...READ.snapshot,
+    components: LONG_NAMES.map((name, index) => ({ id: `c${index}`, name, state: 'operational' })),
+  },
+};
+
+test('suggestions of a long page are exact, and end with the second unknown component', (t) => {
+  const misspelt = [1099, 5, 700, 20].map((index) => LONG_NAMES[index]?.replace('mn', 'nm') ?? '');
+  const { messages } = complete({ target: 'github', components: misspelt }, NOTHING, LONG);
+  t.true(messages[0]?.includes(`did you mean ${JSON.stringify(LONG_NAMES[1099])}`));
+  t.true(messages[1]?.includes(`did you mean ${JSON.stringify(LONG_NAMES[5])}`));
+  t.regex(messages[2] ?? '', /; it has "abc[^;]* and 1095 more$/);
+  t.regex(messages[3] ?? '', /; it has /);
+});
+
+test('a long page is compared with unknown components 30 times in under 1.5 s of CPU time', (t) => {
+  const unknown = Array.from({ length: 5 }, (_, index) => `${'zyxwvutsrqponmlkjihgfedcba'.repeat(2)} ${index}${index}`);
+  const before = process.threadCpuUsage().user;
+  for (let times = 0; times < 30; times += 1)
+    t.is(complete({ target: 'github', components: unknown }, NOTHING, LONG).messages.length, 5);
+  t.true((process.threadCpuUsage().user - before) / 1000 < 1500);
+});
+
 test('kept components are validated against the page of a new target', (t) => {
   t.deepEqual(complete({ target: 'cloudflare' }, GITHUB, READ).vendor.components, ['Actions']);
   t.regex(
