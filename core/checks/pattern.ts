@@ -62,7 +62,7 @@ const TOKEN = new RegExp(
     String.raw`\\Q([^]*?)(?:\\E|$)`,
     String.raw`(\(\?[a-zA-Z^-]*\))`,
     String.raw`(\\[pP](?:\{\^?\w{0,40}\}|[^]))`,
-    String.raw`\\[^]`,
+    String.raw`\\(?:x\{[\da-fA-F]{1,8}\}|[^])`,
     String.raw`(\[\^?\]?(?:\\(?:[^]|$)|\[:\^?\w+:\]|[^\]\\])*(?:\]|$))`,
     String.raw`\{(\d+)(?:,(\d*))?\}`,
     '[^]',

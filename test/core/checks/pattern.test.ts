@@ -19,6 +19,7 @@ const SMALL = [
   String.raw`^\p{L}+(?:[\p{Nd}\pZ_-]\p{L}*){0,30}$`,
   String.raw`[\x00-\x{10FFFF}]{1000}`,
   String.raw`(?i)[^\x20-\x7e]`,
+  String.raw`^\x{20000}{3}[\x{20000}]\x{1234}$`,
 ];
 for (const pattern of SMALL)
   test(`${pattern.slice(0, 60)} is not too large`, (t) => t.deepEqual(parse(pattern), { ok: true, value: pattern }));
