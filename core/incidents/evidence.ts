@@ -110,7 +110,10 @@ const MAX_VALUE = 200;
 const MAX_ALL = 2048;
 
 /** Names of headers that contain credentials, which are never stored. */
-const SECRET_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
+const SECRET_NAME =
+  /cookie|auth|token|secret|key|session|pass(?:w|code|phrase)|pwd|credential|bearer|csrf|xsrf|jwt|saml|signature|nonce/;
+/** Values that contain credentials, whatever the name of their header: those of `Authorization`, and JWTs. */
+const SECRET_VALUE = /\bbearer +\S|\bbasic +[\w+/=-]{8}|\beyJ[\w-]{8}/i;
 
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const NUMBER = /^\d{1,12}$/;
@@ -138,7 +141,7 @@ const HARMLESS = new Map<string, RegExp>([
   ['connection', /^(?:close|keep-alive)$/i],
 ]);
 
-/** Headers with a URL as their value: the part after its path may contain credentials. */
+/** Headers with a URL as their value: the part after its path may contain credentials. Others only lose queries. */
 const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'referer']);
 
 const TEXT_TYPE =
@@ -217,8 +220,9 @@ function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: bo
   for (const [name, value] of Object.entries(headers)) {
     const key = cleanText(name, MAX_NAME).toLowerCase();
     const whole = oneValue(value) ?? '';
-    if (key === '' || SECRET_NAME.test(key) || (hasSecrets && !isHarmless(key, whole))) continue;
+    if (key === '' || SECRET_NAME.test(name.toLowerCase()) || (hasSecrets && !isHarmless(key, whole))) continue;
     const text = headerText(key, whole);
+    if (SECRET_VALUE.test(text)) continue;
     size += key.length + text.length;
     if (stored.length === MAX_HEADERS || size > MAX_ALL) break;
     stored.push([key, text]);
@@ -231,7 +235,8 @@ function isHarmless(name: string, value: string): boolean {
 }
 
 function headerText(name: string, value: string): string {
-  return cleanText(URL_NAMES.has(name) ? withoutQuery(value) : value, MAX_VALUE);
+  const shown = URL_NAMES.has(name) ? withoutQuery(value) : withoutUsers(value).replaceAll(/\?[^\s"'<>]+/g, '');
+  return cleanText(shown, MAX_VALUE);
 }
 
 function oneValue(value: unknown): string | undefined {
@@ -241,7 +246,12 @@ function oneValue(value: unknown): string | undefined {
 
 /** Returns a URL up to the end of its path, without credentials. */
 export function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/@]*@/i, '$1//');
+  return withoutUsers(url.replace(/[?#].*$/s, ''));
+}
+
+/** Returns a text whose URLs have no username and password; these extend to the last `@` before the path. */
+function withoutUsers(text: string): string {
+  return text.replaceAll(/[/\\]{2}[^/\\\s]*@/g, '//');
 }
 
 /** Even a number may be a secret from the request. */
