@@ -54,7 +54,8 @@ export function endedPeriods(nowMs: number): ReportWindow[] {
 /** Returns the first seconds of a period's days, and its end. */
 export function dayEdges({ startSeconds, endSeconds, timezone }: ReportWindow): number[] {
   const days = Math.round((endSeconds - startSeconds) / DAY_SECONDS);
-  const firstLocal = toLocal(startSeconds, timezone);
+  // A zone may skip the midnight: then the first day begins at 01:00, and the others do not.
+  const firstLocal = Math.floor(toLocal(startSeconds, timezone) / DAY_SECONDS) * DAY_SECONDS;
   return Array.from({ length: days + 1 }, (_, day) => toUnix(firstLocal + day * DAY_SECONDS, timezone));
 }
 

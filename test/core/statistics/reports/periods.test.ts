@@ -82,6 +82,8 @@ const ZONE_PERIODS: readonly (readonly ['week' | 'month', string, string, string
   ['week', 'Europe/Berlin', '2026-03-29T21:59:59Z', '2026-03-15T23:00:00.000Z 2026-03-22T23:00:00.000Z'],
   ['month', 'Europe/Berlin', '2026-11-05T00:00:00Z', '2026-09-30T22:00:00.000Z 2026-10-31T23:00:00.000Z'],
   ['month', 'Asia/Kolkata', '2026-02-28T18:30:00Z', '2026-01-31T18:30:00.000Z 2026-02-28T18:30:00.000Z'],
+  // The first of October 2023 began there at 01:00.
+  ['month', 'America/Asuncion', '2023-11-02T00:00:00Z', '2023-10-01T04:00:00.000Z 2023-11-01T03:00:00.000Z'],
   ['week', 'America/New_York', '2026-06-01T04:00:00Z', '2026-05-25T04:00:00.000Z 2026-06-01T04:00:00.000Z'],
 ];
 for (const [period, zone, at, expected] of ZONE_PERIODS) {
