@@ -54,8 +54,11 @@ export type DeliveryPlan = {
 /** Plan of a channel without rules. */
 export const AT_ONCE: DeliveryPlan = { hold: null, isDropped: false, unlessAcknowledged: false, repeat: null };
 
-/** Horizon of quiet hours: the longest delay plus the longest quiet time, since every week has some other time. */
-export const QUIET_AHEAD_MS = 9 * DAY_MS;
+/**
+ * Horizon of quiet hours: the longest delay, which is a day, plus the longest quiet time. Every week has some other
+ * time, but daylight saving may skip that of one week.
+ */
+export const QUIET_AHEAD_MS = 16 * DAY_MS;
 
 /**
  * Plans the delivery of an event by the first matching rule; null if none matches. `calendar` covers `QUIET_AHEAD_MS`

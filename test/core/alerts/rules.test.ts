@@ -68,6 +68,14 @@ test('quiet hours follow their time zone across clock changes, and also hold rec
   );
 });
 
+test('quiet hours end in the next week if the clocks skip the only other hour of one', (t) => {
+  const hours = 'Mo-Sa 00:00-24:00; Su 00:00-02:00,03:00-24:00';
+  const quiet = { timezone: 'Europe/Berlin', hours, mode: 'defer' as const };
+  // The clocks go forward at two on the 28th of March.
+  const nowMs = Date.parse('2027-03-21T04:00:00Z');
+  t.is(untilOf([{ quiet }], { nowMs }), 'quiet_hours 2027-04-04T00:00:00.000Z');
+});
+
 test('quiet hours that drop alerts only defer recoveries', (t) => {
   const rules: ChannelRule[] = [{ quiet: { timezone: 'UTC', hours: 'Mo-Su 21:00-23:00', mode: 'drop' } }];
   t.true(plan(rules)?.isDropped);
