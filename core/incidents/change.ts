@@ -94,13 +94,11 @@ function sizeOf({ decidedBy, streak }: SourceInDecision): number {
 }
 
 function cutResults(results: readonly StreakResult[]): StreakResult[] {
+  const [first] = results;
   const last = results.at(-1);
-  const first = results.slice(0, -1).slice(0, 1);
-  if (last === undefined) return [];
-  return [
-    ...first.map((result) => ({ ...result, reason: null })),
-    { ...last, reason: last.reason && cleanText(last.reason, CUT_REASON) },
-  ];
+  if (first === undefined || last === undefined) return [];
+  const cut = { ...last, reason: last.reason && cleanText(last.reason, CUT_REASON) };
+  return results.length === 1 ? [cut] : [{ ...first, reason: null }, cut];
 }
 
 /** Returns the names of the sources that vote down at a change, or degraded if none votes down; sorted. */
@@ -204,10 +202,9 @@ export function changedAt(
     monitor.state === 'unknown'
       ? newestAfter(monitor.stateSinceMs, votersOf(monitor, nowMs))
       : quorumStart(monitor, decision, nowMs);
-  const isKnown = start !== undefined && !isByFallingAway(monitor, decision, nowMs);
-  const atMs =
-    !isByResult && isByEdit(monitor, decision, nowMs) ? Math.max(start ?? 0, monitor.updatedAtMs ?? 0) : start;
-  return Math.max(isKnown && atMs !== undefined ? Math.min(atMs, nowMs) : nowMs, monitor.stateSinceMs);
+  if (start === undefined || isByFallingAway(monitor, decision, nowMs)) return Math.max(nowMs, monitor.stateSinceMs);
+  const editedAtMs = !isByResult && isByEdit(monitor, decision, nowMs) ? (monitor.updatedAtMs ?? 0) : 0;
+  return Math.max(Math.min(Math.max(start, editedAtMs), nowMs), monitor.stateSinceMs);
 }
 
 /**
@@ -248,7 +245,9 @@ function quorumStart(monitor: DecidedMonitor, decision: Decision, nowMs: number)
   return quorumMoment(monitor, { decision, nowMs, momentOf: voteStart });
 }
 
-type MomentOfVote = (source: Source, vote: { decision: Decision; worsens: boolean }) => number;
+/** The decision that a vote supports, and whether it makes the state worse. */
+type DecidingVote = { decision: Decision; worsens: boolean };
+type MomentOfVote = (source: Source, vote: DecidingVote) => number;
 
 /** Returns the earliest moment, as `momentOf` dates votes, at which enough sources had the deciding vote. */
 function quorumMoment(
@@ -272,19 +271,19 @@ function supports(vote: Verdict | null, decision: Decision, from: MonitorState):
 }
 
 /** Returns when the results behind a source's vote began, in Unix milliseconds. */
-function voteStart(...[source, vote]: Parameters<MomentOfVote>): number {
+function voteStart(source: Source, vote: DecidingVote): number {
   return Math.max(...gaugesOf(source, vote).map(({ decidedBy }) => decidedBy[0]?.atMs ?? 0), 0);
 }
 
 /** Returns when the results behind a source's vote were complete, in Unix milliseconds. */
-function voteEnd(...[source, vote]: Parameters<MomentOfVote>): number {
+function voteEnd(source: Source, vote: DecidingVote): number {
   return Math.max(...gaugesOf(source, vote).map(({ decidedBy }) => decidedBy.at(-1)?.atMs ?? 0), 0);
 }
 
 /**
  * Returns the gauges behind a source's vote. One that is down was impaired before, and supports degraded since then.
  */
-function gaugesOf({ state }: Source, { decision, worsens }: Parameters<MomentOfVote>[1]): Gauge[] {
+function gaugesOf({ state }: Source, { decision, worsens }: DecidingVote): Gauge[] {
   if (state === null) return [];
   const { failing, impaired } = state;
   if (decision === 'degraded' && worsens && impaired.tripped) return [impaired];

@@ -1,6 +1,13 @@
 import type { Verdict } from '../checks/verdict.ts';
 import { findSourceStatus } from '../monitors/source-status.ts';
-import { changedAt, explain, explainOverload, type Change, type SourceFailure } from './change.ts';
+import {
+  changedAt,
+  explain,
+  explainOverload,
+  type Change,
+  type SourceFailure,
+  type SourceInDecision,
+} from './change.ts';
 import {
   decide,
   isDecided,
@@ -81,12 +88,9 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
   if (decision === monitor.state && !(decision === 'unknown' && isUnchecked(monitor) && when.silenceCounts))
     return null;
   const overloaded = when.overloaded ?? [];
-  const isOurs =
-    decision === 'unknown' &&
-    overloaded.length > 0 &&
-    !mayBeUnknown(monitor, votes, when) &&
-    isSilentForLong(monitor, when.nowMs);
-  if (decision === 'unknown' && !isOurs && !mayBeUnknown(monitor, votes, when)) return null;
+  const isUnproven = decision === 'unknown' && !mayBeUnknown(monitor, votes, when);
+  const isOurs = isUnproven && overloaded.length > 0 && isSilentForLong(monitor, when.nowMs);
+  if (isUnproven && !isOurs) return null;
   if (isWorse(monitor.state, decision) && !mayBeBetter(monitor, votes, when)) return null;
   const { cause, reason } = isOurs ? explainOverload(overloaded) : explain(monitor, { decision, tally }, when.nowMs);
   return {
@@ -103,11 +107,7 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
 }
 
 /** Returns the sources of a monitor as counted in a decision, for its transition. */
-function sourcesAsCounted(
-  monitor: DecidedMonitor,
-  votes: readonly SourceVote[],
-  nowMs: number,
-): Change['evidence']['sources'] {
+function sourcesAsCounted(monitor: DecidedMonitor, votes: readonly SourceVote[], nowMs: number): SourceInDecision[] {
   return monitor.sources.map((source, index) => ({
     agentNo: source.agentNo,
     name: source.name,
