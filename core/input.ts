@@ -32,18 +32,16 @@ function countCharacters(value: string): number {
 }
 
 /**
- * Accepts a text of a length in characters. Rejects NUL and lone surrogates, which PostgreSQL cannot store. The text
+ * Accepts a text of 1 to `max` characters. Rejects NUL and lone surrogates, which PostgreSQL cannot store. The text
  * itself is never shown.
  */
-export function text({ min = 0, max = Infinity }: { min?: number; max?: number } = {}): Check<string> {
-  const length =
-    max === Infinity ? (min === 0 ? '' : ` of ${min} characters or more`) : ` of ${min} to ${max} characters`;
+export function text(max: number): Check<string> {
+  const expected = `a string of 1 to ${max} characters`;
   return (value, field, problems) => {
-    if (typeof value !== 'string')
-      return addProblem(problems, field, { expected: `a string${length}`, got: kindOf(value) });
+    if (typeof value !== 'string') return addProblem(problems, field, { expected, got: kindOf(value) });
     const characters = value.length <= max ? value.length : countCharacters(value);
-    if (characters < min || characters > max)
-      return addProblem(problems, field, { expected: `a string${length}`, got: `${characters} characters` });
+    if (characters < 1 || characters > max)
+      return addProblem(problems, field, { expected, got: `${characters} characters` });
     return storable(value, field, problems);
   };
 }

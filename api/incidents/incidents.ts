@@ -90,7 +90,7 @@ async function answerIncidents(
  */
 function readNote(field: string, written: string): string {
   const problems: Problem[] = [];
-  const note = text({ min: 1, max: MAX_NOTE })(cleanNote(written), field, problems);
+  const note = text(MAX_NOTE)(cleanNote(written), field, problems);
   if (note === undefined) throw badRequest(...problems.map(({ message }) => message));
   return note;
 }

@@ -104,7 +104,7 @@ export function judgeReport(report: Report, agent: { name: string; inability: In
   if (agent.inability !== null)
     return { verdict: 'none', cause: UNSUPPORTED_BY_AGENT, reason: INABILITIES[agent.inability](agent.name) };
   if (report.ok && !report.degraded) return UP;
-  const cause = (report.cause !== null && cleanText(report.cause, MAX_CAUSE)) || null;
+  const cause = cleanText(report.cause ?? '', MAX_CAUSE) || null;
   return { verdict: verdictOf(report.ok, cause), cause, reason: reasonOf(report, { cause, name: agent.name }) };
 }
 
@@ -114,7 +114,7 @@ function verdictOf(ok: boolean, cause: string | null): Vote {
 }
 
 function reasonOf(report: Report, { cause, name }: { cause: string | null; name: string }): string {
-  const own = report.reason !== null && cleanText(report.reason, MAX_REASON);
+  const own = cleanText(report.reason ?? '', MAX_REASON);
   if (own) return own;
   if (cause === UNSUPPORTED_BY_AGENT) return `The agent ${name} cannot run this check`;
   if (cause !== null) return describeCause(cause, name);

@@ -1,5 +1,5 @@
 import { cleanText } from '../foreign-text.ts';
-import { addProblem, kindOf, show, text, type Check, type Problem, type Read } from '../input.ts';
+import { addProblem, kindOf, show, text, type Problem, type Read } from '../input.ts';
 import { DAY_SECONDS } from '../time.ts';
 import {
   AGENT_CAPABILITIES,
@@ -44,7 +44,7 @@ type Detail = { notAfter?: number; daysRemaining?: number; timing?: unknown; ans
 const MAX_PROBLEMS = 10;
 
 const RESULT_FIELDS = {
-  monitorId: text({ min: 1, max: 64 }),
+  monitorId: text(64),
   ok: flag,
   cause: looseText,
   latencyMs: latency,
@@ -109,7 +109,7 @@ function expiryOf(detail: Detail | undefined, startedAtMs: number): number | nul
   return withinTime((Math.floor(startedAtMs / 1000 / DAY_SECONDS) + detail.daysRemaining) * DAY_SECONDS);
 }
 
-function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>): unknown[] | undefined {
+function listOfResults(value: unknown, field: string, problems: Problem[]): unknown[] | undefined {
   if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
   if (value.length <= MAX_INGEST_RESULTS) return value;
   return addProblem(problems, field, {
@@ -118,18 +118,18 @@ function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>
   });
 }
 
-function latency(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+function latency(value: unknown, field: string, problems: Problem[]): number | undefined {
   if (typeof value === 'number' && value >= 0) return Math.min(Math.round(value), MAX_INTEGER);
   return addProblem(problems, field, { expected: 'milliseconds of 0 or more, or null', got: show(value) });
 }
 
-function statusCode(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+function statusCode(value: unknown, field: string, problems: Problem[]): number | undefined {
   if (typeof value === 'number' && Number.isInteger(value) && (value === 0 || (value >= 100 && value <= 999)))
     return value;
   return addProblem(problems, field, { expected: 'a status code of three digits, or null', got: show(value) });
 }
 
-function moment(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+function moment(value: unknown, field: string, problems: Problem[]): number | undefined {
   if (typeof value === 'number' && value > 0) return Math.round(value * 1000);
   return addProblem(problems, field, { expected: 'the start of the probe in Unix seconds', got: show(value) });
 }
@@ -137,7 +137,7 @@ function moment(...[value, field, problems]: Parameters<Check<number>>): number 
 /**
  * Reads the known fields of `detail`. Data for display never invalidates a result: invalid parts are left out later.
  */
-function detailOf(...[value, field, problems]: Parameters<Check<Detail>>): Detail | undefined {
+function detailOf(value: unknown, field: string, problems: Problem[]): Detail | undefined {
   return readKnownFields(
     { notAfter: certificateDate, daysRemaining: days, timing: anything, answer: anything },
     { value, field },
@@ -149,12 +149,12 @@ function anything(value: unknown): unknown {
   return value;
 }
 
-function days(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+function days(value: unknown, field: string, problems: Problem[]): number | undefined {
   if (typeof value === 'number' && Math.abs(value) <= MAX_DAYS) return Math.floor(value);
   return addProblem(problems, field, { expected: 'days', got: show(value) });
 }
 
-function certificateDate(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+function certificateDate(value: unknown, field: string, problems: Problem[]): number | undefined {
   // Some agents send an empty text if there was no certificate.
   if (value === '') return undefined;
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
@@ -212,7 +212,7 @@ export function readPull(body: unknown): Read<CheckIn> {
   };
 }
 
-function keyText(...[value, field, problems]: Parameters<Check<string>>): string | undefined {
+function keyText(value: unknown, field: string, problems: Problem[]): string | undefined {
   if (typeof value === 'string' && KEY.test(value)) return value;
   const got = typeof value === 'string' ? `${value.length} characters` : kindOf(value);
   return addProblem(problems, field, {
@@ -222,5 +222,5 @@ function keyText(...[value, field, problems]: Parameters<Check<string>>): string
 }
 
 function wordOf(given: string | undefined): string | null {
-  return (given !== undefined && cleanText(given, MAX_WORD)) || null;
+  return cleanText(given ?? '', MAX_WORD) || null;
 }
