@@ -163,33 +163,31 @@ const MONITOR_FAMILIES: readonly { name: string; help: string; samples: MonitorS
  * their series end.
  */
 export function* writeMetrics(monitors: readonly ExportedMonitor[], nowMs: number): Generator<string> {
+  let piece = '';
+  for (const text of writeFamilies(monitors, nowMs)) {
+    piece += text;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+function* writeFamilies(monitors: readonly ExportedMonitor[], nowMs: number): Generator<string> {
   const labelled = monitors.map((monitor) => ({
     monitor,
     labels: labelsOf(monitor),
     checks: freshChecks(monitor, nowMs),
   }));
-  let piece = '';
   for (const { name, help, samples } of CHECK_FAMILIES) {
-    piece += writeHead(name, help);
-    for (const { monitor, labels, checks } of labelled) {
-      for (const { source, check } of checks) piece += lines(name, labels + source, samples(check, monitor));
-      if (piece.length >= PIECE_CHARACTERS) {
-        yield piece;
-        piece = '';
-      }
-    }
+    yield writeHead(name, help);
+    for (const { monitor, labels, checks } of labelled)
+      for (const { source, check } of checks) yield lines(name, labels + source, samples(check, monitor));
   }
   for (const { name, help, samples } of MONITOR_FAMILIES) {
-    piece += writeHead(name, help);
-    for (const { monitor, labels } of labelled) {
-      piece += lines(name, labels, samples(monitor));
-      if (piece.length >= PIECE_CHARACTERS) {
-        yield piece;
-        piece = '';
-      }
-    }
+    yield writeHead(name, help);
+    for (const { monitor, labels } of labelled) yield lines(name, labels, samples(monitor));
   }
-  yield piece;
 }
 
 function lines(name: string, labels: string, samples: Samples): string {
