@@ -1,12 +1,15 @@
 import { cleanText } from '../foreign-text.ts';
 import { extractAnswerEvidence, timingsOf, type AnswerEvidence } from '../incidents/evidence.ts';
 import type { AssertionSource, CheckTarget } from '../monitors/monitor.ts';
+import type { DnsAnswers } from './dns/observation.ts';
+import { formatDate, type DomainFacts } from './domain/facts.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
-import { conditionsOf as listConditions, expectsStatus } from './http/judge.ts';
+import { conditionsOf, expectsStatus } from './http/judge.ts';
 import type { CertificateFacts } from './http/observation.ts';
 import type { JudgedCondition, Judged } from './judging.ts';
 import type { Observation } from './observation.ts';
+import type { VendorSnapshot } from './vendor/snapshot.ts';
 import type { Judgement, Timings } from './verdict.ts';
 
 /**
@@ -66,7 +69,7 @@ export function describePreview({
       observation?.type === 'http' && observation.certificate !== null
         ? cleanCertificate(observation.certificate)
         : null,
-    conditions: target.type === 'http' ? conditionsOf({ target, observation, held: conditions }) : [],
+    conditions: target.type === 'http' ? describeConditions({ target, observation, held: conditions }) : [],
     facts: factsOf(observation)
       .slice(0, MAX_FACTS)
       .map(({ name, text }) => ({ name: cleanText(name, MAX_FACT), text: cleanText(text, MAX_FACT) })),
@@ -77,7 +80,7 @@ function cleanCertificate({ subject, issuer, ...times }: CertificateFacts): Cert
   return { subject: cleanText(subject, MAX_FACT), issuer: cleanText(issuer, MAX_FACT), ...times };
 }
 
-function conditionsOf({
+function describeConditions({
   target,
   observation,
   held,
@@ -98,7 +101,7 @@ function conditionsOf({
     outcome: answered === null ? 'not_reached' : isExpected ? 'holds' : 'differs',
     reason: answered === null || isExpected ? null : `HTTP ${answered.status} instead of ${expected}`,
   };
-  const others = listConditions(target).map(
+  const others = conditionsOf(target).map(
     ({ source, op, value = null, path = null, name = null }, index): PreviewCondition => {
       const { outcome, reason } = held[index] ?? { outcome: 'unjudged', reason: null };
       return { source, op, value, path, name, outcome: outcome === 'unjudged' ? 'not_reached' : outcome, reason };
@@ -129,13 +132,7 @@ function factsOf(observation: Observation | null): PreviewFact[] {
   }
 }
 
-function dnsFacts({
-  answers,
-  at,
-}: {
-  answers: Extract<Observation, { type: 'dns'; outcome: 'queried' }>['answers'];
-  at: string;
-}): PreviewFact[] {
+function dnsFacts({ answers, at }: { answers: DnsAnswers; at: string }): PreviewFact[] {
   return Object.entries(answers).map(([type, answer]) => {
     const text =
       answer.outcome === 'records'
@@ -147,22 +144,17 @@ function dnsFacts({
   });
 }
 
-function domainFacts(facts: Extract<Observation, { type: 'domain' }>['facts']): PreviewFact[] {
+function domainFacts(facts: DomainFacts | null): PreviewFact[] {
   const expiresAt = facts?.registration?.expiresAt ?? null;
   const lines = [
     { name: 'Domain', text: facts?.name },
     { name: 'Registrar', text: facts?.registration?.registrar },
-    { name: 'Expires', text: expiresAt === null ? null : new Date(expiresAt * 1000).toISOString().slice(0, 10) },
+    { name: 'Expires', text: expiresAt === null ? null : formatDate(expiresAt) },
   ];
   return lines.flatMap(({ name, text }) => (text ? [{ name, text }] : []));
 }
 
-function vendorFacts({
-  name,
-  overall,
-  components,
-  events,
-}: Extract<Observation, { type: 'vendor'; outcome: 'read' }>['snapshot']): PreviewFact[] {
+function vendorFacts({ name, overall, components, events }: VendorSnapshot): PreviewFact[] {
   const troubled = components
     .filter(({ state }) => state !== 'operational')
     .map((component) => ({ name: component.name, text: component.state }));

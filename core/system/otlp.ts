@@ -64,8 +64,8 @@ export type OtlpSpan = {
 };
 
 /** `ExportTraceServiceRequest` of OTLP. */
-export type TraceRequest = { resourceSpans: [{ resource: Origin['resource']; scopeSpans: [ScopeSpans] }] };
-type ScopeSpans = { scope: Origin['scope']; spans: OtlpSpan[] };
+export type TraceRequest = { resourceSpans: [{ resource: Resource; scopeSpans: [ScopeSpans] }] };
+type ScopeSpans = { scope: Scope; spans: OtlpSpan[] };
 
 const INTERNAL = 1;
 const CLIENT = 3;
@@ -192,8 +192,8 @@ export type OtlpMetric = { name: string; description: string } & (
 );
 
 /** `ExportMetricsServiceRequest` of OTLP. */
-export type MetricsRequest = { resourceMetrics: [{ resource: Origin['resource']; scopeMetrics: [ScopeMetrics] }] };
-type ScopeMetrics = { scope: Origin['scope']; metrics: OtlpMetric[] };
+export type MetricsRequest = { resourceMetrics: [{ resource: Resource; scopeMetrics: [ScopeMetrics] }] };
+type ScopeMetrics = { scope: Scope; metrics: OtlpMetric[] };
 
 const CUMULATIVE = 2;
 
