@@ -19,16 +19,14 @@ export const MAX_RETRIES = 3;
 /** Largest share by which a wait differs from the timetable, either way. */
 const JITTER = 0.2;
 
+/** `attempt` counts from 1; `random` is a fresh draw from [0, 1); `timetableSeconds` is the wait before each retry. */
+type FailedAttempt = { attempt: number; random: number; timetableSeconds: readonly number[] };
+
 /**
  * Returns the wait after a failed attempt before the next, in whole milliseconds; null when the timetable is used up
- * (D-50). `attempt` is the one that failed, from 1; `random` a fresh draw from [0, 1); `timetableSeconds` the wait
- * before each retry.
+ * (D-50).
  */
-export function nextAttemptDelayMs(failed: {
-  attempt: number;
-  random: number;
-  timetableSeconds: readonly number[];
-}): number | null {
+export function nextAttemptDelayMs(failed: FailedAttempt): number | null {
   const seconds = failed.timetableSeconds[failed.attempt - 1];
   if (seconds === undefined || failed.attempt > MAX_RETRIES) return null;
   return withJitter(seconds * 1000, failed.random);
@@ -56,7 +54,7 @@ export const MAX_PUT_OFFS = 50;
  * `attempt` counts such attempts, from 1: each waits as after a failed one, the later ones as after the last.
  */
 export function nextPutOffDelayMs(
-  putOff: Parameters<typeof nextAttemptDelayMs>[0],
+  putOff: FailedAttempt,
   { firstAtMs, nowMs }: { firstAtMs: number; nowMs: number },
 ): number | null {
   const { attempt, timetableSeconds } = putOff;
@@ -75,7 +73,7 @@ export function countAttempts(timetableSeconds: readonly number[]): number {
  * up to an hour, for seven days after the event at `eventAtMs`.
  */
 export function nextResolveDelayMs(
-  failed: Parameters<typeof nextAttemptDelayMs>[0],
+  failed: FailedAttempt,
   { eventAtMs, nowMs }: { eventAtMs: number; nowMs: number },
 ): number | null {
   const { attempt, random, timetableSeconds } = failed;

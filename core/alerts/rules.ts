@@ -1,5 +1,5 @@
 import type { Problem } from '../input.ts';
-import { readServiceHours } from '../statistics/service-hours.ts';
+import { readServiceHours, type ServiceHours } from '../statistics/service-hours.ts';
 import type { ServiceCalendar } from '../statistics/service-sla.ts';
 import { readNamedZone } from '../time-zones.ts';
 import { DAY_MS, formatDuration } from '../time.ts';
@@ -174,7 +174,7 @@ function findOwnProblems({ quiet, ...rule }: ChannelRule): RuleProblem[] {
   return quiet === undefined ? problems : [...problems, ...findQuietProblems(quiet)];
 }
 
-function findQuietProblems({ timezone, hours: text }: NonNullable<ChannelRule['quiet']>): RuleProblem[] {
+function findQuietProblems({ timezone, hours: text }: QuietHours): RuleProblem[] {
   const problems: RuleProblem[] = [];
   const zone = readNamedZone('', timezone);
   if (!zone.ok) problems.push({ name: 'quiet.timezone', message: zone.message.trim() });
@@ -186,7 +186,7 @@ function findQuietProblems({ timezone, hours: text }: NonNullable<ChannelRule['q
 }
 
 /** Reports whether the hours cover every minute of the week. */
-function coversWeek(hours: readonly (readonly { fromMinute: number; toMinute: number }[])[]): boolean {
+function coversWeek(hours: ServiceHours): boolean {
   const day = 1440;
   const spans = hours.flatMap((ofDay, index) =>
     // Sunday's hours that end on Monday also belong to the beginning of the week.
@@ -223,7 +223,7 @@ const EVENT_WORDS = {
   'monitor.up': 'recovered',
 } as const satisfies Record<MonitorEvent, string>;
 
-/** Describes a rule in a sentence for people, such as `When down, of prod, after 15 minutes, unless acknowledged.` */
+/** Describes a rule in a sentence for people, such as `When down, of monitors tagged prod, after 15 minutes.` */
 export function describeRule(rule: ChannelRule): string {
   const { events, tags, after_seconds: after = 0, repeat_seconds: every, repeat_max: most, quiet } = rule;
   const parts = [
