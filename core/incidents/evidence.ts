@@ -259,14 +259,9 @@ function withoutEchoes(
   headers: Readonly<Record<string, string>>,
   { secretHeaders, auth, body }: MonitorSecrets,
 ): Record<string, string> {
-  const secrets = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body].filter(
-    (secret) => secret !== undefined && secret !== '',
-  );
-  return Object.fromEntries(
-    Object.entries(headers).filter(
-      ([, text]) => !secrets.some((secret) => secret !== undefined && text.includes(secret)),
-    ),
-  );
+  const secrets = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body];
+  const isEcho = (text: string) => secrets.some((secret) => secret && text.includes(secret));
+  return Object.fromEntries(Object.entries(headers).filter(([, text]) => !isEcho(text)));
 }
 
 /**
