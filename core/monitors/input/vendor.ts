@@ -60,16 +60,11 @@ function parseAwsComponent(text: string): Parsed<string> {
     return refused(unknownPart(`region ${JSON.stringify(region)}`, nearMatches(region, [...REGIONS, GLOBAL])));
   const services = region === GLOBAL ? GLOBAL_SERVICES : REGIONAL_SERVICES;
   if (services.includes(service)) return accepted(component);
-  const elsewhere =
-    region === GLOBAL ? [] : GLOBAL_SERVICES.filter((known) => known === service).map((known) => `${known}:${GLOBAL}`);
-  const near = [...elsewhere, ...nearMatches(service, services).map((known) => `${known}:${region}`)];
-  return refused(
-    unknownPart(
-      `${region === GLOBAL ? 'global ' : ''}service ` +
-        `${JSON.stringify(service)}${region === GLOBAL ? '' : ' with regions'}`,
-      near.slice(0, 5),
-    ),
-  );
+  const near = nearMatches(service, services).map((known) => `${known}:${region}`);
+  const quoted = JSON.stringify(service);
+  if (region === GLOBAL) return refused(unknownPart(`global service ${quoted}`, near));
+  const elsewhere = GLOBAL_SERVICES.includes(service) ? [`${service}:${GLOBAL}`] : [];
+  return refused(unknownPart(`service ${quoted} with regions`, [...elsewhere, ...near].slice(0, 5)));
 }
 
 function unknownPart(what: string, near: readonly string[]): string {
