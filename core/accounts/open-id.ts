@@ -78,8 +78,8 @@ function valueAt(claims: Readonly<Record<string, unknown>>, claim: string): unkn
   // Names such as `https://example.com/roles` contain dots themselves.
   if (Object.hasOwn(claims, claim)) return claims[claim];
   return claim.split('.').reduce<unknown>((value, key) => {
-    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-    return isObject ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
+    const hasKey = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+    return hasKey ? Reflect.get(value, key) : undefined;
   }, claims);
 }
 

@@ -25,6 +25,7 @@ export function sortByAge(
 export function isBeforeCreation({ startedAtMs }: Report, createdAtMs: number, nowMs: number): boolean {
   return startedAtMs < Math.min(createdAtMs, nowMs) - MAX_AHEAD_MS;
 }
+
 /**
  * Limits of the windows of due time in which results are counted, in milliseconds; otherwise as long as the interval.
  * An edit of the interval is thus forgotten soon.

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../time.ts';
+
 /** A span of time in Unix milliseconds, excluding the end. */
 export type Span = { fromMs: number; toMs: number };
 

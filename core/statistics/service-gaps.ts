@@ -72,9 +72,10 @@ export function stepWatch(before: WatchedService, poll: ServicePoll): WatchStep 
   for (const kind of ['checks', 'evaluation'] as const) {
     const openSinceMs = before.gapOpenSinceMs[kind];
     const endMs = stoodStill ? sweptAtMs : endsMs[kind];
-    if (openSinceMs !== null && endMs === null) continue;
-    if (openSinceMs !== null && endMs !== null)
+    if (openSinceMs !== null) {
+      if (endMs === null) continue;
       step.ended.push({ kind, startMs: openSinceMs, endMs: Math.max(openSinceMs, endMs) });
+    }
     const startMs = startsMs[kind];
     if (startMs !== null) step.begun.push({ kind, startMs });
   }
