@@ -3,8 +3,9 @@ import type { AdvisoryMessage } from '../../checks/domain/advisory.ts';
 import type { SummaryMessage } from '../../incidents/storm.ts';
 import { formatPercent } from '../../statistics/reports/content.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
+import { REPORT_TITLES } from '../../statistics/reports/page.ts';
 import { formatPeriod } from '../../statistics/reports/periods.ts';
-import { formatDuration } from '../../time.ts';
+import { formatDuration, toUnixSeconds } from '../../time.ts';
 import type { ChannelLoss, ChannelLossMessage, ChannelMessage, ChannelTestMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
@@ -34,11 +35,6 @@ const LOSSES = {
   unsubscribed: 'Channel disabled',
 } as const satisfies Record<ChannelLoss, string>;
 
-const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<
-  ReportMessage['report']['period'],
-  string
->;
-
 /** Context of an attempt beyond its message: whether it is a redelivery, and whether the monitor has changed since. */
 type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
 
@@ -54,7 +50,7 @@ const FIRST_SENT: AlertContext = { isSentAgain: false, isOvertaken: false };
  */
 export function buildAlert(message: StoredMessage, nowMs: number, context = FIRST_SENT): ChatMessage {
   const { isSentAgain, isOvertaken } = context;
-  if (!isSentAgain && !isOvertaken) return buildMessage(message, { seconds: Math.floor(nowMs / 1000), isPast: false });
+  if (!isSentAgain && !isOvertaken) return buildMessage(message, { seconds: toUnixSeconds(nowMs), isPast: false });
   const seconds = knownAt(message);
   const alert = buildMessage(message, { seconds, isPast: true });
   const word = isSentAgain ? 'Redelivered' : 'Delayed';
@@ -172,9 +168,7 @@ function buildDrillAlert(
 
 /** Lists monitors behind one that is down: names are cut but not the count, which is in the label. */
 function factOfBehind({ monitors, names }: Behind): ChatFact[] {
-  const named = names.slice(0, MAX_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
-  const rest = monitors - named.length;
-  return fact(`And ${monitors} behind it`, `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`);
+  return fact(`And ${monitors} behind it`, formatList(names, monitors));
 }
 
 function formatMaintenance({ name, ends_at: endsAt }: { name: string; ends_at: number }): string {
@@ -325,10 +319,11 @@ function formatLocations(locations: readonly string[], total: number): string | 
   return list === null || total <= 1 ? list : `${list} (${locations.length} of ${total})`;
 }
 
-function formatList(names: readonly string[]): string | null {
+/** Lists the first names, and counts the rest of `total`. */
+function formatList(names: readonly string[], total = names.length): string | null {
   if (names.length === 0) return null;
   const named = names.slice(0, MAX_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
-  const rest = names.length - named.length;
+  const rest = total - named.length;
   return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
