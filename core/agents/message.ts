@@ -1,4 +1,5 @@
 import { cleanText } from '../foreign-text.ts';
+import { toUnixSeconds } from '../time.ts';
 import { OFFLINE_AFTER_MS } from './silence.ts';
 
 /** State of an agent's check-ins, as reported to customers. */
@@ -42,7 +43,7 @@ export function buildAgentMessage({ agent, state, atMs, lastSeenAt, publicUrl }:
   return {
     version: '1',
     event: `agent.${state}`,
-    event_at: Math.floor(atMs / 1000),
+    event_at: toUnixSeconds(atMs),
     monitor: null,
     agent: { id: agent.id, name: agent.name, region: agent.region },
     state,

@@ -1,5 +1,5 @@
 import { cleanText } from '../foreign-text.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS, toUnixSeconds } from '../time.ts';
 import type { ChannelType } from './channel.ts';
 
 /** Message that a channel is failing, as stored with its delivery to another channel. Times are Unix seconds. */
@@ -44,13 +44,13 @@ export function buildChannelMessage({
   return {
     version: '1',
     event: 'channel.failing',
-    event_at: Math.floor(nowMs / 1000),
+    event_at: toUnixSeconds(nowMs),
     channel: { id: channel.id, name: channel.name, type: channel.type },
     state: 'failing',
     reason:
       `Alerts are not reaching the channel ${cleanText(channel.name, MAX_NAME)}: the last ${failures} ${deliveries} ` +
       'failed. It stays enabled',
-    detail: { failures, failing_since: Math.floor(failingSinceMs / 1000), last_error: lastError },
+    detail: { failures, failing_since: toUnixSeconds(failingSinceMs), last_error: lastError },
     url: `${publicUrl}/channels/${channel.id}`,
   };
 }
@@ -76,7 +76,7 @@ export function buildChannelTest({
   return {
     version: '1',
     event: 'test',
-    event_at: Math.floor(nowMs / 1000),
+    event_at: toUnixSeconds(nowMs),
     channel: { id, name, type },
     reason: 'This is a test. Alerts for this channel arrive here.',
     url: publicUrl,
@@ -155,7 +155,7 @@ export function buildLossMessage({ channel, loss, lastError, nowMs, publicUrl }:
   return {
     version: '1',
     event: 'channel.disconnected',
-    event_at: Math.floor(nowMs / 1000),
+    event_at: toUnixSeconds(nowMs),
     channel: { id: channel.id, name: channel.name, type: channel.type },
     state: loss,
     reason: REASONS[loss](cleanText(channel.name, MAX_NAME)),

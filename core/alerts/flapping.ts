@@ -1,5 +1,5 @@
 import { spend, type SteadyRate } from '../steady-rate.ts';
-import { HOUR_MS, MINUTE_MS } from '../time.ts';
+import { HOUR_MS, MINUTE_MS, toUnixSeconds } from '../time.ts';
 import type { EventState } from './event.ts';
 
 /**
@@ -101,7 +101,7 @@ export function describeFlapping(
     state === 'up' ? 0 : (recent[index + 1]?.atMs ?? nowMs) - atMs,
   );
   return {
-    since: Math.floor((recent[0]?.atMs ?? nowMs) / 1000),
+    since: toUnixSeconds(recent[0]?.atMs ?? nowMs),
     changes: recent.length,
     longest_seconds: Math.round(Math.max(0, ...troubles) / 1000),
     is_stable: isStable,

@@ -1,4 +1,5 @@
 import { toLocalTime } from '../time-zones.ts';
+import { toUnixSeconds } from '../time.ts';
 
 /**
  * Schedule of a heartbeat's job, as stored and shown. `cron` has five fields in the local time of `timezone`; a ping up
@@ -44,7 +45,7 @@ export type ZonedMoment = { at: number; utc: string; local: string; timezone: st
 
 /** Formats a moment (Unix milliseconds, to the second) in UTC and in a zone that `readTimeZone` accepts. */
 export function writeZonedMoment(unixMs: number, timezone: string): ZonedMoment {
-  const at = Math.floor(unixMs / 1000);
+  const at = toUnixSeconds(unixMs);
   const localMs = toLocalTime(at * 1000, timezone);
   return {
     at,

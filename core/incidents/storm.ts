@@ -1,4 +1,5 @@
 import type { EventState } from '../alerts/event.ts';
+import { toUnixSeconds } from '../time.ts';
 
 /** Window of a storm, in milliseconds: more monitors of a tenant change within it than a chat can take one by one. */
 export const STORM_WINDOW_MS = 30_000;
@@ -80,7 +81,7 @@ export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }:
   return {
     version: '1',
     event: 'summary',
-    event_at: Math.floor(openedAtMs / 1000),
+    event_at: toUnixSeconds(openedAtMs),
     monitors: 0,
     states: [],
     ...(maintenance.length > 0 && { maintenance: maintenance.slice(0, MAX_WINDOWS) }),

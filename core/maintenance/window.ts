@@ -1,5 +1,5 @@
 import { readNamedZone, toInstant } from '../time-zones.ts';
-import { DAY_SECONDS } from '../time.ts';
+import { DAY_SECONDS, toUnixSeconds } from '../time.ts';
 
 /** Treatment of alerts to chats: they wait until the end, are never sent, or are sent at once. */
 type AlertsDuring = 'hold' | 'drop' | 'send';
@@ -124,7 +124,7 @@ export function readLocal(
   const localMs = Date.parse(`${text.length === 16 ? `${text}:00` : text}Z`);
   if (!Number.isFinite(localMs) || !new Date(localMs).toISOString().startsWith(text))
     return { ok: false, message: `${field} must be a date that exists, such as 2026-11-30T02:00, got "${text}"` };
-  return { ok: true, at: Math.floor(toInstant(localMs, zone) / 1000) };
+  return { ok: true, at: toUnixSeconds(toInstant(localMs, zone)) };
 }
 
 /** Maintenance of a monitor, as far as it affects alerts; `untilMs` includes the time to settle. */

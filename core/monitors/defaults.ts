@@ -1,4 +1,5 @@
 import { DEFAULT_EXPECTED_STATUS } from '../checks/http/expected-status.ts';
+import { toUnixSeconds } from '../time.ts';
 import { isAgentChecked, type HttpMethod, type MonitorType } from './monitor.ts';
 
 /** Default warning period of a domain monitor, in days. */
@@ -80,7 +81,7 @@ const ALIVE_SECONDS = 300;
  */
 export function listAliveAgents(shared: readonly { id: string; lastSeenAt: number | null }[], nowMs: number): string[] {
   const newestAt = Math.max(...shared.map(({ lastSeenAt }) => lastSeenAt ?? 0));
-  const sinceAt = Math.min(newestAt, Math.floor(nowMs / 1000)) - ALIVE_SECONDS;
+  const sinceAt = Math.min(newestAt, toUnixSeconds(nowMs)) - ALIVE_SECONDS;
   return shared.filter(({ lastSeenAt }) => (lastSeenAt ?? 0) >= sinceAt).map(({ id }) => id);
 }
 

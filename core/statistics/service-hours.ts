@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../time.ts';
+import { DAY_MS, MINUTE_MS, toUnixSeconds } from '../time.ts';
 import { listInParts, noSeconds, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
 
 /** Hours of one weekday, in minutes after local midnight; an end after 1440 is on the next day. */
@@ -108,7 +108,7 @@ export async function measureServiceHours(history: StateHistory, stretches: read
   for await (const part of listInParts({ ...history, ...span }))
     for (const { state, fromSecond, toSecond } of part)
       for (let stretch = stretches[next]; stretch !== undefined; stretch = stretches[(next += 1)]) {
-        const [start, end] = [Math.floor(stretch.startMs / 1000), Math.floor(stretch.endMs / 1000)];
+        const [start, end] = [toUnixSeconds(stretch.startMs), toUnixSeconds(stretch.endMs)];
         seconds[state] += Math.max(0, Math.min(end, toSecond) - Math.max(start, fromSecond));
         if (end > toSecond) break;
       }

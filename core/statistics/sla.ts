@@ -1,4 +1,5 @@
 import type { MonitorState } from '../incidents/state.ts';
+import { toUnixSeconds } from '../time.ts';
 import type { Stretch } from './service-gaps.ts';
 
 export type { Stretch };
@@ -60,7 +61,7 @@ export function listPeriods({
   fromMs,
   toMs,
 }: StateHistory & { fromMs: number; toMs: number }): Iterable<StatePeriod> {
-  const window = { from: Math.max(secondOf(fromMs), secondOf(createdAtMs)), to: secondOf(toMs) };
+  const window = { from: Math.max(toUnixSeconds(fromMs), toUnixSeconds(createdAtMs)), to: toUnixSeconds(toMs) };
   const known = overlay(ownPeriods(transitions, window), gaps, { state: 'unknown', except: ['paused'] });
   return overlay(known, maintenance, { state: 'maintenance', except: ['paused', 'pending'] });
 }
@@ -98,7 +99,7 @@ export function measureStates(history: StateHistory & { fromMs: number; toMs: nu
  * turns.
  */
 export async function measureSteps(history: StateHistory, edgesMs: readonly number[]): Promise<StateSeconds[]> {
-  const edges = edgesMs.map(secondOf);
+  const edges = edgesMs.map(toUnixSeconds);
   const steps = edges.slice(1).map(noSeconds);
   let step = 0;
   for await (const part of listInParts({ ...history, fromMs: edgesMs[0] ?? 0, toMs: edgesMs.at(-1) ?? 0 }))
@@ -192,7 +193,7 @@ function* ownPeriods(
 ): Generator<StatePeriod> {
   const effective: { second: number; state: MonitorState }[] = [{ second: Number.NEGATIVE_INFINITY, state: 'pending' }];
   for (const { atMs, to: state } of transitions) {
-    const second = secondOf(atMs);
+    const second = toUnixSeconds(atMs);
     while ((effective.at(-1)?.second ?? Number.NEGATIVE_INFINITY) >= second) effective.pop();
     effective.push({ second, state });
   }
@@ -236,7 +237,7 @@ function* overlay(
 function mergeStretches(stretches: readonly Stretch[]): { from: number; to: number }[] {
   const merged: { from: number; to: number }[] = [];
   const ordered = stretches
-    .map(({ startMs, endMs }) => ({ from: secondOf(startMs), to: secondOf(endMs) }))
+    .map(({ startMs, endMs }) => ({ from: toUnixSeconds(startMs), to: toUnixSeconds(endMs) }))
     .filter(({ from, to }) => from < to);
   for (const stretch of ordered.toSorted((a, b) => a.from - b.from)) {
     const last = merged.at(-1);
@@ -251,7 +252,7 @@ export function secondsWithin(
   stretches: readonly Stretch[],
   { fromMs, toMs }: { fromMs: number; toMs: number },
 ): number {
-  const [first, end] = [secondOf(fromMs), secondOf(toMs)];
+  const [first, end] = [toUnixSeconds(fromMs), toUnixSeconds(toMs)];
   return mergeStretches(stretches).reduce(
     (sum, { from, to }) => sum + Math.max(0, Math.min(to, end) - Math.max(from, first)),
     0,
@@ -260,10 +261,6 @@ export function secondsWithin(
 
 function exactTarget(slaTarget: number): bigint {
   return BigInt(Math.round(slaTarget * 1_000_000));
-}
-
-function secondOf(ms: number): number {
-  return Math.floor(ms / 1000);
 }
 
 /** Returns zero seconds for each state. */

@@ -1,4 +1,5 @@
 import type { Monitor } from '../../monitors/monitor.ts';
+import { toUnixSeconds } from '../../time.ts';
 import { countDaysLeft, describeExpiry } from './facts.ts';
 
 /** Subject of an advisory. */
@@ -77,7 +78,7 @@ export function buildAdvisoryMessage({
   return {
     version: '1',
     event: 'advisory.domain_expiry',
-    event_at: Math.floor(nowMs / 1000),
+    event_at: toUnixSeconds(nowMs),
     monitor: { id: monitor.id, name: monitor.name, type: monitor.type, target: monitor.target },
     state: 'expiring',
     reason: `The ${subject} ${name} ${describeExpiry(expiresAt, nowMs)}`,

@@ -1,5 +1,6 @@
 import { DEFAULT_WARN_DAYS } from '../../monitors/defaults.ts';
 import type { CheckTarget } from '../../monitors/monitor.ts';
+import { toUnixSeconds } from '../../time.ts';
 import { UP, type Judgement } from '../verdict.ts';
 import { countDaysLeft, formatDate, describeExpiry, type DomainFacts, isCurrent, isGone } from './facts.ts';
 
@@ -54,7 +55,7 @@ function explainIgnorance({ name, answeredAtMs, failure }: DomainFacts): string 
   const known =
     answeredAtMs === null
       ? `There is no data about ${name} yet`
-      : `The last response about ${name} is from ${formatDate(Math.floor(answeredAtMs / 1000))}`;
+      : `The last response about ${name} is from ${formatDate(toUnixSeconds(answeredAtMs))}`;
   return failure === null ? known : `${known}: ${failure}`;
 }
 

@@ -1,4 +1,5 @@
 import type { MonitorType } from '../../monitors/monitor.ts';
+import { toUnixSeconds } from '../../time.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../latency-histogram.ts';
 import type { ServiceSla } from '../service-hours.ts';
 import { measureService, ServiceCalendar, serviceFigures } from '../service-sla.ts';
@@ -146,8 +147,8 @@ export function buildReport(
       incidents: incidents.toSorted(byStart),
       service_gaps: gaps.flatMap(({ kind, startMs, endMs }) => {
         const [from, to] = [
-          Math.max(Math.floor(startMs / 1000), window.startSeconds),
-          Math.min(Math.floor(endMs / 1000), window.endSeconds),
+          Math.max(toUnixSeconds(startMs), window.startSeconds),
+          Math.min(toUnixSeconds(endMs), window.endSeconds),
         ];
         return from < to ? [{ kind, from, to }] : [];
       }),

@@ -1,5 +1,5 @@
 import { toInstant, toLocalTime } from '../../time-zones.ts';
-import { DAY_SECONDS } from '../../time.ts';
+import { DAY_SECONDS, toUnixSeconds } from '../../time.ts';
 
 /** Length of a report's period: an ISO week from Monday 00:00, or a calendar month. */
 export type ReportPeriod = 'week' | 'month';
@@ -45,7 +45,7 @@ function toLocal(unixSeconds: number, timezone: string | undefined): number {
  * week before a month.
  */
 export function endedPeriods(nowMs: number): ReportWindow[] {
-  const nowSeconds = Math.floor(nowMs / 1000);
+  const nowSeconds = toUnixSeconds(nowMs);
   return [...endedOf('week', nowSeconds), ...endedOf('month', nowSeconds)].toSorted(
     (a, b) => a.endSeconds - b.endSeconds || b.startSeconds - a.startSeconds,
   );
