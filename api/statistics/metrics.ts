@@ -252,7 +252,7 @@ class MetricsSnapshots {
   readonly #logger: Logger;
   readonly #stopping: AbortSignal;
   readonly #kept = new Map<string, Kept>();
-  readonly #renewals: SharedCalls<[tenantId: string], void>;
+  readonly #renewals: SharedCalls<[tenantId: string], readonly ExportedMonitor[]>;
 
   constructor({ logger, stopping, ...source }: Source & { logger: Logger; stopping: AbortSignal }) {
     this.#source = source;
@@ -280,18 +280,19 @@ class MetricsSnapshots {
     this.#kept.set(tenantId, kept);
     kept.readAtMs = nowMs;
     const ageMs = nowMs - kept.snapshot.madeAtMs;
-    if (ageMs < 0 || ageMs > OLDEST_MS) await this.#renewals.run(tenantId);
-    return kept.snapshot.monitors;
+    return ageMs >= 0 && ageMs <= OLDEST_MS ? kept.snapshot.monitors : await this.#renewals.run(tenantId);
   }
 
-  async #renew(tenantId: string): Promise<void> {
+  async #renew(tenantId: string): Promise<readonly ExportedMonitor[]> {
     const kept = this.#kept.get(tenantId);
-    if (kept === undefined) return;
+    if (kept === undefined) return [];
     clearTimeout(kept.timer);
     const startedAt = performance.now();
     try {
       await kept.snapshot.renew();
       this.#dropOldest();
+      // The snapshot itself may have been dropped meanwhile, while its callers wait for these monitors.
+      return kept.snapshot.monitors;
     } finally {
       if (!this.#stopping.aborted && this.#kept.get(tenantId) === kept)
         kept.timer = setTimeout(

@@ -1,8 +1,13 @@
+import { PassThrough } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
+import { getMonitorMetricsHandler } from '../../../api/statistics/metrics.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
 import { storeRecent } from '../../../models/checks/recent-results.ts';
 import { runOn } from '../../../models/sql.ts';
+import type { ExportedRow } from '../../../models/statistics/exported-monitors.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addMonitor, addResults, addTransitions, listAgentIds } from './measured-monitor.ts';
 
@@ -206,3 +211,59 @@ test('scrapes are cached for a minute, show no other account and refuse invalid 
   t.is(plain.headers.get('content-encoding'), null);
   t.true((await plain.text()).endsWith('type="http"} 1\n'));
 });
+
+test('two scrapes at once have the same monitors, even if their snapshot is dropped meanwhile', async (t) => {
+  const [isReading, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const listed = async (tenantId: unknown) => {
+    if (tenantId !== 'ten_small') return Array.from({ length: 100_001 }, (_, no) => exportedRow(no + 2));
+    isReading.resolve();
+    await goOn.promise;
+    return [exportedRow(1)];
+  };
+  const query = async ({ text: sql, values: [first] }: { text: string; values: unknown[] }) => ({
+    rows: sql.includes('"isIncidentOpen"') ? await listed(first) : [],
+  });
+  const handler = getMonitorMetricsHandler({
+    database: { pool: { query } },
+    now: () => START_MS,
+    stopping: new AbortController().signal,
+    rateLimits: { take: async () => undefined },
+    takeAnswerSlot: () => () => undefined,
+  } as unknown as Parameters<typeof getMonitorMetricsHandler>[0]);
+  const read = async (tenantId: string, tag: string[] = []) => {
+    const parts = { locals: { caller: { tenantId } }, vary: () => response, setHeader: () => response };
+    const response: PassThrough = Object.assign(new PassThrough(), parts);
+    const exchange = [{ query: { tag }, acceptsEncodings: () => false }, response] as unknown;
+    const [body] = await Promise.all([textOf(response), handler(...(exchange as Parameters<typeof handler>))]);
+    return body;
+  };
+  const first = read('ten_small');
+  await isReading.promise;
+  // More monitors than all snapshots may have together.
+  await read('ten_large', ['none']);
+  const second = read('ten_small');
+  await setImmediate();
+  goOn.resolve();
+  t.regex(await first, /spotcheck_monitor_info\{.*monitor_id="mon_1"/);
+  t.is(await second, await first);
+});
+
+function exportedRow(no: number): ExportedRow {
+  return {
+    no,
+    id: `mon_${no}`,
+    name: 'Shop',
+    type: 'heartbeat',
+    target: '',
+    tags: [],
+    intervalSeconds: 60,
+    enabled: true,
+    state: 'up',
+    slaTarget: null,
+    checksVersion: 1,
+    createdAt: 1,
+    updatedAt: 1,
+    isIncidentOpen: false,
+    sources: [],
+  };
+}
