@@ -25,7 +25,9 @@ export function createRouter(
   { concurrency, authenticate }: { concurrency: RequestHandler; authenticate: RequestHandler },
 ): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const ownPage = refuseForeignPages(dependencies.config.publicUrl);
+  const { publicUrl } = dependencies.config;
+  const ownPage = refuseForeignPages(publicUrl);
+  const callersOnly = admit({}, publicUrl);
   const body = jsonBody();
   const validate = validationOf(description);
   const authenticateAgain = repeatAuthentication(authenticate);
@@ -36,21 +38,21 @@ export function createRouter(
     for (const { id, method, handler, records = null, isConcurrencyExempt = false } of routes) {
       const operation = getOperation(description, { id, path, method });
       route[method](
-        admit(operation),
+        admit(operation, publicUrl),
         ownPage,
         body,
         isConcurrencyExempt ? [] : concurrency,
         authenticateAgain,
-        admit(operation),
+        admit(operation, publicUrl),
         requirePath,
         validate({ path, method }),
         records === null ? [] : nameAuthor(records, dependencies),
         handler(dependencies),
       );
     }
-    route.all(admit({}), ownPage, body, concurrency, requirePath, otherMethod(routes));
+    route.all(callersOnly, ownPage, body, concurrency, requirePath, otherMethod(routes));
   }
-  router.use(admit({}), ownPage, body, concurrency, unknownRoute);
+  router.use(callersOnly, ownPage, body, concurrency, unknownRoute);
   return router;
 }
 

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { isAtLeast, type Scope } from '../../core/accounts/roles.ts';
+import { sessionCookie } from '../accounts/session/cookie.ts';
 import { ApiError } from '../api-error.ts';
 import type { Operation } from '../description.ts';
 import { contextOf, type Caller } from '../request-context.ts';
@@ -22,14 +23,19 @@ export const READING_METHODS = new Set(['GET', 'OPTIONS']);
 /**
  * Makes the route guard of an operation, which refuses unauthorized callers before anything else of the request is
  * read. Anonymous callers reach only open operations (401), tokens only those not restricted to people, and people only
- * what their role allows (403). An undescribed operation, `{}`, requires a caller as well.
+ * what their role allows (403). An undescribed operation, `{}`, requires a caller as well. The session
+ * cookie's name depends on `publicUrl`.
  */
-export function admit(operation: Admission): RequestHandler {
+export function admit(operation: Admission, publicUrl: string): RequestHandler {
   const guard = guardOf(operation);
+  const cookie = sessionCookie(publicUrl);
   return (request, response, next) => {
     const context = contextOf(response);
     if (guard.isOpen) context.isOpen = true;
-    else authorize(guard, context.caller ?? refuseAnonymous(request, guard), request.method);
+    else {
+      const caller = context.caller ?? refuseAnonymous(request, guard.isForPeople || cookie.read(request) !== null);
+      authorize(guard, caller, request.method);
+    }
     next();
   };
 }
@@ -71,14 +77,14 @@ function requireScope(caller: Caller, scope: Scope): void {
 /**
  * Throws 401 with advice (RFC 6750). The response does not distinguish unknown, expired and revoked tokens or sessions.
  */
-function refuseAnonymous({ headers: { authorization, cookie } }: Request, guard: RouteGuard): never {
+function refuseAnonymous({ headers: { authorization } }: Request, isPerson: boolean): never {
   const challenge = 'Bearer realm="spotcheck"';
   if (authorization !== undefined) {
     throw new ApiError(401, 'the token in the Authorization header is not valid: it is unknown, expired or revoked', {
       'WWW-Authenticate': `${challenge}, error="invalid_token"`,
     });
   }
-  if (guard.isForPeople || /\bspotcheck=/.test(cookie ?? ''))
+  if (isPerson)
     throw new ApiError(401, 'you are not signed in, or your session has ended: sign in', {
       'WWW-Authenticate': challenge,
     });

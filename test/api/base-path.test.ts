@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { send, withApiServer, type ApiServer } from './api-server.ts';
+import { isError, send, withApiServer, type ApiServer } from './api-server.ts';
 import { addPerson, PASSWORD } from './person.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -51,4 +51,10 @@ test('the cookies of two installations on one host have different names', async 
     answer.headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0]),
     ['__Host-spotcheck-a-b', '__Host-spotcheck-browser-a-b'],
   );
+});
+
+test('a 401 recognizes an ended session by the cookie with the base path', async (t) => {
+  const { api } = t.context;
+  const headers = { Cookie: `__Host-spotcheck-a-b=${'x'.repeat(43)}` };
+  isError(t, await send(`${api.url}/a/b/v1/monitors`, { method: 'GET', headers }), { status: 401, error: /sign in$/ });
 });

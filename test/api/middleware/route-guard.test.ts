@@ -93,7 +93,7 @@ for (const [what, operation, method, ...answers] of TABLE) {
       .join(', ') || 'no one'
   }`, (t) => {
     t.deepEqual(
-      Object.values(CALLERS).map((caller) => ask(admit(operation), { method, caller })),
+      Object.values(CALLERS).map((caller) => ask(admit(operation, 'https://a.example'), { method, caller })),
       answers,
     );
   });
