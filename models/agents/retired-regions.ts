@@ -2,6 +2,7 @@ import { compareFields } from '../../core/accounts/audit-entry.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { OPERATOR, authorOf, insertAuditEntry } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
@@ -89,10 +90,12 @@ export async function retireRegion(
   const move = await findMove(runOn(database.pool), retirement);
   if (typeof move === 'string') return move;
   const { retired } = move;
-  await runOn(database.pool)('UPDATE agents SET revoked_at = coalesce(revoked_at, $2) WHERE no = $1', [
-    retired.no,
-    Math.floor(retirement.nowMs / 1000),
-  ]);
+  // Waits for the changes that name the region, so that the batches see their sources (D-741).
+  await runOn(database.pool)(
+    `WITH retired AS (SELECT no FROM agents WHERE no = $1 FOR UPDATE)
+     UPDATE agents a SET revoked_at = coalesce(revoked_at, $2) FROM retired r WHERE a.no = r.no`,
+    [retired.no, toUnixSeconds(retirement.nowMs)],
+  );
   const schedule = noScheduleChange();
   for (let [done, afterNo] = [0, 0]; done < retirement.limit;) {
     const batch = await inTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));

@@ -84,6 +84,12 @@ export async function assignMissingSources(
   for (const { no, id: monitorId } of orphans) {
     const agentNos = choose(monitorId, alive).flatMap((id) => numbers.get(id) ?? []);
     const scheduled = await inTransaction(database, async (run) => {
+      const active = await run(
+        'SELECT 1 FROM agents WHERE no = ANY($1::int[]) AND revoked_at IS NULL ORDER BY no FOR KEY SHARE',
+        [agentNos],
+      );
+      // One was retired meanwhile (D-741): the next run chooses others.
+      if (active.length < agentNos.length) return noScheduleChange();
       // The default quorum of a monitor without sources was 1 (D-10); with sources it becomes what it would have been.
       // The owner may have chosen sources since, or deleted the monitor.
       const [orphan] = await run<{ type: MonitorType; target: string; enabled: boolean; intervalSeconds: number }>(

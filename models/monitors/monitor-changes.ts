@@ -148,11 +148,12 @@ export async function requireRoutes(run: Run, tenantId: string): Promise<void> {
   if (count > most) throw new MonitorRefusal({ reason: 'too_many_routes' });
 }
 
-/** Locks the agents that a change names against deletion; throws if some are gone already. */
+/** Locks the agents that a change names against deletion and retirement (D-741); throws if some are gone or retired. */
 async function requireAgents(run: Run, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const found = await run<{ id: string }>(
-    'SELECT id FROM agents WHERE id = ANY($1::text[]) ORDER BY no FOR KEY SHARE',
+    `SELECT id FROM agents WHERE id = ANY($1::text[]) AND (kind = 'tenant' OR revoked_at IS NULL)
+     ORDER BY no FOR KEY SHARE`,
     [ids],
   );
   const there = new Set(found.map(({ id }) => id));

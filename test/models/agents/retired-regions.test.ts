@@ -2,11 +2,14 @@ import test from 'ava';
 import { listAuditLog } from '../../../models/accounts/audit-log.ts';
 import { listAgents, type Agent } from '../../../models/agents/agents.ts';
 import { planRetirement, restoreRegion, retireRegion } from '../../../models/agents/retired-regions.ts';
-import { registerSharedAgent } from '../../../models/agents/shared-agents.ts';
+import { assignMissingSources, registerSharedAgent } from '../../../models/agents/shared-agents.ts';
 import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { reconcile } from '../../../workers/system/reconcile.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 const LIMIT = Number.POSITIVE_INFINITY;
 
@@ -230,4 +233,49 @@ test('monitors waiting for sources get those with a live agent', async (t) => {
     orphan.no,
   ]);
   t.deepEqual(rows, [{ agent_no: agents[1]?.no }]);
+});
+
+test('monitors waiting for sources do not keep a region that is retired meanwhile', async (t) => {
+  const { database, addAgent, addMonitor, now, newId } = await openTestRuntime(t);
+  const [tokyo, paris] = [await addAgent('tokyo'), await addAgent('paris')];
+  const run = runOn(database.pool);
+  const addOrphan = async () => {
+    const { no } = await addMonitor([]);
+    await run('UPDATE monitors SET awaits_sources = true WHERE no = $1', [no]);
+    return no;
+  };
+  const assign = async (...chosen: Agent[]) =>
+    await assignMissingSources(database, { choose: () => [chosen.shift()?.id ?? ''], nowMs: now() });
+  const retire = async () =>
+    await retireRegion(database, { region: 'tokyo', moveTo: null, nowMs: now(), newId, limit: LIMIT });
+  const untilWaiting = async (count: number) => await until(async () => (await run(WAITING)).length === count);
+  const assigned = async () =>
+    (await run<{ no: number }>('SELECT agent_no AS no FROM monitor_sources')).map(({ no }) => no);
+
+  const one = await addOrphan();
+  const [assigning, retiring] = await inTransaction(database, async (holding) => {
+    await holding('SELECT 1 FROM monitors WHERE no = $1 FOR UPDATE', [one]);
+    const begun = assign(tokyo);
+    await untilWaiting(1);
+    const retired = retire();
+    await untilWaiting(2);
+    return [begun, retired] as const;
+  });
+  await assigning;
+  t.like(await retiring, { left: 0 });
+  t.deepEqual(await assigned(), [paris.no], 'the retirement moves a monitor that is about to get the region');
+
+  await restoreRegion(database, 'tokyo');
+  const others = [await addOrphan(), await addOrphan()];
+  const [assigningOthers] = await inTransaction(database, async (holding) => {
+    await holding('SELECT 1 FROM monitors WHERE no = ANY($1::int[]) FOR UPDATE', [others]);
+    const begun = assign(paris, tokyo);
+    await untilWaiting(1);
+    t.like(await retire(), { left: 0 });
+    return [begun] as const;
+  });
+  await assigningOthers;
+  t.deepEqual(await assigned(), [paris.no, paris.no], 'a region retired after it was chosen is not assigned');
+  await assign(paris);
+  t.deepEqual(await assigned(), [paris.no, paris.no, paris.no]);
 });

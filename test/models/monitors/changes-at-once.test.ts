@@ -1,6 +1,14 @@
 import test from 'ava';
+import { restoreRegion, retireRegion } from '../../../models/agents/retired-regions.ts';
+import { updateLastSeenAt } from '../../../models/agents/shared-agents.ts';
 import type { Database } from '../../../models/database.ts';
-import { MonitorRefusal, deleteMonitor, lockMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import {
+  MonitorRefusal,
+  deleteMonitor,
+  lockMonitor,
+  updateMonitor,
+  type LockedMonitor,
+} from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
@@ -57,6 +65,37 @@ test('a change with a deleted agent is refused, and one with a vendor deleted me
   const found = await findMonitor(database, key);
   t.deepEqual(found?.agentIds, [other.id]);
   t.is(found?.monitor.checkSpec.dependencies, undefined);
+});
+
+test('a region retired during a change is refused, and one retired before the commit loses it', async (t) => {
+  const { database, tenantId, addAgent, addMonitor, now, newId } = await openTestRuntime(t);
+  const [hanoi, lima] = [await addAgent('hanoi'), await addAgent('lima')];
+  const { id } = await addMonitor([hanoi]);
+  const key = { tenantId, id, nowMs: now() };
+  const retirement = { region: 'lima', moveTo: null, nowMs: now(), newId, limit: Number.POSITIVE_INFINITY };
+  const change = ({ monitor, secrets }: LockedMonitor) => ({ settings: monitor, secrets, agentIds: [lima.id] });
+  const retired = inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, key);
+    if (locked === null) throw new Error('The monitor is gone');
+    await updateMonitor({ database, run, author: null, nowMs: now() }, locked, change(locked));
+    const retiring = retireRegion(database, retirement);
+    await untilBlocked(database);
+    // Its check-ins do not wait.
+    await updateLastSeenAt(database, lima.no, now());
+    return { retiring };
+  });
+  t.like(await (await retired).retiring, { left: 0 });
+  t.deepEqual((await findMonitor(database, key))?.agentIds, [hanoi.id]);
+
+  await restoreRegion(database, 'lima');
+  const refusal = await t.throwsAsync<MonitorRefusal>(
+    changeMonitor(database, key, async (locked) => {
+      t.like(await retireRegion(database, retirement), { left: 0 });
+      return change(locked);
+    }),
+    { instanceOf: MonitorRefusal },
+  );
+  t.deepEqual(refusal?.why, { reason: 'agents_gone', ids: [lima.id] });
 });
 
 test('a vendor deleted while a change refers to it is removed from the monitor', async (t) => {
