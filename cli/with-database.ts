@@ -1,7 +1,7 @@
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import { readSecretKeys } from '../config/secret-keys.ts';
 import type { AuditAction, Author } from '../core/accounts/audit-entry.ts';
-import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
+import { systemAuthorOf, OPERATOR } from '../models/accounts/audit-log.ts';
 import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
 import { SESSION_MARK, closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/secrets/ids.ts';
@@ -32,7 +32,7 @@ export async function withDatabase<Result>(work: (context: CommandContext) => Pr
     const [newId, nowMs] = [createIdSource(), Date.now()];
     return await work({
       database,
-      author: (action) => authorOf(OPERATOR, action, { newId, nowMs }),
+      author: (action) => systemAuthorOf(OPERATOR, action, { newId, nowMs }),
       environment,
       newId,
       nowMs,

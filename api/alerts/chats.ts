@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Router, type Request, type RequestHandler } from 'express';
 import { buildGreeting } from '../../core/alerts/chat/message.ts';
-import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { applyChatUpdate, type CodedChannel } from '../../models/alerts/chat-connections.ts';
 import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/connect-links.ts';
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
@@ -166,7 +166,7 @@ async function comeBack(
   if (authorization.outcome !== 'granted') return describeUngranted(authorization, dependencies);
   const { grant } = authorization;
   // The returning person is unknown: the channel's link may have been passed on.
-  const author = { ...authorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now() }), address };
+  const author = systemAuthorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now(), address });
   const channel = await connectSlackChannel(database, { ...grant, fingerprint, nowMs: now(), author });
   if (channel === null) return describeRefusal('used');
   dependencies.logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');

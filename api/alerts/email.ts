@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import {
   confirmEmailChannel,
   findEmailChannel,
@@ -103,10 +103,8 @@ async function confirm(
   response: Response,
 ): Promise<ResultPage> {
   // The person is unknown: anyone who reads the mail of the address.
-  const author = {
-    ...systemAuthorOf(systemActor('Email'), 'channel.connected', { newId: makeId, nowMs: now() }),
-    address: addressOf(response),
-  };
+  const made = { newId: makeId, nowMs: now(), address: addressOf(response) };
+  const author = systemAuthorOf(systemActor('Email'), 'channel.connected', made);
   const channel = await confirmEmailChannel(database, { fingerprint, nowMs: now(), author });
   if (channel === null) return REFUSALS.used;
   logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');

@@ -3,7 +3,7 @@ import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { createBatched } from '../../core/shared-calls.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import type { AccountPing, TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import {
   createHeartbeats,
@@ -116,8 +116,8 @@ function newHeartbeat({ makeId, now, config }: SlugParts, { slug, plan, address 
   const context = newHeartbeatContext({ monitorId: id, plan, cell: config.cell ?? null, nowMs: now() });
   const { settings } = accept(readMonitorCreate({ name: slug, type: 'heartbeat', ...MADE }, context));
   const heartbeat = { ...settings.checkSpec.heartbeat, slug };
-  const author = systemAuthorOf(systemActor('Ping key'), 'monitor.created', { newId: makeId, nowMs: now() });
-  return { id, slug, settings: { ...settings, checkSpec: { heartbeat } }, author: { ...author, address } };
+  const author = systemAuthorOf(systemActor('Ping key'), 'monitor.created', { newId: makeId, nowMs: now(), address });
+  return { id, slug, settings: { ...settings, checkSpec: { heartbeat } }, author };
 }
 
 /** `GET /ping-key` */

@@ -11,7 +11,7 @@ import {
   peerHeartbeatTimes,
   readPeerRequest,
 } from '../../core/system/canary.ts';
-import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { findTenant, type Tenant } from '../../models/accounts/tenants.ts';
 import type { Database } from '../../models/database.ts';
 import { createMonitor, isPlanLimit, resumeMonitor } from '../../models/monitors/monitor-changes.ts';
@@ -88,10 +88,8 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
         database,
         newId: makeId,
         nowMs,
-        author: (action) => ({
-          ...authorOf(systemActor('Spotcheck'), action, { newId: makeId, nowMs }),
-          address: addressOf(response),
-        }),
+        author: (action) =>
+          systemAuthorOf(systemActor('Spotcheck'), action, { newId: makeId, nowMs, address: addressOf(response) }),
         config,
       },
       { tenant, peerUrl, everySeconds, id: invitation.monitorId },
@@ -150,10 +148,10 @@ function leaveHandler(dependencies: RouterParts): RequestHandler {
     const heartbeat = await findPeerHeartbeat(database, monitorId);
     await deleteCanaryAddress(database, peer.channelId);
     if (heartbeat !== null) {
-      const author = authorOf(systemActor('Spotcheck'), 'monitor.deleted', { newId: makeId, nowMs: now() });
+      const made = { newId: makeId, nowMs: now(), address: addressOf(response) };
       await removeMonitor(dependencies, {
         account: { tenantId: heartbeat.tenantId, plan: 'free' },
-        author: { ...author, address: addressOf(response) },
+        author: systemAuthorOf(systemActor('Spotcheck'), 'monitor.deleted', made),
         monitorId,
       });
     }

@@ -9,7 +9,7 @@ import {
   listApiTokens,
   revokeApiToken,
 } from '../../models/accounts/api-tokens.ts';
-import { OPERATOR, authorOf } from '../../models/accounts/audit-log.ts';
+import { OPERATOR, systemAuthorOf } from '../../models/accounts/audit-log.ts';
 import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { createAccount, createUser, findUserByEmail, resetAccess, setOperator } from '../../models/accounts/users.ts';
 import type { Database } from '../../models/database.ts';
@@ -196,7 +196,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
     await recordFirstStartOver(database, nowMs);
     return null;
   }
-  const author = (action: AuditAction) => authorOf(OPERATOR, action, options);
+  const author = (action: AuditAction) => systemAuthorOf(OPERATOR, action, options);
   const tenant = (await listTenants(database)).find(({ name }) => name === TENANT);
   const tenantId =
     tenant?.id ??
@@ -252,6 +252,10 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
 async function revokeUnused(database: Database, tenantId: string, options: BootstrapOptions): Promise<void> {
   for (const { id, name, lastUsedAt } of await listApiTokens(database, tenantId)) {
     if (name !== TOKEN || lastUsedAt !== null) continue;
-    await revokeApiToken(database, { id, nowMs: options.nowMs, author: authorOf(OPERATOR, 'token.revoked', options) });
+    await revokeApiToken(database, {
+      id,
+      nowMs: options.nowMs,
+      author: systemAuthorOf(OPERATOR, 'token.revoked', options),
+    });
   }
 }

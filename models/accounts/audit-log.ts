@@ -36,13 +36,13 @@ export function systemActor(
   return { kind: 'system', id: null, name };
 }
 
-/** Makes an author that is not a caller of the API. */
-export function authorOf(
+/** Makes an author that is not a caller of the API; `address` is that of the visitor, if there is one. */
+export function systemAuthorOf(
   actor: AuditActor,
   action: AuditAction,
-  { newId, nowMs }: { newId: (prefix: IdPrefix) => string; nowMs: number },
+  { newId, nowMs, address = null }: { newId: (prefix: IdPrefix) => string; nowMs: number; address?: string | null },
 ): Author {
-  return { id: newId('aud'), action, actor, address: null, nowMs };
+  return { id: newId('aud'), action, actor, address, nowMs };
 }
 
 /**

@@ -3,7 +3,7 @@ import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/c
 import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { toUnixSeconds } from '../../core/time.ts';
-import { OPERATOR, authorOf, insertAuditEntry } from '../accounts/audit-log.ts';
+import { OPERATOR, systemAuthorOf, insertAuditEntry } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
@@ -211,7 +211,7 @@ async function moveBatch(
       fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() },
     });
     // Each entry needs its own author. The operator is not a member of these accounts.
-    await insertAuditEntry(run, authorOf(OPERATOR, 'monitor.changed', { newId, nowMs }), {
+    await insertAuditEntry(run, systemAuthorOf(OPERATOR, 'monitor.changed', { newId, nowMs }), {
       tenantId: monitor.tenant_id,
       object: { kind: 'monitor', id: monitor.id, name: monitor.name },
       changes: compareFields(fieldsOf(before, monitor.down_min_sources), fieldsOf(after, quorum)),

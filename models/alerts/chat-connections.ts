@@ -1,7 +1,7 @@
 import type { AuditAction, AuditActor } from '../../core/accounts/audit-entry.ts';
 import type { ChannelLoss } from '../../core/alerts/channel-message.ts';
 import type { ChannelType, ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../../core/alerts/channel.ts';
-import { authorOf, insertAuditEntry, systemActor } from '../accounts/audit-log.ts';
+import { systemAuthorOf, insertAuditEntry, systemActor } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from './channel-health.ts';
@@ -259,7 +259,7 @@ async function recordConnection(
   tools: LossTools,
 ): Promise<void> {
   const object = { kind: 'channel' as const, id, name };
-  await insertAuditEntry(run, authorOf(actor, action, tools), { tenantId, object, changes });
+  await insertAuditEntry(run, systemAuthorOf(actor, action, tools), { tenantId, object, changes });
 }
 
 function channelsIn(rows: readonly LostRow[]): LostChannel[] {

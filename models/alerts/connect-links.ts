@@ -1,4 +1,4 @@
-import { authorOf, insertAuditEntry, systemActor, type Authored } from '../accounts/audit-log.ts';
+import { systemAuthorOf, insertAuditEntry, systemActor, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type RowKey } from '../sql.ts';
 import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from './channel-health.ts';
@@ -181,19 +181,15 @@ export async function unsubscribeEmailChannel(
       [channelId, UNSUBSCRIBED, tools.nowMs],
     );
     for (const { id, tenantId, name, wasEnabled } of rows)
-      await insertAuditEntry(
-        run,
-        { ...authorOf(systemActor('Email'), 'channel.disabled', tools), address: tools.address },
-        {
-          tenantId,
-          object: { kind: 'channel', id, name },
-          changes: {
-            ...(wasEnabled && { enabled: [true, false] }),
-            status: ['connected', 'pending'],
-            last_error: [null, UNSUBSCRIBED],
-          },
+      await insertAuditEntry(run, systemAuthorOf(systemActor('Email'), 'channel.disabled', tools), {
+        tenantId,
+        object: { kind: 'channel', id, name },
+        changes: {
+          ...(wasEnabled && { enabled: [true, false] }),
+          status: ['connected', 'pending'],
+          last_error: [null, UNSUBSCRIBED],
         },
-      );
+      });
     return await insertLossDeliveries(run, rows, { ...tools, loss: 'unsubscribed', lastError: UNSUBSCRIBED });
   });
 }

@@ -1,6 +1,6 @@
 import { nextMonthMs } from '../../core/alerts/drill.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { startDrill, type DrillRefusal } from '../../models/alerts/drills.ts';
 import {
   deleteEndedMonthly,
@@ -50,7 +50,7 @@ async function beginMonthly(parts: DrillParts, due: DueDrill, nowMs: number): Pr
     isMonthly: true,
     requestKey: null,
     nowMs,
-    author: authorOf(systemActor('Spotcheck'), 'monitor.drilled', { newId, nowMs }),
+    author: systemAuthorOf(systemActor('Spotcheck'), 'monitor.drilled', { newId, nowMs }),
     beforeCommit: (beginning) => moveMonthly(beginning, month),
   });
   if ('drill' in started) {

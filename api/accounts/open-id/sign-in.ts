@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import type { AuditAction, Author } from '../../../core/accounts/audit-entry.ts';
 import { provisionedDomainOf, roleOf, type OpenIdPerson } from '../../../core/accounts/open-id.ts';
 import type { Role } from '../../../core/accounts/roles.ts';
-import { authorOf as systemAuthorOf, systemActor } from '../../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../../models/accounts/audit-log.ts';
 import {
   endProviderSessions,
   findIdentityUser,
@@ -178,10 +178,8 @@ async function signIn(finishing: Finishing, person: OpenIdPerson, identity: NewI
 /** Sets the role that the provider gives, except that the last owner of an account remains one. */
 async function setRole({ parts, exchange }: Finishing, user: User, role: Role): Promise<void> {
   const { database, makeId, now, logger } = parts;
-  const author = {
-    ...systemAuthorOf(systemActor('OpenID Connect'), 'member.role_changed', { newId: makeId, nowMs: now() }),
-    address: addressOf(exchange.response),
-  };
+  const made = { newId: makeId, nowMs: now(), address: addressOf(exchange.response) };
+  const author = systemAuthorOf(systemActor('OpenID Connect'), 'member.role_changed', made);
   const { tenantId, id } = user;
   const changed = await changeRole(database, { author, tenantId, id }, { role, keepSessionId: null });
   if (changed === 'last_owner') logger.warn({ user_id: id, role }, 'sign_in.last_owner_kept');
@@ -271,13 +269,13 @@ export function openIdLogoutHandler(dependencies: LogoutParts): RequestHandler[]
     if (typeof token !== 'string') return refuse(400, 'logout_token must be given once, in a form');
     const reading = await openId.readLogout(token);
     if (reading.outcome !== 'good') return refuse(reading.outcome === 'away' ? 503 : 400, reading.reason);
-    const ended = await endProviderSessions(database, reading.logout, () => ({
-      ...systemAuthorOf(systemActor('OpenID Connect'), 'member.signed_out_by_provider', {
+    const ended = await endProviderSessions(database, reading.logout, () =>
+      systemAuthorOf(systemActor('OpenID Connect'), 'member.signed_out_by_provider', {
         newId: makeId,
         nowMs: now(),
+        address: addressOf(response),
       }),
-      address: addressOf(response),
-    }));
+    );
     if (ended === null) return refuse(400, 'this logout token was used already');
     logger.info({ sessions: ended }, 'sign_in.logged_out_by_provider');
     response.status(200).end();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { authorOf, recordThrottledSignIn, systemActor } from '../../../models/accounts/audit-log.ts';
+import { systemAuthorOf, recordThrottledSignIn, systemActor } from '../../../models/accounts/audit-log.ts';
 import { generateSessionSecret } from '../../../models/accounts/sessions.ts';
 import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
@@ -147,10 +147,8 @@ export function createShutAccountRecorder({
   logger,
 }: RecorderParts): (shut: ShutAccount) => Promise<void> {
   return async ({ account, address }) => {
-    const author = {
-      ...authorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', { newId: makeId, nowMs: now() }),
-      address: address === '' ? null : address,
-    };
+    const made = { newId: makeId, nowMs: now(), address: address === '' ? null : address };
+    const author = systemAuthorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', made);
     try {
       await recordThrottledSignIn(database, { author, userId: account });
     } catch (error) {

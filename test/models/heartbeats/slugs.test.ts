@@ -1,5 +1,5 @@
 import test from 'ava';
-import { authorOf, systemActor } from '../../../models/accounts/audit-log.ts';
+import { systemAuthorOf, systemActor } from '../../../models/accounts/audit-log.ts';
 import { createHeartbeats, type NewHeartbeat } from '../../../models/heartbeats/slugs.ts';
 import { openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
 
@@ -14,7 +14,12 @@ function heartbeatOf({ newId }: TestRuntime, slug: string): NewHeartbeat {
     heartbeatGraceSeconds: 60,
     checkSpec,
   } as const;
-  return { id, slug, settings, author: authorOf(systemActor('Ping key'), 'monitor.created', { newId, nowMs: 1000 }) };
+  return {
+    id,
+    slug,
+    settings,
+    author: systemAuthorOf(systemActor('Ping key'), 'monitor.created', { newId, nowMs: 1000 }),
+  };
 }
 
 test('processes that create slugs concurrently create each once, agree on its token and keep the limit', async (t) => {
