@@ -8,6 +8,7 @@ import { ProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { cellOfRequest } from '../core/accounts/cells.ts';
+import { addCount } from '../core/bounded-map.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import { cellCookie } from './accounts/session/cookie.ts';
 import { ApiError, badRequest } from './api-error.ts';
@@ -237,16 +238,13 @@ class CellRouter {
   #count(upstream: Upstream, network: string, response: Response): void {
     const { requestsOfCell, requestsOfNetwork } = this.#limits;
     const { ofNetworks } = upstream;
-    const ofNetwork = ofNetworks.get(network) ?? 0;
-    if (ofNetwork >= requestsOfNetwork) throw tooMany();
+    if ((ofNetworks.get(network) ?? 0) >= requestsOfNetwork) throw tooMany();
     if (upstream.underWay >= requestsOfCell) throw unavailable(upstream, new Error(`${requestsOfCell} are under way`));
     upstream.underWay += 1;
-    ofNetworks.set(network, ofNetwork + 1);
+    addCount(ofNetworks, network, 1);
     response.once('close', () => {
       upstream.underWay -= 1;
-      const left = (ofNetworks.get(network) ?? 1) - 1;
-      if (left === 0) ofNetworks.delete(network);
-      else ofNetworks.set(network, left);
+      addCount(ofNetworks, network, -1);
     });
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
-import { forgetOldest } from '../../core/bounded-map.ts';
+import { addCount, forgetOldest } from '../../core/bounded-map.ts';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { MAX_PING_BODY_BYTES, cleanPingBody } from '../../core/heartbeats/pings.ts';
 import { takePings, type AccountPing, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
@@ -300,20 +300,14 @@ export class PingsUnderWay {
       throw tooMany("this account's heartbeats", MAX_OF_ACCOUNT);
     this.#lines.set(heartbeat, line);
     line.count += 1;
-    if (tenantId !== null) this.#accounts.set(tenantId, ofAccount + 1);
+    if (tenantId !== null) addCount(this.#accounts, tenantId, 1);
     try {
       return await storeInTurn(line, take);
     } finally {
       line.count -= 1;
       if (line.count === 0) this.#lines.delete(heartbeat);
-      if (tenantId !== null) this.#leaveAccount(tenantId);
+      if (tenantId !== null) addCount(this.#accounts, tenantId, -1);
     }
-  }
-
-  #leaveAccount(tenantId: string): void {
-    const others = (this.#accounts.get(tenantId) ?? 0) - 1;
-    if (others > 0) this.#accounts.set(tenantId, others);
-    else this.#accounts.delete(tenantId);
   }
 }
 

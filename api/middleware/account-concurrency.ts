@@ -1,4 +1,5 @@
 import type { RequestHandler, Response } from 'express';
+import { addCount } from '../../core/bounded-map.ts';
 import { ApiError } from '../api-error.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
@@ -106,12 +107,8 @@ export function createAnswerSlots(): (tenantId: string) => () => void {
         `${before} large answers of this account are being read already: read them, or close their connections`,
         { 'Retry-After': '5' },
       );
-    taken.set(tenantId, before + 1);
-    return () => {
-      const left = (taken.get(tenantId) ?? 1) - 1;
-      if (left === 0) taken.delete(tenantId);
-      else taken.set(tenantId, left);
-    };
+    addCount(taken, tenantId, 1);
+    return () => addCount(taken, tenantId, -1);
   };
 }
 

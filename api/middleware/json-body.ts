@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type RequestHandler } from 'express';
+import { addCount } from '../../core/bounded-map.ts';
 import { ApiError, badRequest } from '../api-error.ts';
 import { contextOf } from '../request-context.ts';
 
@@ -72,10 +73,10 @@ function limitCompressed(read: RequestHandler): RequestHandler {
     if (coding === 'br')
       limits.push({ id: `br ${tenantId}`, most: BROTLI_OF_ACCOUNT, bodies: 'brotli body of this account is' });
     for (const limit of limits) requireRoom(limit);
-    for (const { id } of limits) count(id, 1);
+    for (const { id } of limits) addCount(compressed, id, 1);
     let isCounted = true;
     const end = () => {
-      if (isCounted) for (const { id } of limits) count(id, -1);
+      if (isCounted) for (const { id } of limits) addCount(compressed, id, -1);
       isCounted = false;
     };
     response.once('close', end);
@@ -117,12 +118,6 @@ type Limit = { id: string; most: number; bodies: string };
 function requireRoom({ id, most, bodies }: Limit): void {
   if ((compressed.get(id) ?? 0) >= most)
     throw new ApiError(429, `${most} ${bodies} being read already: send fewer at once`, { 'Retry-After': '1' });
-}
-
-function count(id: string, more: 1 | -1): void {
-  const left = (compressed.get(id) ?? 0) + more;
-  if (left === 0) compressed.delete(id);
-  else compressed.set(id, left);
 }
 
 function tooManyValues(most: number): ApiError {
