@@ -84,15 +84,13 @@ function readTime(
   const start = isSent
     ? readStart({ at, timezone, isRecurring: isRule(sent, current) }, Math.floor(nowMs / 1000))
     : { ok: true as const, ...startOf(current) };
-  if (!start.ok) problems.push({ field: start.field, message: start.message });
-  const {
-    startsAt,
-    localStart,
-    timezone: zone,
-  } = start.ok ? start : { startsAt: 0, localStart: null, timezone: 'UTC' };
-  const durationSeconds = start.ok
-    ? readDuration(sent, { startsAt, zone, before: current?.durationSeconds ?? null }, problems)
-    : 0;
+  if (!start.ok) {
+    problems.push({ field: start.field, message: start.message });
+    return { startsAt: 0, localStart: null, timezone: 'UTC', durationSeconds: 0 };
+  }
+  const { startsAt, localStart, timezone: zone } = start;
+  const before = current?.durationSeconds ?? null;
+  const durationSeconds = readDuration(sent, { startsAt, zone, before }, problems);
   return { startsAt, localStart, timezone: zone, durationSeconds };
 }
 
