@@ -10,7 +10,6 @@ import {
   writeMetrics,
   type ExportedMonitor,
   type NewestCheck,
-  type UptimeWindow,
 } from '../../core/statistics/prometheus-metrics.ts';
 import { judgeSla, measureWindows, type Stretch } from '../../core/statistics/sla.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
@@ -225,20 +224,23 @@ async function figuresOf(
   slaTarget: number | null,
   nowMs: number,
 ): Promise<Figures> {
-  const names = Object.keys(UPTIME_WINDOWS) as UptimeWindow[];
-  const windows = names.map((name) => ({ fromMs: nowMs - UPTIME_WINDOWS[name] * DAY_MS, toMs: nowMs }));
-  const measured = (await measureWindows(history, windows)).map((seconds) => judgeSla(seconds, slaTarget));
-  const ratio = (index: number) => {
-    const percent = measured[index]?.uptimePercent ?? null;
-    // Percentages have three decimals.
-    return percent === null ? null : Number((percent / 100).toFixed(5));
-  };
-  const budget = measured[names.indexOf('30d')]?.budget ?? null;
+  const windows = (['1d', '7d', '30d'] as const).map((name) => ({
+    fromMs: nowMs - UPTIME_WINDOWS[name] * DAY_MS,
+    toMs: nowMs,
+  }));
+  const [day, week, month] = (await measureWindows(history, windows)).map((seconds) => judgeSla(seconds, slaTarget));
+  const budget = month?.budget ?? null;
   return {
-    uptime: { '1d': ratio(0), '7d': ratio(1), '30d': ratio(2) },
+    uptime: { '1d': ratioOf(day), '7d': ratioOf(week), '30d': ratioOf(month) },
     errorBudgetRemaining:
       budget === null || budget.totalSeconds === 0 ? null : budget.leftSeconds / budget.totalSeconds,
   };
+}
+
+/** Converts a percentage, which has three decimals, to a ratio; null if there is none. */
+function ratioOf(judged: ReturnType<typeof judgeSla> | undefined): number | null {
+  const percent = judged?.uptimePercent ?? null;
+  return percent === null ? null : Number((percent / 100).toFixed(5));
 }
 
 type Kept = { snapshot: AccountSnapshot; readAtMs: number; timer: NodeJS.Timeout | undefined };

@@ -34,7 +34,7 @@ export type ExportedMonitor = {
 /** Windows of `spotcheck_monitor_uptime_ratio`, each until now, in days. */
 export const UPTIME_WINDOWS = { '1d': 1, '7d': 7, '30d': 30 } as const;
 
-export type UptimeWindow = keyof typeof UPTIME_WINDOWS;
+type UptimeWindow = keyof typeof UPTIME_WINDOWS;
 
 /** Maximum length of the list of tags, in characters; longer ones are cut, so that lines are bounded. */
 const MAX_TAGS_CHARACTERS = 1024;
