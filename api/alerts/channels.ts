@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { Channel, ChannelType } from '../../core/alerts/channel.ts';
 import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
 import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import type { MonitorTags } from '../../core/monitors/monitor.ts';
@@ -71,11 +71,8 @@ export function createChannelHandler(
     if (draft.type === 'webhook') await rateLimits.take('test', tenantId);
 
     const nowMs = now();
-    const { stored, shown } = await connectChannel(
-      dependencies,
-      { account: tenantId, type: draft.type, url, address, headers, format, nowMs },
-      randomBytes,
-    );
+    const connected = { account: tenantId, type: draft.type, url, address, headers, format, nowMs };
+    const { stored, shown } = await connectChannel(dependencies, connected);
     await createChannel(database, {
       author: authorOf(response),
       id,
@@ -198,16 +195,12 @@ type Connected = {
 async function connectChannel(
   dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
   { type, url, address, ...given }: Connected,
-  random: typeof randomBytes,
 ): Promise<Connection> {
-  if (type === 'webhook') return await connectWebhook(dependencies, { ...given, url: url ?? '' }, random);
+  if (type === 'webhook') return await connectWebhook(dependencies, { ...given, url: url ?? '' });
   if (type === 'email') return await connectEmail(dependencies, { tenantId: given.account, address: address ?? '' });
   const { config, database } = dependencies;
-  const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, given.nowMs);
-  const stored = {
-    status: 'pending' satisfies ChannelStatus as ChannelStatus,
-    connectCode: { fingerprint, expiresAtSeconds },
-  };
+  const { code, fingerprint, expiresAtSeconds } = generateConnectCode(randomBytes, given.nowMs);
+  const stored: Connection['stored'] = { status: 'pending', connectCode: { fingerprint, expiresAtSeconds } };
   if (type === 'slack') {
     const { slackClientId: clientId, publicUrl } = config;
     return {
@@ -236,9 +229,8 @@ async function connectEmail(
 async function connectWebhook(
   { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
   { account, url, headers, format, nowMs: startedAtMs }: Omit<Connected, 'type' | 'url' | 'address'> & { url: string },
-  random: typeof randomBytes,
 ): Promise<Connection> {
-  const signingSecret = generateSigningSecret(random);
+  const signingSecret = generateSigningSecret(randomBytes);
   const id = makeId('dlv');
   const { error, attempt, message } = await sendTestDelivery({
     url,
