@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { AuditActor, Author } from '../core/accounts/audit-entry.ts';
+import type { Author } from '../core/accounts/audit-entry.ts';
 import type { Plan } from '../core/accounts/plans.ts';
 import { ROLE_SCOPES, type Scope } from '../core/accounts/roles.ts';
 import type { TokenHolder } from '../models/accounts/api-tokens.ts';
@@ -43,7 +43,7 @@ export function sessionCaller({ sessionId, user, tenant }: SessionHolder, secret
 }
 
 /** Returns a caller's representation in the audit log: people are named with their email address. */
-export function auditActorOf(caller: Caller): AuditActor {
+export function auditActorOf(caller: Caller): Actor {
   return caller.kind === 'session' ? { kind: 'user', id: caller.user.id, name: personName(caller.user) } : caller.actor;
 }
 

@@ -17,7 +17,6 @@ import {
   findKeyedChange,
   insertBulkChange,
   listBulkResults,
-  type BulkActor,
   type BulkChange,
   type Selected,
 } from '../../models/monitors/bulk-changes.ts';
@@ -117,7 +116,7 @@ async function answerStored(
     tenantId,
     key,
     order,
-    actor: actorOf(caller),
+    actor: auditActorOf(caller),
     address,
     monitors,
     nowMs: now(),
@@ -140,14 +139,6 @@ async function answerStored(
     return;
   }
   await answerWith(dependencies, await bulkChanges.finish(stored, task), response);
-}
-
-/** Returns the actor of a change; a person is named by email address, as in the audit log. */
-function actorOf(caller: Caller): BulkActor {
-  const { name } = auditActorOf(caller);
-  return caller.kind === 'session'
-    ? { kind: 'user', id: caller.user.id, name }
-    : { kind: 'token', id: caller.tokenId, name };
 }
 
 async function answerWith(

@@ -40,7 +40,7 @@ export type BulkChange = BulkProgress & {
 };
 
 /** The person or token that requested the change. */
-export type BulkActor = AuditActor & { kind: 'user' | 'token'; id: string };
+type BulkActor = AuditActor & { kind: 'user' | 'token'; id: string };
 
 /** A selected monitor; `name` null = the account has no such monitor. */
 export type Selected = { monitorId: string; name: string | null };
