@@ -15,6 +15,7 @@ import { badRequest, conflict, type ApiError } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { authorOf, personOf, type Exchange } from '../request-context.ts';
 import {
+  codeProof,
   findTotpStep,
   generateRecoveryCodes,
   generateTotpSecret,
@@ -81,7 +82,6 @@ export function changePasswordHandler({
 
 const isOn = (): ApiError => conflict('two-factor authentication is already on: turn it off first');
 const isOff = (): ApiError => conflict('two-factor authentication is not on: start with POST /v1/user/totp');
-const WRONG_CODE = 'is wrong or has already been used: the app shows a new one every 30 seconds';
 
 /** `POST /user/totp`. */
 export function startTotpHandler({ database, throttle }: Parts<'database' | 'throttle'>): Handler<'startTotp'> {
@@ -111,9 +111,7 @@ export function confirmTotpHandler({
     if (factor === null) throw isOff();
     if (factor.confirmedAt !== null) throw isOn();
     const step = findTotpStep(factor.secret, normalizeCode(code), now());
-    await requireProofs(throttle, { request, response }, [
-      { field: 'code', wrong: WRONG_CODE, isGiven: async () => step !== null },
-    ]);
+    await requireProofs(throttle, { request, response }, [codeProof(async () => step !== null)]);
     const codes = generateRecoveryCodes();
     const isConfirmed = await confirmSecondFactor(
       database,
@@ -163,7 +161,7 @@ async function requireBoth(dependencies: Parts<'database' | 'now' | 'throttle'>,
   const { user } = personOf(exchange.response);
   await requireProofs(dependencies.throttle, exchange, [
     passwordProof(exchange.response, 'password', password),
-    { field: 'code', wrong: WRONG_CODE, isGiven: () => takeCode(dependencies, user.id, code) },
+    codeProof(() => takeCode(dependencies, user.id, code)),
   ]);
 }
 

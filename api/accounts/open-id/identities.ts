@@ -4,7 +4,7 @@ import { ApiError, conflict, notFound } from '../../api-error.ts';
 import type { Handler, Parts } from '../../handler.ts';
 import { authorOf, idOf, personOf } from '../../request-context.ts';
 import type { components } from '../../schema.generated.ts';
-import { passwordProof, requireProofs, takeCode } from '../session/proofs.ts';
+import { codeProof, passwordProof, requireProofs, takeCode } from '../session/proofs.ts';
 import { beginVisit } from './visit.ts';
 
 /** `GET /user/identities`. */
@@ -31,15 +31,7 @@ export function startIdentityLinkHandler(
       throw new ApiError(400, 'code is required, because two-factor authentication is on');
     await requireProofs(dependencies.throttle, { request, response }, [
       passwordProof(response, 'password', password),
-      ...(user.totpConfirmedAt === null
-        ? []
-        : [
-            {
-              field: 'code',
-              wrong: 'is wrong or has already been used: the app shows a new one every 30 seconds',
-              isGiven: () => takeCode(dependencies, user.id, code ?? ''),
-            },
-          ]),
+      ...(user.totpConfirmedAt === null ? [] : [codeProof(() => takeCode(dependencies, user.id, code ?? ''))]),
     ]);
     const url = await beginVisit(
       dependencies,

@@ -36,6 +36,13 @@ export function passwordProof(response: Response, field: string, password: strin
   };
 }
 
+const WRONG_CODE = 'is wrong or has already been used: the app shows a new one every 30 seconds';
+
+/** Proves that the person has their second factor, or its first code; `isGiven` checks the code. */
+export function codeProof(isGiven: Proof['isGiven']): Proof {
+  return { field: 'code', wrong: WRONG_CODE, isGiven };
+}
+
 /**
  * Reports whether a code is valid for a person's second factor: from the app, or a recovery code. A valid one is used
  * up.
