@@ -44,14 +44,6 @@ export type ChangeKey = RowKey & {
   beforeCommit?: BeforeCommit;
 } & Authored;
 
-/** A monitor to store; `agentIds` are its sources, already checked to be visible to the tenant. */
-type NewMonitor = ChangeKey & {
-  settings: MonitorSettings;
-  secrets: MonitorSecrets;
-  agentIds: readonly string[];
-  parents?: readonly Parent[];
-};
-
 /**
  * The new values of a changed monitor; `parents` are absent if unchanged. They change only under the lock of
  * `lockDependencies`.
@@ -62,6 +54,9 @@ export type MonitorChange = {
   agentIds: readonly string[];
   parents?: readonly Parent[];
 };
+
+/** A monitor to store; `agentIds` are its sources, already checked to be visible to the tenant. */
+type NewMonitor = Omit<ChangeKey, 'beforeCommit'> & MonitorChange;
 
 /** A stored monitor, and the changes of its schedule for the queue. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
