@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 import { rolledUntilMs } from '../statistics/rollups.ts';
 import { tallySql, type TallyRow } from '../statistics/statistics.ts';
-import type { LISTED, ListedMonitor } from './monitor-rows.ts';
+import { LISTED, columnOf, type ListedMonitor } from './monitor-rows.ts';
 import type { MeasuredMonitor } from './monitors.ts';
 
 type ValuesOf<Names extends readonly (keyof ListedMonitor)[]> = {
@@ -22,10 +22,7 @@ type ValuesOf<Names extends readonly (keyof ListedMonitor)[]> = {
  */
 export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId: string): Promise<ListedMonitor[]> {
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
-    text: `SELECT id, name, type, target, interval_seconds, timeout_ms, method, expected_status, body_match,
-             follow_redirects, down_after_failures, up_after_successes, down_min_sources, heartbeat_grace_seconds,
-             sla_target, sla, reopen_seconds, monthly_drill, tags, state, enabled, state_since, created_at, updated_at
-           FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
+    text: `SELECT ${LISTED.map(columnOf).join(', ')} FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
     values: [tenantId],
     rowMode: 'array',
   });
