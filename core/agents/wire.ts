@@ -215,12 +215,3 @@ export function findInability(agent: AbleAgent, monitor: { type: MonitorType; ha
   if (!agent.capabilities.includes(monitor.type)) return 'capability';
   return monitor.hasSecrets ? agent.secretsWithheld : null;
 }
-
-/**
- * Returns why an agent gets no secrets; null if it gets them. `shownKey` null = it sent none; `pinnedKey` null = none
- * is pinned yet, and the one that it sent will be.
- */
-export function findWithholding(shownKey: string | null, pinnedKey: string | null): Withholding | null {
-  if (shownKey === null) return 'no_key';
-  return pinnedKey === null || pinnedKey === shownKey ? null : 'other_key';
-}

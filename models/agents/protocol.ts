@@ -1,11 +1,5 @@
 import type { CheckIn } from '../../core/agents/requests.ts';
-import {
-  findInability,
-  findWithholding,
-  type AgentCapability,
-  type Inability,
-  type Withholding,
-} from '../../core/agents/wire.ts';
+import { findInability, type AgentCapability, type Inability, type Withholding } from '../../core/agents/wire.ts';
 import type { AssignedMonitor } from '../../core/agents/work-item.ts';
 import type { RecheckedSource } from '../../core/checks/recheck.ts';
 import type { SourceState } from '../../core/incidents/source-state.ts';
@@ -81,13 +75,14 @@ export async function checkInAgent(
   database: Database,
   { agent, checkIn, nowMs }: { agent: Caller; checkIn: CheckIn; nowMs: number },
 ): Promise<{ publicKey: string | null; withheld: Withholding | null } | null> {
-  const { rows } = await database.pool.query<{ public_key: string | null }>({
+  const { rows } = await database.pool.query<{ publicKey: string | null; withheld: Withholding | null }>({
     name: 'check-in-agent',
     text: `UPDATE agents SET capabilities = $2, version = $3, arch = $4, last_seen_at = greatest(last_seen_at, $5),
         public_key = coalesce(public_key, $6),
              secrets_withheld = CASE WHEN $6::text IS NULL THEN 'no_key'
                WHEN coalesce(public_key, $6) <> $6 THEN 'other_key' END
-           WHERE no = $1 AND token_fingerprint = $7 AND revoked_at IS NULL RETURNING public_key`,
+           WHERE no = $1 AND token_fingerprint = $7 AND revoked_at IS NULL
+           RETURNING public_key AS "publicKey", secrets_withheld AS withheld`,
     values: [
       agent.no,
       JSON.stringify(checkIn.capabilities),
@@ -98,10 +93,7 @@ export async function checkInAgent(
       agent.tokenFingerprint,
     ],
   });
-  const [row] = rows;
-  return row === undefined
-    ? null
-    : { publicKey: row.public_key, withheld: findWithholding(checkIn.publicKey, row.public_key) };
+  return rows[0] ?? null;
 }
 
 /**

@@ -1,13 +1,5 @@
 import test from 'ava';
-import { findInability, findWithholding } from '../../../core/agents/wire.ts';
-
-test('the first key that an agent presents is accepted, and from then on only that one', (t) => {
-  t.is(findWithholding(null, null), 'no_key');
-  t.is(findWithholding('a', null), null);
-  t.is(findWithholding('a', 'a'), null);
-  t.is(findWithholding('b', 'a'), 'other_key');
-  t.is(findWithholding(null, 'a'), 'no_key');
-});
+import { findInability } from '../../../core/agents/wire.ts';
 
 test('an agent cannot run a check type it does not support or a check whose secrets it was not given', (t) => {
   const agent = (secretsWithheld: 'no_key' | 'other_key' | null) => ({
