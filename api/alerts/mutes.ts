@@ -1,6 +1,8 @@
+import type { Response } from 'express';
 import { DAY_SECONDS, toUnixSeconds } from '../../core/time.ts';
 import { muteMonitor, snoozeIncident, type MovedAttempts } from '../../models/alerts/mutes.ts';
 import { findIncident } from '../../models/incidents/incidents.ts';
+import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { presentIncident } from '../incidents/presenter.ts';
@@ -54,7 +56,7 @@ export function unsnoozeIncidentHandler(dependencies: Enqueuing): Handler<'unsno
 
 async function snooze(
   dependencies: Enqueuing,
-  { request, response }: { request: Parameters<typeof idOf>[0]; response: Parameters<typeof callerOf>[0] },
+  { request, response }: { request: { params: { id: string } }; response: Response },
   untilMs: number | null,
 ): Promise<void> {
   const { database, now } = dependencies;
@@ -79,9 +81,7 @@ function readUntil(until: number, { nowMs, mostSeconds }: { nowMs: number; mostS
 
 /** Enqueues moved attempts. The rows store the times, so a queue outage only makes them late. */
 async function enqueue({ enqueueAttempts, logger }: Enqueuing, attempts: MovedAttempts): Promise<void> {
-  try {
-    if (attempts.length > 0) await enqueueAttempts(attempts);
-  } catch (error) {
-    logger.warn({ err: error, deliveries: attempts.length }, 'delivery.not_queued');
-  }
+  if (attempts.length === 0) return;
+  const absence = { log: logger, line: 'delivery.not_queued', fields: { deliveries: attempts.length } };
+  await enqueueCommitted(() => enqueueAttempts(attempts), absence);
 }

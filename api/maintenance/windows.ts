@@ -1,3 +1,4 @@
+import type { Response } from 'express';
 import {
   LONGEST_SECONDS,
   statusOfWindow,
@@ -110,7 +111,7 @@ async function takeCovered(
 
 async function answerCreated(
   { database, makeId, now, rateLimits }: CreatingParts,
-  response: Parameters<Handler<'createMaintenanceWindow'>>[1],
+  response: Response<Answer<'createMaintenanceWindow'>>,
   { settings, key }: { settings: WindowSettings; key: string | null },
 ): Promise<void> {
   const nowMs = now();
@@ -210,14 +211,9 @@ export function extendMaintenanceWindowHandler(parts: ReleasingParts): Handler<'
   };
 }
 
-type MovingExchange = {
-  request: { params: { id: string } };
-  response: Parameters<Handler<'endMaintenanceWindow'>>[1];
-};
-
 async function answerMoved(
   parts: ReleasingParts,
-  { request, response }: MovingExchange,
+  { request, response }: { request: { params: { id: string } }; response: Response<Answer<'endMaintenanceWindow'>> },
   move: Parameters<typeof moveEnd>[2],
 ): Promise<void> {
   const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
