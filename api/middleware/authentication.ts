@@ -15,14 +15,14 @@ const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
 const TOKEN = /^sp[kw]_[A-Za-z0-9_-]{1,200}$/;
 
-type Surroundings = Parts<'database' | 'now'>;
+type AuthenticationParts = Parts<'database' | 'now'>;
 
 /**
  * Identifies the caller: the holder of an API token, or else the person of a session. Without either the request stays
  * anonymous, for the route guard to refuse after it has been counted. A request with a bearer token is never treated as
  * a session, even if it carries a session cookie.
  */
-export function authentication({ database, now, config }: Surroundings & Parts<'config'>): RequestHandler {
+export function authentication({ database, now, config }: AuthenticationParts & Parts<'config'>): RequestHandler {
   const cookie = sessionCookie(config.publicUrl);
   const findHolder = createBatched((tokens: string[]) => findTokenHolders(database, tokens, now()));
   return async (request, response, next) => {
@@ -68,7 +68,7 @@ async function callerOfToken(
 
 /** Returns the person of an active session; null for any other secret. */
 export async function callerOfSession(
-  { database, now }: Surroundings,
+  { database, now }: AuthenticationParts,
   secret: string,
 ): Promise<Extract<Caller, { kind: 'session' }> | null> {
   const holder = await findSessionHolder(database, secret, now());

@@ -66,11 +66,11 @@ export function presentMonitor(
   };
 }
 
-/** The agents that probe a monitor, and those of them that cannot. */
-type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
+/** The agents that probe a monitor, and the monitors that it depends on. */
+type Related = { agentIds: readonly string[]; parents: readonly Parent[] };
 
-/** Data of a monitor besides its row: the agents that probe it, and the monitors that it depends on. */
-type Surroundings = { agentIds: readonly string[]; parents: readonly Parent[] };
+/** `unable` are those of the agents that cannot probe the monitor. */
+type Detail = Related & CurrentFacts & { unable: readonly { id: string; reason: Inability }[] };
 
 /**
  * Returns a monitor with its details. A heartbeat's token lets anyone ping, so only callers with write access see it
@@ -78,7 +78,7 @@ type Surroundings = { agentIds: readonly string[]; parents: readonly Parent[] };
  */
 export function presentMonitorDetail(
   monitor: Monitor,
-  { agentIds, unable, parents, ...facts }: MonitorSources & Surroundings & CurrentFacts,
+  { agentIds, unable, parents, ...facts }: Detail,
   { canWrite }: { canWrite: boolean },
 ): Schemas['MonitorDetail'] {
   return {
@@ -98,7 +98,7 @@ const VERSION_LENGTH = 16;
  * Returns an identifier of a monitor's settings, sources and secrets, so that a change based on an older read is
  * refused. Pausing does not change it.
  */
-export function settingsVersionOf(monitor: Monitor, { agentIds, parents }: Surroundings): string {
+export function settingsVersionOf(monitor: Monitor, { agentIds, parents }: Related): string {
   const { enabled: _enabled, ...settings } = namedSettings(monitor);
   // Secrets are sealed anew each time, so their changes show only in `checksVersion`.
   const content = [

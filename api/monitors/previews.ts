@@ -26,7 +26,7 @@ const RUNS_SHOWN = 5;
 
 /** `POST /trials` */
 export function previewMonitorHandler(
-  dependencies: Parts<'runPreview' | 'rateLimits' | 'logger'> & Surroundings,
+  dependencies: Parts<'runPreview' | 'rateLimits' | 'logger'> & PreviewParts,
 ): Handler<'tryMonitor'> {
   const { runPreview, rateLimits, logger } = dependencies;
   return async (request, response) => {
@@ -80,7 +80,7 @@ type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody
 /** The target of the probe, and the region whose check process runs it. */
 type PreviewRequest = { target: CheckTarget; region: string };
 
-type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId' | 'config'>;
+type PreviewParts = Parts<'database' | 'readVendorPage' | 'now' | 'makeId' | 'config'>;
 
 /** A preview is already counted, so reading a page for it is not counted again. */
 const COUNTED = { rateLimits: null };
@@ -98,15 +98,15 @@ const AT_WORK_SECONDS = 60;
  * Reads the monitor to preview like a creation or a PATCH, and chooses its region. Throws the same 400 as those, and
  * 409 if there is no region or nothing to preview.
  */
-async function readPreview(surroundings: Surroundings, caller: Caller, body: PreviewBody): Promise<PreviewRequest> {
-  const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
+async function readPreview(parts: PreviewParts, caller: Caller, body: PreviewBody): Promise<PreviewRequest> {
+  const { settings, secrets, agentSources } = await readDraft(parts, caller, body);
   requireProbed(settings.type);
   if (!isScheduled({ ...settings, enabled: true }))
     throw badRequest('target is required: without one there is nothing to preview');
   const { type } = settings;
   const hasStoredSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
-  const wanted: Wanted = { caller, agentSources, wanted: body.region, hasStoredSecrets };
-  const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
+  const wanted: Wanted = { caller, agentSources, namedRegion: body.region, hasStoredSecrets };
+  const region = isAgentChecked(type) ? await chooseRegion(parts, wanted) : SERVICE_REGION;
   if (region === SERVICE_REGION && body.region !== undefined)
     throw badRequest(`region must be omitted: monitors of type ${type} are checked by the service itself`);
   return { region, target: { ...checkTargetOf(settings, secrets), isShown: true } };
@@ -117,24 +117,24 @@ async function readPreview(surroundings: Surroundings, caller: Caller, body: Pre
  * far as the PATCH keeps them.
  */
 async function readDraft(
-  surroundings: Surroundings,
+  parts: PreviewParts,
   caller: Caller,
   { monitor_id: id, monitor }: PreviewBody,
 ): Promise<MonitorDraft> {
   if (id === undefined) {
     if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of an existing monitor');
     const context = await loadMonitorContext(
-      { ...surroundings, ...COUNTED },
-      { account: caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true },
+      { ...parts, ...COUNTED },
+      { account: caller, monitorId: parts.makeId('mon'), body: monitor, isNew: true },
     );
     return accept(readMonitorCreate({ name: UNNAMED, ...monitor }, context));
   }
-  const found = isId(id) ? await findWholeMonitor(surroundings.database, { tenantId: caller.tenantId, id }) : null;
+  const found = isId(id) ? await findWholeMonitor(parts.database, { tenantId: caller.tenantId, id }) : null;
   if (found === null) throw badRequest('monitor_id must be the id of a monitor of this account');
   requireProbed(found.monitor.type);
   if (monitor === undefined) return draftOf(found);
   const context = await loadMonitorContext(
-    { ...surroundings, ...COUNTED },
+    { ...parts, ...COUNTED },
     { account: caller, monitorId: id, body: monitor, isNew: false },
   );
   return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
@@ -150,38 +150,38 @@ function requireProbed(type: MonitorType): void {
 type Wanted = {
   caller: Caller;
   agentSources: readonly string[];
-  wanted: string | undefined;
+  namedRegion: string | undefined;
   hasStoredSecrets: boolean;
 };
 
 /** Returns the requested region, or else that of one of the draft's sources; only shared agents run previews. */
 async function chooseRegion(
-  { database, now }: Surroundings,
-  { caller, agentSources, wanted, hasStoredSecrets }: Wanted,
+  { database, now }: PreviewParts,
+  { caller, agentSources, namedRegion, hasStoredSecrets }: Wanted,
 ): Promise<string> {
   const shared = await listAgents(database, { tenantId: caller.tenantId, filter: { kind: 'first_party' } });
   const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
-  if (wanted === undefined && hasStoredSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
+  if (namedRegion === undefined && hasStoredSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
     throw badRequest(
       'region is required: no shared agent checks this monitor, and its stored secrets are sent to one only if ' +
         'the request names it',
     );
   }
   const regions = shared.flatMap(({ region }) => region ?? []);
-  if (wanted !== undefined && !regions.includes(wanted))
+  if (namedRegion !== undefined && !regions.includes(namedRegion))
     throw badRequest(
-      `region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(wanted)}`,
+      `region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(namedRegion)}`,
     );
   const chosen =
-    wanted === undefined
+    namedRegion === undefined
       ? (atWork.find(({ id }) => agentSources.includes(id)) ?? atWork[0])
-      : atWork.find(({ region }) => region === wanted);
+      : atWork.find(({ region }) => region === namedRegion);
   const region = chosen?.region ?? null;
   if (region === null)
     throw conflict(
-      wanted === undefined
+      namedRegion === undefined
         ? 'no shared agent is online: try again later'
-        : `the shared agent of ${wanted} is offline: choose another region`,
+        : `the shared agent of ${namedRegion} is offline: choose another region`,
     );
   return region;
 }
