@@ -74,7 +74,7 @@ export const QUEUE_BOARD_PATH = '/queues';
 /** Account that attempts at the board's password are counted for; it cannot be a user's id. */
 const ACCOUNT = 'queue-board';
 
-const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Time that a cookie admits a browser that sent the password, in milliseconds; at most twice as long. A page of the
@@ -108,7 +108,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
 
   // The board's own pages send no CSRF token, but browsers send the page's origin with each changing request.
   const findKnown = async (request: Request): Promise<Visitor | null> => {
-    if (!READING_METHODS.has(request.method) && request.headers.origin === undefined) return null;
+    if (!SAFE_METHODS.has(request.method) && request.headers.origin === undefined) return null;
     return (await findOperator(request)) ?? (pass?.isGood(request) === true ? { user: null } : null);
   };
 
@@ -119,7 +119,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
     if (visitor === null) {
       const refused = refusal(response, pass !== null);
       // A person who follows a link gets a page; the board's own requests and programs get the error.
-      if (!READING_METHODS.has(request.method) || request.accepts(['json', 'html']) !== 'html') throw refused;
+      if (!SAFE_METHODS.has(request.method) || request.accepts(['json', 'html']) !== 'html') throw refused;
       sendPlainPage(response, {
         status: refused.status,
         title: 'Sign in to see the queues',
@@ -129,7 +129,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
       return;
     }
     const action = { request, user: visitor.user, address: addressOf(response) };
-    if (!READING_METHODS.has(request.method)) await recordBoardAction(options, action);
+    if (!SAFE_METHODS.has(request.method)) await recordBoardAction(options, action);
     next();
   };
 }
