@@ -30,7 +30,7 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
   };
   const leave = (id: string, account: Account) => {
     account.underWay -= 1;
-    while (account.waiting.length > 0 && account.waiting.shift()?.() === false);
+    while (account.waiting.shift()?.() === false);
     forget(id, account);
   };
   return (request, response, next) => {

@@ -101,7 +101,7 @@ export async function createAgentWithin(
     const created = await createAgent(database, agent, transaction);
     await recordAgent(run, author, {
       agent: created,
-      changes: madeWith(agentFields(created), { token: agent.tokenFingerprint.length }),
+      changes: madeWith(agentFields(created), { token: true }),
     });
     return created;
   });

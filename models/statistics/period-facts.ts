@@ -96,7 +96,6 @@ async function cutByChanges(
 type Chunk = Reported & { monitors: readonly ReportedMonitor[]; nowMs: number };
 
 async function reportChunk(database: Database, { monitors, nowMs, ...period }: Chunk): Promise<MonitorReport[]> {
-  if (monitors.length === 0) return [];
   const { window } = period;
   const monitorIds = monitors.map(({ id }) => id);
   const histories = await readStateHistories(database, { monitorIds, ...edgesOf(window), most: REPORTED_OF_ONE });

@@ -86,11 +86,11 @@ export function tallySql(
   const bind: unknown[] = [monitorNos];
   const names = Object.keys(keys).join(', ');
   const sources = sourcesOf(spans, (value) => `$${bind.push(value)}::bigint`);
+  if (sources.length === 0 || monitorNos.length === 0) return { sql: null, bind };
   const unite = (part: (source: Source) => string): string => sources.map(part).join(' UNION ALL ');
   const select = Object.entries(keys)
     .map(([name, expression]) => `${expression} AS ${name}`)
     .join(', ');
-  if (sources.length === 0 || monitorNos.length === 0) return { sql: null, bind };
   const sql = `
     SELECT ${names}, up, degraded, down, none, buckets, l.counts, to_json(phases) AS phases
     FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down,
