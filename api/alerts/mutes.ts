@@ -70,11 +70,11 @@ async function snooze(
 }
 
 function readUntil(until: number, { nowMs, mostSeconds }: { nowMs: number; mostSeconds: number }): number {
-  const seconds = until - Math.floor(nowMs / 1000);
+  const seconds = until - toUnixSeconds(nowMs);
   if (seconds <= 0 || seconds > mostSeconds)
     throw badRequest(
       `until must be Unix seconds in the next ${mostSeconds / DAY_SECONDS} days, got ${until}: it is ` +
-        `${Math.floor(nowMs / 1000)} now`,
+        `${toUnixSeconds(nowMs)} now`,
     );
   return until * 1000;
 }

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import type { Timings } from '../../core/checks/verdict.ts';
 import { renderCsv, type CsvColumns } from '../../core/csv.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
 import { findAgentNo, findServiceAgent, type NamedAgent } from '../../models/agents/agents.ts';
 import { listChecks, type StoredCheck } from '../../models/checks/check-results.ts';
 import type { CheckRequest } from '../../models/checks/schedule.ts';
@@ -155,7 +155,7 @@ export function requestCheckHandler(
 function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): Schemas['CheckRequested'] {
   return {
     id,
-    requested_at: Math.floor(nowMs / 1000),
+    requested_at: toUnixSeconds(nowMs),
     // The service's internal source is not an agent that customers see.
     sources: sources
       .filter(({ kind }) => kind !== 'service')

@@ -8,6 +8,7 @@ import {
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
 import { sortTags } from '../../core/monitors/monitor.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { isRecurring, scheduleOf } from '../../models/maintenance/occurrences.ts';
 import { checkRecurrence } from '../../models/maintenance/recurrence.ts';
 import type { Body } from '../handler.ts';
@@ -82,7 +83,7 @@ function readTime(
   // A new time zone moves a start that was given in local time.
   const at = sent.starts_at ?? current?.localStart ?? current?.startsAt ?? null;
   const start = isSent
-    ? readStart({ at, timezone, isRecurring: isRule(sent, current) }, Math.floor(nowMs / 1000))
+    ? readStart({ at, timezone, isRecurring: isRule(sent, current) }, toUnixSeconds(nowMs))
     : { ok: true as const, ...startOf(current) };
   if (!start.ok) {
     problems.push({ field: start.field, message: start.message });

@@ -7,7 +7,7 @@ import {
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
 import { toLocalTime } from '../../core/time-zones.ts';
-import { DAY_MS, DAY_SECONDS } from '../../core/time.ts';
+import { DAY_MS, DAY_SECONDS, toUnixSeconds } from '../../core/time.ts';
 import { previewMonitors } from '../../models/maintenance/maintenance-times.ts';
 import {
   isRecurring,
@@ -123,7 +123,7 @@ async function answerCreated(
     id: makeId('mnt'),
     tenantId,
     key,
-    createdAt: Math.floor(nowMs / 1000),
+    createdAt: toUnixSeconds(nowMs),
     author: authorOf(response),
     nowMs,
   }).catch(refuse);
@@ -254,7 +254,7 @@ export function listMaintenanceOccurrencesHandler({
 }: Parts<'database' | 'now'>): Handler<'listMaintenanceOccurrences'> {
   return async (request, response) => {
     requireWholeNumbers(request, ['from', 'to']);
-    const from = request.query.from ?? Math.floor(now() / 1000);
+    const from = request.query.from ?? toUnixSeconds(now());
     const { to = from + USUAL_LIST_SECONDS, window_id: windowId = null } = request.query;
     if (to <= from) throw badRequest('to must be after from');
     if (to - from > LONGEST_LIST_SECONDS) throw badRequest('to must be at most 400 days after from');
@@ -370,7 +370,7 @@ export function presentWindow(window: MaintenanceWindow): Answer<'getMaintenance
 }
 
 function presentTime({ startsAtMs, endsAtMs }: Occurrence): Schemas['MaintenanceTime'] {
-  return { starts_at: Math.floor(startsAtMs / 1000), ends_at: Math.floor(endsAtMs / 1000) };
+  return { starts_at: toUnixSeconds(startsAtMs), ends_at: toUnixSeconds(endsAtMs) };
 }
 
 function presentOccurrence(occurrence: ListedOccurrence): Schemas['MaintenanceOccurrence'] {

@@ -4,6 +4,7 @@ import { isRecent } from '../../core/incidents/quorum.ts';
 import { statusOf } from '../../core/incidents/state.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { findSourceStatus } from '../../core/monitors/source-status.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import {
   isSameExpiry,
   listCertificates,
@@ -68,7 +69,7 @@ function presentDomain(facts: DomainFacts): Facts['domain'] {
     registered: isGone(facts) ? false : registration === null ? null : true,
     expires_at: registration?.expiresAt ?? null,
     registrar: registration?.registrar ?? null,
-    asked_at: answeredAtMs === null ? null : Math.floor(answeredAtMs / 1000),
+    asked_at: answeredAtMs === null ? null : toUnixSeconds(answeredAtMs),
     failure,
   };
 }
@@ -94,7 +95,7 @@ function listCurrentAdvisories(
 }
 
 function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: SaidAdvisory): Facts['advisories'][number] {
-  return { subject, name, expires_at: expiresAt, threshold_days: threshold, sent_at: Math.floor(saidAtMs / 1000) };
+  return { subject, name, expires_at: expiresAt, threshold_days: threshold, sent_at: toUnixSeconds(saidAtMs) };
 }
 
 /** Maximum number of listed dependents of a monitor. */
@@ -147,7 +148,7 @@ export function getMonitorLocationsHandler({
           region: location.region,
           status: status === 'votes' ? 'counted' : status,
           last_seen_at: location.lastSeenAt,
-          last_result_at: location.newestAtMs === null ? null : Math.floor(location.newestAtMs / 1000),
+          last_result_at: location.newestAtMs === null ? null : toUnixSeconds(location.newestAtMs),
         };
       }),
       last_check_at: secondsOf(lastChecks.get(no)),

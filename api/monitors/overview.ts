@@ -16,7 +16,7 @@ import {
   type StateSeconds,
   type Stretch,
 } from '../../core/statistics/sla.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, toUnixSeconds } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/transitions.ts';
 import { measureWithMaintenance, readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import {
@@ -154,9 +154,9 @@ function firstDayMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
 }
 
-/** Converts a time to whole Unix seconds; null if undefined. */
-export function secondsOf(ms: number | undefined): number | null {
-  return ms === undefined ? null : Math.floor(ms / 1000);
+/** Converts a time to whole Unix seconds; null if there is none. */
+export function secondsOf(ms: number | null | undefined): number | null {
+  return ms === null || ms === undefined ? null : toUnixSeconds(ms);
 }
 
 function readIds(text: string): string[] {
@@ -199,7 +199,7 @@ export function getWallHandler({
     const ofStatus = (status: MonitorStatus) => monitors.filter((monitor) => monitor.status === status);
     const worst = ORDER.flatMap((status) => ofStatus(status).toSorted((a, b) => Number(b.overdue) - Number(a.overdue)));
     await sendCompressedJson(request, response, {
-      at: Math.floor(now() / 1000),
+      at: toUnixSeconds(now()),
       total: monitors.length,
       counts: {
         down: ofStatus('down').length,
@@ -209,7 +209,7 @@ export function getWallHandler({
         paused: ofStatus('paused').length,
       },
       overdue_monitors: checks.overdue.size,
-      no_checks_since: secondsOf(checks.noChecksSinceMs ?? undefined),
+      no_checks_since: secondsOf(checks.noChecksSinceMs),
       monitors: worst.slice(0, MAX_SHOWN),
     } satisfies Answer<'getWall'>);
   };
@@ -254,8 +254,8 @@ class AccountFigures {
       parts.push(...(await this.#measure(monitors.slice(start, start + MAX_MONITORS), { gaps, nowMs })));
     const result: Figures = {
       totals: {
-        from: Math.floor(dayAgoMs / 1000),
-        to: Math.floor(nowMs / 1000),
+        from: toUnixSeconds(dayAgoMs),
+        to: toUnixSeconds(nowMs),
         uptime_percent: judgeSla(sumSeconds(parts.map(({ daySeconds }) => daySeconds)), null).uptimePercent,
         alerts: await countAlerts(database, { tenantId, sinceMs: dayAgoMs }),
         median_latency_ms: quantileOf(mergeHistograms(parts.map(({ latency }) => latency)), 0.5),
@@ -317,7 +317,7 @@ export function getOverviewFiguresHandler({
       ...totals,
       overdue_monitors: checks.overdue.size,
       overdue_monitor_ids: [...checks.overdue],
-      no_checks_since: secondsOf(checks.noChecksSinceMs ?? undefined),
+      no_checks_since: secondsOf(checks.noChecksSinceMs),
       ...(isWanted && { monitors }),
     } satisfies Answer<'getOverviewFigures'>);
   };

@@ -5,6 +5,7 @@ import { statusOf } from '../../core/incidents/state.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { readMutes } from '../../models/alerts/mutes.ts';
 import type { Database } from '../../models/database.ts';
 import { readExpectedPings, type ExpectedPing } from '../../models/heartbeats/heartbeats.ts';
@@ -56,11 +57,11 @@ export function presentMonitor(
     ...namedSettings(monitor),
     status: statusOf(monitor.state),
     maintenance: maintenance ?? null,
-    ...(mutedUntilMs !== undefined && { muted_until: Math.floor(mutedUntilMs / 1000) }),
+    ...(mutedUntilMs !== undefined && { muted_until: toUnixSeconds(mutedUntilMs) }),
     ...(monitor.type === 'heartbeat' && {
       next_expected: expected === undefined ? null : writeZonedMoment(expected.atMs, expected.timezone),
     }),
-    state_since: Math.floor(monitor.stateSinceMs / 1000),
+    state_since: toUnixSeconds(monitor.stateSinceMs),
     created_at: monitor.createdAt,
     updated_at: monitor.updatedAt,
   };

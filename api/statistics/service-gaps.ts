@@ -43,7 +43,7 @@ function readWindow(
 ): { fromMs: number; toMs: number } {
   requireWholeNumbers(request, ['from', 'to']);
   const { query } = request;
-  const to = query.to === undefined ? Math.floor(nowMs / 1000) + 1 : query.to;
+  const to = query.to === undefined ? toUnixSeconds(nowMs) + 1 : query.to;
   const from = query.from === undefined ? Math.max(0, to - DEFAULT_WINDOW) : query.from;
   if (from >= to)
     throw badRequest(

@@ -1,4 +1,4 @@
-import { DAY_MS, DAY_SECONDS, HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, DAY_SECONDS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
 import type { SeriesStepMs } from '../../models/statistics/statistics.ts';
 import { badRequest } from '../api-error.ts';
 
@@ -47,7 +47,7 @@ export function readWindow(
   requested: Pick<RequestedWindow, 'from' | 'to'>,
   { nowMs, defaultSeconds }: { nowMs: number; defaultSeconds: number },
 ): { from: number; to: number } {
-  const now = Math.floor(nowMs / 1000);
+  const now = toUnixSeconds(nowMs);
   const to = Math.min(requested.to ?? now, now);
   const from = requested.from ?? Math.max(0, to - defaultSeconds);
   if (from >= to)
@@ -67,7 +67,7 @@ export function readStatsWindow(
   requested: RequestedWindow,
   { nowMs, resultDays, results }: { nowMs: number; resultDays: number; results: { since: number; perSecond: number } },
 ): CountedWindow {
-  const now = Math.floor(nowMs / 1000);
+  const now = toUnixSeconds(nowMs);
   const { from, to } = readWindow(requested, { nowMs, defaultSeconds: DAY_SECONDS });
   const keptFrom = now - resultDays * DAY_SECONDS;
   const isTooMany = (to - Math.max(from, results.since)) * results.perSecond > MAX_RESULTS;

@@ -17,7 +17,7 @@ import {
   type StateHistory,
   type StateSeconds,
 } from '../../core/statistics/sla.ts';
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
 import { nameAgents, type NamedAgent } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
 import { countChanges, listIncidentSpans, readStateHistories } from '../../models/incidents/transitions.ts';
@@ -297,7 +297,7 @@ function presentPoint(step: {
 
 /** Returns a gap of the service, in whole seconds as the SLA counts it. */
 function presentServiceGap({ kind, startMs, endMs }: ServiceGap): Schemas['ServiceGap'] {
-  return { kind, from: Math.floor(startMs / 1000), to: Math.floor(endMs / 1000) };
+  return { kind, from: toUnixSeconds(startMs), to: toUnixSeconds(endMs) };
 }
 
 /** Returns maintenance of a monitor, in whole seconds as the SLA counts it. */
@@ -305,8 +305,8 @@ function presentMaintenance(time: MaintenanceTime): Schemas['MonitorStats']['mai
   return {
     window_id: time.windowId,
     name: time.windowName,
-    from: Math.floor(time.startMs / 1000),
-    to: Math.floor(time.endMs / 1000),
+    from: toUnixSeconds(time.startMs),
+    to: toUnixSeconds(time.endMs),
     excluded: time.isExcluded,
   };
 }
