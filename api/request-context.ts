@@ -83,29 +83,28 @@ export function contextOf(response: Response): RequestContext {
  */
 export function addressOf(response: Response): string | null {
   const { address } = contextOf(response);
-  if (address === undefined)
-    throw new Error('The address is asked for on a route in front of which no middleware looks for it');
+  if (address === undefined) throw new Error('No middleware has determined the client address on this route');
   return address;
 }
 
 /** Returns the caller. Throws on routes without authentication. */
 export function callerOf(response: Response): Caller {
   const { caller } = contextOf(response);
-  if (caller === undefined) throw new Error('The caller is asked for on a route without authentication');
+  if (caller === undefined) throw new Error('This route does not authenticate its caller');
   return caller;
 }
 
 /** Returns the author of the request's change. Throws if the operation's route does not name its audit action. */
 export function authorOf(response: Response): Author {
   const { author } = contextOf(response);
-  if (author === undefined) throw new Error('A change is to be recorded by an operation that records nothing');
+  if (author === undefined) throw new Error('This operation names no audit action to record');
   return author;
 }
 
 /** Returns the calling person. Throws if the operation also admits tokens. */
 export function personOf(response: Response): SessionCaller {
   const caller = callerOf(response);
-  if (caller.kind !== 'session') throw new Error('The person is asked for by an operation that tokens reach');
+  if (caller.kind !== 'session') throw new Error('This operation admits tokens, so the caller may not be a person');
   return caller;
 }
 

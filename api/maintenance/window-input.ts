@@ -119,7 +119,7 @@ function readDuration(
     return seconds ?? refuse('duration_seconds', 'duration_seconds or ends_at is required: say how long it lasts');
   }
   if (duration !== undefined)
-    return refuse('ends_at', 'ends_at must not be sent together with duration_seconds: send one of both');
+    return refuse('ends_at', 'ends_at must not be sent together with duration_seconds: send only one of them');
   const read = typeof end === 'string' ? readLocal('ends_at', end, zone) : { ok: true as const, at: end };
   if (!read.ok) return refuse('ends_at', read.message);
   const seconds = read.at - startsAt;
@@ -144,7 +144,7 @@ function checkRule(
 ): void {
   if (!isRecurring(settings) || problems.length > 0) return;
   if (settings.cron !== null && settings.rrule !== null)
-    problems.push({ field: 'rrule', message: 'rrule must not be set together with cron: set one of both to null' });
+    problems.push({ field: 'rrule', message: 'rrule must not be set together with cron: set one of them to null' });
   else if (sent.ends_at !== undefined)
     problems.push({
       field: 'ends_at',

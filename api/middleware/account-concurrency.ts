@@ -82,7 +82,7 @@ function countUnread(response: Response, account: Account, onRead: () => void): 
 function tooMuchUnread(): ApiError {
   return new ApiError(
     429,
-    `answers of this account with ${MAX_UNREAD_BYTES} bytes are not read yet: read them, or close their connections`,
+    `this account has ${MAX_UNREAD_BYTES} bytes of unread responses: read them, or close their connections`,
     { 'Retry-After': '5' },
   );
 }

@@ -54,7 +54,7 @@ export function answerTo(error: unknown): ApiError {
   if (error instanceof PasswordsBusy)
     return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
   if (error instanceof NoOwner)
-    return new ApiError(403, 'this requires the role owner, and you do not have it any more: reload the page');
+    return new ApiError(403, 'this requires the role owner, which you no longer have: reload the page');
   if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');
   return answerToBody(error) ?? new ApiError(500, 'internal error');
 }

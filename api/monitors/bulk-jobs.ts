@@ -160,8 +160,8 @@ export class BulkJobs implements BulkChanges {
 }
 
 const FORBIDDEN = {
-  token: 'the API token that requested this is over, or may not change monitors any more',
-  user: 'the member who requested this was removed, or may not change monitors any more',
+  token: 'the API token that requested this has ended, or may no longer change monitors',
+  user: 'the member who requested this was removed, or may no longer change monitors',
 };
 
-const TOO_LATE = 'the service did not come to this monitor within 15 minutes: request the change again';
+const TOO_LATE = 'the service did not get to this monitor within 15 minutes: request the change again';

@@ -50,8 +50,8 @@ export function unlinkIdentityHandler({ database, openId }: Parts<'database' | '
     if (user.passwordHash === NO_PASSWORD_HASH || openId?.settings.isOnly === true)
       throw conflict(
         user.passwordHash === NO_PASSWORD_HASH
-          ? 'you have no password, and could not sign in any more: ask an operator for one first (spotcheck user reset)'
-          : 'passwords are not accepted here, and you could not sign in any more',
+          ? 'you have no password, and could no longer sign in: ask an operator for one first (spotcheck user reset)'
+          : 'passwords are not accepted here, and you could no longer sign in',
       );
     const ended = await unlinkIdentity(database, {
       author: authorOf(response),

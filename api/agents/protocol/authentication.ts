@@ -33,7 +33,7 @@ export const requireAgent: RequestHandler = (request, response, next) => {
 /** Returns the calling agent. Throws on routes without authentication. */
 export function agentOf(response: Response): TokenAgent {
   const { agent } = contextOf(response);
-  if (agent === undefined) throw new Error('The agent is asked for on a route without authentication');
+  if (agent === undefined) throw new Error('This route does not authenticate its agent');
   return agent;
 }
 

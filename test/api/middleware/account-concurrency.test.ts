@@ -134,7 +134,7 @@ test.serial(
     await until(async () => (await statuses(account)) === 429);
     isError(t, await account.reader('GET', '/v1/agents'), {
       status: 429,
-      error: 'answers of this account with 33554432 bytes are not read yet: read them, or close their connections',
+      error: 'this account has 33554432 bytes of unread responses: read them, or close their connections',
     });
     t.is(await statuses(other), 200);
     unread[0]?.resume();
