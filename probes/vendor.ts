@@ -141,7 +141,9 @@ function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
 
   return async (document, tenantId) => {
     const known = remembered.get(document.url);
-    if (known !== undefined && isSettled(known, document, options.now())) return known;
+    const nowMs = options.now();
+    // When the clock is set back, the times in the store are corrected, but not those remembered here.
+    if (known !== undefined && known.requestedAtMs <= nowMs && isSettled(known, document, nowMs)) return known;
     const record = await reads.run(document, tenantId);
     if (tenantId === undefined) remembered.set(record);
     return record;

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/checks/vendor/document.ts';
 import { findVendorPage, type VendorPage } from '../../../core/checks/vendor/page.ts';
+import { HOUR_MS } from '../../../core/time.ts';
 import { createVendorPageReader } from '../../../probes/vendor.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
@@ -80,6 +81,19 @@ test('a page is requested again after 5 s, conditionally, and may respond with a
   clock.ms += 5000;
   const third = await read(pageAt(server.url), []);
   t.is(third.outcome === 'read' && third.snapshot.overall, 'major');
+});
+
+test('a page is requested again after the clock was set back and the times in the store were corrected', async (t) => {
+  const server = await startStatusPage(t);
+  const store = memoryStore();
+  const { read, clock } = readerOf({ store });
+  await read(pageAt(server.url), []);
+  clock.ms -= HOUR_MS;
+  for (const [url, record] of store.records) store.records.set(url, { ...record, requestedAtMs: clock.ms });
+  server.page.indicator = 'critical';
+  clock.ms += 5000;
+  const reading = await read(pageAt(server.url), []);
+  t.is(reading.outcome === 'read' && reading.snapshot.overall, 'major');
 });
 
 test('one or two failed lookups are bridged by the previous snapshot, and the third is reported', async (t) => {
