@@ -68,14 +68,10 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
       every_seconds: canary.seconds,
       token: known && (await readPeerToken(database, known.channelId)),
     };
-    const answer = await callService({ method: 'POST', url: `${base}${PEER_PATH}`, body }).catch(async (error) => {
+    const answer = await joinPeer(context, { base, monitorId: id, body }).catch(async (error) => {
       if (kept.isNew) await deleteMonitor(database, { tenantId, id, nowMs, author: author('monitor.deleted') });
       throw error;
     });
-    const url = watchUrl(String(answer['ping_url']));
-    if (url === null) throw new Refusal(`${base} answered without a ping URL: is it a Spotcheck of this release?`);
-    const address = { origin: 'peer', name: base, monitorId: id, url } as const;
-    if (!(await storeCanaryAddress(database, address, { newId, nowMs }))) throw tooMany();
     const waited = options.wait ? await awaitPings(context, { origin: 'peer', name: base }, { tenantId, id }) : null;
     return {
       watches: base,
@@ -87,6 +83,19 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
     };
   });
   print(joined, options);
+}
+
+/** Has the other side watch this one, stores the address that it wants to be pinged at, and returns its answer. */
+async function joinPeer(
+  { database, newId, nowMs }: CommandContext,
+  { base, monitorId, body }: { base: string; monitorId: string; body: object },
+): Promise<Record<string, unknown>> {
+  const answer = await callService({ method: 'POST', url: `${base}${PEER_PATH}`, body });
+  const url = watchUrl(String(answer['ping_url']));
+  if (url === null) throw new Refusal(`${base} answered without a ping URL: is it a Spotcheck of this release?`);
+  const address = { origin: 'peer', name: base, monitorId, url } as const;
+  if (!(await storeCanaryAddress(database, address, { newId, nowMs }))) throw tooMany();
+  return answer;
 }
 
 /** `watch add`: pings any address from now on. */

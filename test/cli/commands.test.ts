@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
+import { PEER_PATH } from '../../api/system/watching.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
+import { listAllMonitors } from '../../models/monitors/monitor-overview.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { hostCommands, runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
@@ -185,6 +187,15 @@ test('a command that cannot be carried out exits with 1 and a one-line error', a
   ]) {
     await isRefused(t, run(...command, '--tenant', 'ten_none'), /^No tenant ten_none was found$/m);
   }
+});
+
+test('watch join keeps no heartbeat of a service that answers with a page instead of a ping URL', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const tenantId = await newTenant(run.database);
+  const { port } = await startHttpServer(t, (_request, response) => void response.end('<h1>Sign in</h1>'));
+  const joining = run('watch', 'join', `http://127.0.0.1:${port}${PEER_PATH}#sealed`, '--no-wait');
+  await isRefused(t, joining, /answered without a ping URL/);
+  t.deepEqual(await listAllMonitors(run.database, tenantId), []);
 });
 
 test('no account is created without a user who can sign in, or with control characters in its name', async (t) => {
