@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import { Refusal } from './output.ts';
 
 /** A call of a service at any address; `token` is an API token, absent if none is needed. */
@@ -10,7 +9,7 @@ const DEADLINE_MS = 30_000;
 /** Calls a service by HTTP. Throws a `Refusal` with the service's error, or with the reason why it does not respond. */
 export async function callService({ method, url, token, body }: ServiceCall): Promise<Record<string, unknown>> {
   const { origin } = new URL(url);
-  const response = await fetch(url, {
+  const { response, json } = await fetch(url, {
     method,
     headers: {
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
@@ -20,10 +19,12 @@ export async function callService({ method, url, token, body }: ServiceCall): Pr
     // A redirect could lead the token elsewhere.
     redirect: 'manual',
     signal: AbortSignal.timeout(DEADLINE_MS),
-  }).catch((error: unknown) => {
-    throw new Refusal(`${origin} does not answer: ${causeOf(error)}`);
-  });
-  const answer = parse(response.body === null ? '' : await text(response.body));
+  })
+    .then(async (received) => ({ response: received, json: await received.text() }))
+    .catch((error: unknown) => {
+      throw new Refusal(`${origin} does not answer: ${causeOf(error)}`);
+    });
+  const answer = parse(json);
   if (response.ok) return answer;
   throw new ServiceRefusal(
     typeof answer['error'] === 'string' ? answer['error'] : `${origin} answered with status ${response.status}`,
