@@ -1,4 +1,4 @@
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { identifyProcess } from './processes.ts';
 
 /**
@@ -17,11 +17,13 @@ export async function lockExclusively(path: string, refusal: (pid: number) => Er
   const mine: Holder = { pid: process.pid, identity: (await identifyProcess(process.pid)) ?? '' };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await take(path, mine)) return () => rm(path, { force: true });
-    const holder = await readHolder(path);
+    const lock = await readLock(path);
+    if (lock === null) continue;
+    const holder = parseHolder(lock);
     if (holder !== null && (await identifyProcess(holder.pid)) === holder.identity) throw refusal(holder.pid);
-    await putAside(path, holder);
+    await removeDead(path, lock, refusal);
   }
-  throw new Error(`${path} belongs to a process that is gone and could not be taken over: delete it by hand`);
+  throw new Error(`${path} cannot be read or taken over: delete it by hand if its process is gone`);
 }
 
 /** Links the file so that it appears with its content: an empty file would look like a dead process's lock. */
@@ -40,26 +42,27 @@ async function take(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Moves a dead holder's lock aside. The slower of two processes must not remove the faster one's new lock, so the moved
- * file is read again, and put back if it is another.
+ * Removes a dead holder's lock. The slower of two processes must not remove the faster one's new lock, so they take
+ * turns, by a lock of its own, and each removes only the lock that it judged.
  */
-async function putAside(path: string, judged: Holder | null): Promise<void> {
-  const aside = `${path}.${process.pid}.old`;
-  const isMoved = await rename(path, aside).then(
-    () => true,
-    () => false,
-  );
-  if (!isMoved) return;
-  const moved = await readHolder(aside);
-  const isJudged = moved?.pid === judged?.pid && moved?.identity === judged?.identity;
-  await (isJudged ? rm(aside, { force: true }) : rename(aside, path));
+async function removeDead(path: string, judged: string, refusal: (pid: number) => Error): Promise<void> {
+  const endTurn = await lockExclusively(`${path}.turn`, refusal);
+  try {
+    if ((await readLock(path)) === judged) await rm(path, { force: true });
+  } finally {
+    await endTurn();
+  }
 }
 
-/** Reads the holder of a lock; null if the file is gone or damaged. */
-async function readHolder(path: string): Promise<Holder | null> {
-  const text = await readFile(path, 'utf8').catch(() => '');
+/** Reads a lock; null if it is gone or unreadable. */
+async function readLock(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch(() => null);
+}
+
+/** Parses the holder of a lock; null if the lock is damaged. */
+function parseHolder(lock: string): Holder | null {
   try {
-    const { pid, identity }: Partial<Holder> = JSON.parse(text);
+    const { pid, identity }: Partial<Holder> = JSON.parse(lock);
     return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : null;
   } catch {
     return null;

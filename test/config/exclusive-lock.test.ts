@@ -48,6 +48,20 @@ test('a lock whose pid was reused by another process is taken over', async (t) =
   t.pass();
 });
 
+test('a dead lock is taken over by one process at a time, and after the death of one that began to', async (t) => {
+  const folder = await temporaryFolder(t);
+  const [path, dead] = [join(folder, 'lock.json'), JSON.stringify({ pid: process.pid, identity: '1' })];
+  await writeFile(path, dead);
+  const endTurn = await lockExclusively(`${path}.turn`, () => new Held());
+  await t.throwsAsync(lock(folder), { instanceOf: Held });
+  t.is(await readFile(path, 'utf8'), dead, 'only the process whose turn it is removes the lock');
+  await endTurn();
+  await writeFile(`${path}.turn`, dead);
+  const release = await lock(folder);
+  t.deepEqual(await readdir(folder), ['lock.json']);
+  await release();
+});
+
 for (const text of ['', '{', '{"pid":"x"}', 'null']) {
   test(`a lock file with the content ${JSON.stringify(text)} blocks no process`, async (t) => {
     const folder = await temporaryFolder(t);
