@@ -1,5 +1,6 @@
 import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { isFulfilled } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { countForeignSessions } from '../../models/secrets/sealed-values.ts';
@@ -19,21 +20,40 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
     throw new Refusal('DATABASE_URL is set: back up that server with its own tools, such as pg_dump');
   const databaseUrl = await findDatabase(environment);
   const to = resolve(options.to);
-  if (await isThere(to)) throw new Refusal(`${to} already exists: choose a folder that does not exist`);
   const dataDir = await realpath(environment.dataDir);
   await withDatabase(({ database }) => refuseOtherRing(database));
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  const unlock = await lockExclusively(`${to}.incomplete.lock`, (pid) => {
+    return new Refusal(`Another backup to ${to} is in progress (process ${pid})`);
+  });
+  await copyDataDir({ databaseUrl, dataDir, to, hasOwnRing: environment.secretKeys === null }).finally(unlock);
+  print({ to }, options);
+}
+
+/** Copies a data directory under a lock: a killed run's draft is removed, but not that of one in progress. */
+async function copyDataDir({
+  databaseUrl,
+  dataDir,
+  to,
+  hasOwnRing,
+}: {
+  databaseUrl: string;
+  dataDir: string;
+  to: string;
+  hasOwnRing: boolean;
+}): Promise<void> {
+  if (await isThere(to)) throw new Refusal(`${to} already exists: choose a folder that does not exist`);
   // The requested name appears only once the backup is complete.
   const draft = `${to}.incomplete`;
   await rm(draft, { recursive: true, force: true });
-  await mkdir(draft, { recursive: true, mode: 0o700 });
+  await mkdir(draft, { mode: 0o700 });
   // The copied owner lets the service's account restore a backup that root makes.
   await copyOwner(dataDir, draft);
-  if (environment.secretKeys === null) await copyEntry(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
+  if (hasOwnRing) await copyEntry(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
   await backUpCluster({ databaseUrl, dataDir, to: join(draft, 'postgres') });
   await syncFolders(draft);
   await rename(draft, to);
   await syncPath(dirname(to));
-  print({ to }, options);
 }
 
 /** Refuses the backup if the copied ring cannot open the copied data. */

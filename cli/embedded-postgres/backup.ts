@@ -1,6 +1,7 @@
-import { chmod, chown, copyFile, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, lstat, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
+import { isFulfilled } from '../../core/time.ts';
 import { withConnection } from '../../postgres/client.ts';
 
 /**
@@ -83,9 +84,10 @@ async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
-function ignoreGone(path: string): (error: NodeJS.ErrnoException) => void {
-  return (error) => {
-    if (error.code !== 'ENOENT' || error.path !== path) throw error;
+function ignoreGone(path: string): (error: NodeJS.ErrnoException) => Promise<void> {
+  return async (error) => {
+    // Of a copy whose target is gone, the error also names the source.
+    if (error.code !== 'ENOENT' || (await isFulfilled(lstat(path)))) throw error;
   };
 }
 

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
+import { backUpCluster } from '../../cli/embedded-postgres/backup.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
@@ -224,4 +225,18 @@ test('the lock of an owner whose pid was reused by another process is taken over
   await writeFile(join(dataDir, 'owner.json'), JSON.stringify({ pid: process.ppid, identity: 'another start' }));
   await start(t, dataDir);
   t.like(JSON.parse(await readFile(join(dataDir, 'owner.json'), 'utf8')), { pid: process.pid });
+});
+
+test('a backup fails if a part of it disappears while it is made', async (t) => {
+  const dataDir = await newPreparedDataDir(t);
+  const { databaseUrl } = await start(t, dataDir);
+  const to = join(dataDir, '..', 'backup');
+  const backup = backUpCluster({ databaseUrl, dataDir, to });
+  const base = join(to, 'cluster', 'base');
+  await Promise.all([
+    until(async () => (await readdir(base).catch(() => []))[0], { intervalMs: 1 }).then((name) =>
+      rename(join(base, name), join(to, 'removed')),
+    ),
+    t.throwsAsync(backup, { code: 'ENOENT' }),
+  ]);
 });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { identifyProcess } from '../../config/processes.ts';
 import { ageDatabase } from '../helpers/aged-database.ts';
 import { pingTokenOf, listOf, type ApiClient } from '../helpers/api-client.ts';
@@ -96,6 +97,13 @@ test('a backup made under load is a data directory, on which a start after a tot
   t.deepEqual(await readdir(keyless), others, 'no command creates a key ring');
   const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
   t.deepEqual([again.status, again.stderr], [1, `${copy} already exists: choose a folder that does not exist\n`]);
+
+  await mkdir(`${copy}-4.incomplete`);
+  const unlock = await lockExclusively(`${copy}-4.incomplete.lock`, () => new Error());
+  const second = await runSpotcheck(['backup', '--to', `${copy}-4`], { DATA_DIR: dataDir });
+  t.is(second.stderr, `Another backup to ${copy}-4 is in progress (process ${process.pid})\n`);
+  t.true((await stat(`${copy}-4.incomplete`)).isDirectory(), 'its draft is left alone');
+  await unlock();
 
   await lost.call('POST', '/monitors', { name: 'Made after the backup' });
   await lost.program.stop('SIGKILL');
