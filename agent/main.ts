@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { readAgentEnvironment, type AgentEnvironment } from '../config/agent-environment.ts';
 import { describeFailure } from '../config/failures.ts';
 import type { createLogger as createLoggerType } from '../config/logger.ts';
+import { awaitStopSignal } from '../config/processes.ts';
 import type { startProbe as startProbeType } from './exporter/listener.ts';
 import type { startAgent as startAgentType } from './program.ts';
 
@@ -33,8 +34,8 @@ Environment:
   NODE_EXTRA_CA_CERTS      file of additional trusted certificate authorities
 
 Signals:
-  SIGTERM, SIGINT          finishes running checks (12 s at most), sends unsent results and stops; a second signal
-                           stops immediately
+  SIGTERM, SIGINT, SIGHUP  finishes running checks (12 s at most), sends unsent results and stops; a second signal
+                           stops immediately. SIGHUP is ignored unless the output goes to a terminal
 
 Exit status:
   0   stopped
@@ -48,12 +49,6 @@ const STOPPED = 0;
 const REFUSED = 1;
 const WRONG_USAGE = 2;
 const FAULT = 70;
-
-/**
- * Interval within which a second signal is an echo of the first, in milliseconds: npm passes on a signal that the
- * terminal also sent here.
- */
-const ECHO_MS = 500;
 
 /** A small young generation, code optimized for size, few helper threads: an agent has little to do at a time. */
 const LEAN_FLAGS = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1'];
@@ -121,7 +116,7 @@ async function run(loaded: Loaded): Promise<number> {
     log.fatal({ err: error }, 'agent.crashed');
     process.exit(FAULT);
   });
-  const stopRequest = awaitStopRequest();
+  const stopRequest = awaitStopSignal(() => process.exit(REFUSED));
   if (isInClear(serviceUrl)) log.warn({}, 'service.not_encrypted');
   // A mistake in its file, or a port in use, is reported before the agent checks in.
   const stopProbe = probe === null ? null : await startProbe?.({ ...probe, allowPrivateNetwork, concurrency, log });
@@ -165,22 +160,6 @@ function startAnew(cache: string): void {
 function hasCompiled(): boolean {
   const loaded: unknown = Reflect.get(process, 'moduleLoadList');
   return Array.isArray(loaded) && loaded.some((name) => String(name).includes('amaro'));
-}
-
-/**
- * Resolves with the first SIGTERM, SIGINT or SIGHUP (a terminal that is closed); a second one ends the process at once.
- */
-function awaitStopRequest(): Promise<NodeJS.Signals> {
-  const { promise, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
-  let signalledAtMs: number | null = null;
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (signalledAtMs !== null && performance.now() - signalledAtMs > ECHO_MS) process.exit(REFUSED);
-      signalledAtMs ??= performance.now();
-      stop(signal);
-    });
-  }
-  return promise;
 }
 
 /** Reports whether the token would cross a network without TLS. */

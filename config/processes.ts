@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 
 /**
@@ -23,6 +24,30 @@ export type ProcessName = Exclude<keyof typeof FLEET, 'release'>;
 export type WorkerName = Exclude<ProcessName, 'web'>;
 
 const run = promisify(execFile);
+
+/**
+ * Interval within which a second signal is an echo of the first, in milliseconds: npm passes on a signal that the
+ * terminal also sent here.
+ */
+const ECHO_MS = 500;
+
+/**
+ * Resolves with the first SIGTERM or SIGINT, or SIGHUP of a terminal that is closed; a second one calls `onImpatience`.
+ */
+export function awaitStopSignal(onImpatience: () => void): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  let signalledAtMs: number | null = null;
+  // Node does not keep what `nohup` sets: a SIGHUP is ignored if no output goes to a terminal (D-745).
+  const hasTerminal = isatty(1) || isatty(2);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (signal === 'SIGHUP' && !hasTerminal) return;
+      if (signalledAtMs !== null && performance.now() - signalledAtMs > ECHO_MS) onImpatience();
+      signalledAtMs ??= performance.now();
+      resolve(signal);
+    });
+  return promise;
+}
 
 /**
  * Returns a text that identifies a process for its lifetime and differs once another process has its pid. Null if no

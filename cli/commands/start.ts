@@ -5,14 +5,9 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { readEnvironment, type Environment } from '../../config/environment.ts';
 import { describePortFailure } from '../../config/failures.ts';
+import { awaitStopSignal } from '../../config/processes.ts';
 import { Refusal } from '../output.ts';
 import type { RunningService } from '../start.ts';
-
-/**
- * Interval within which a second signal is an echo of the first, in milliseconds: npm passes on a signal that the
- * terminal also sent here.
- */
-const ECHO_MS = 500;
 
 /** Interval at which a service run by npm polls whether npm still exists, in milliseconds. */
 const WATCH_INTERVAL_MS = 500;
@@ -20,8 +15,8 @@ const WATCH_INTERVAL_MS = 500;
 const ABSENT = { throwIfNoEntry: false } as const;
 
 /**
- * Resolves when the service must stop. That is with the first SIGINT or SIGTERM or, if npm runs it, when npm ended
- * without a signal, which would leave an orphaned service. A second signal calls `onImpatience`.
+ * Resolves when the service must stop. That is with the first signal to stop or, if npm runs it, when npm ended without
+ * a signal, which would leave an orphaned service. A second signal calls `onImpatience`.
  */
 function awaitStopRequest({
   isRunByNpm,
@@ -31,14 +26,7 @@ function awaitStopRequest({
   onImpatience: () => void;
 }): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  let signalledAtMs: number | null = null;
-  const onSignal = () => {
-    if (signalledAtMs !== null && performance.now() - signalledAtMs > ECHO_MS) onImpatience();
-    signalledAtMs ??= performance.now();
-    resolve();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  void awaitStopSignal(onImpatience).then(() => resolve());
   if (isRunByNpm) watchParent(resolve);
   return promise;
 }

@@ -123,6 +123,32 @@ test.serial('a start that is stopped while it creates the database ends cleanly'
   );
 });
 
+test.serial('a start stops when its terminal is closed, and ignores SIGHUP without a terminal', async (t) => {
+  const dataDir = await newPreparedDataDir(t);
+  const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
+  const command = `exec '${process.execPath}' ${START.join(' ')}`;
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.teardown(() => terminal.kill('SIGKILL'));
+  for await (const line of createInterface({ input: terminal.stdout }))
+    if (line.startsWith('Spotcheck is ready')) break;
+  const postgres = await postmasterPid(dataDir);
+  t.teardown(async () => (await identifyProcess(postgres)) !== null && process.kill(postgres, 'SIGQUIT'));
+  terminal.kill('SIGKILL');
+  await until(async () => (await identifyProcess(postgres)) === null);
+  await until(async () => !(await readdir(dataDir)).includes('owner.json'));
+
+  const service = await startService(t, { DATA_DIR: dataDir });
+  service.program.child.kill('SIGHUP');
+  // The signal is handled before the second request.
+  await fetch(`${service.url}/readyz`);
+  t.is((await fetch(`${service.url}/readyz`)).status, 200);
+  t.is(await service.program.stop(), 0, service.program.output());
+});
+
 test.serial('npm start stopped by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
