@@ -113,8 +113,12 @@ export const RECHECK_EARLY_MS = 200;
  */
 export function createRecheckAdder(): (queue: Queue<RegionJob>, recheck: DueRecheck) => Promise<void> {
   const added = new Map<number, Set<number>>();
+  let addedAtMs = 0;
   return async (queue, { agentNo, atMs }) => {
     const nowMs = Date.now();
+    // When the clock is set back, the jobs of these windows are removed, and their times come again.
+    if (nowMs < addedAtMs) added.clear();
+    addedAtMs = nowMs;
     const window = Math.floor(Math.max(atMs, nowMs) / WINDOW_MS);
     const windows = added.get(agentNo) ?? new Set();
     if (windows.has(window)) return;

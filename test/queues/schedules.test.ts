@@ -102,7 +102,9 @@ for (const backend of listQueueBackends()) {
       async (t) => {
         const { queues, open } = await openTestRuntime(t, backend);
         const entries = [slot(3), slot(4), slot(0, 1)];
+        const recheck = { agentNo: AGENT, atMs: Date.now() + byMs + 60_000 };
         await ahead(byMs, async () => {
+          await queues.enqueueRechecks([recheck], REGIONS);
           await queues.applyScheduleChange({ occupied: entries, emptied: [], rechecks: [AGENT] }, REGIONS);
           await queues.enqueueAttempts([
             { deliveryId: 'dlv_1', channelId: 'nch_1', attempt: 2, dueAtMs: Date.now() + 60_000 },
@@ -125,6 +127,8 @@ for (const backend of listQueueBackends()) {
           entries.map(() => true),
         );
         t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, entries.length);
+        await queues.enqueueRechecks([recheck], REGIONS);
+        t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, entries.length + 1);
         const deliver = queues.all().find((queue) => queue.name === 'deliver');
         t.deepEqual(await deliver?.getJobs(['delayed']), []);
         t.is(await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
