@@ -5,7 +5,7 @@ import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChannelAttempt } from '../attemp
 import { callBot, type BotAnswer, type TelegramBot } from './bot-api.ts';
 
 /** Parameters of attempts at Telegram chats; `deadlineMs` spans each whole attempt, `editedId` is a message to edit. */
-type TelegramSending = { bot: TelegramBot; deadlineMs: number; now: () => number; editedId?: number };
+type TelegramSending = { bot: TelegramBot; deadlineMs: number; editedId?: number };
 
 /** Refusals that are not the message's fault: the chat is gone, or the bot may not write there. Every 403 is one. */
 const CHAT_IS_LOST = new RegExp(
@@ -37,8 +37,8 @@ export async function attemptTelegram(
   message: ChatMessage,
   sending: TelegramSending,
 ): Promise<ChannelAttempt> {
-  const startedAtMs = sending.now();
-  const elapsedMs = () => Math.max(0, Math.round(sending.now() - startedAtMs));
+  const startedAtMs = performance.now();
+  const elapsedMs = () => Math.round(performance.now() - startedAtMs);
   if (sending.editedId !== undefined) {
     const edit = await editMessage(chatId, message, { ...sending, editedId: sending.editedId });
     if (!CANNOT_EDIT.test(edit.outcome === 'refused' ? edit.description : '')) return judgeEdit(edit, elapsedMs());
@@ -139,7 +139,6 @@ export function openTelegramSending(
         attemptTelegram(chatId, message, {
           bot,
           deadlineMs,
-          now: Date.now,
           ...(editedId !== null && { editedId }),
         });
 }

@@ -71,9 +71,9 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   const problem = findUrlProblem(delivery.url);
   if (problem !== null)
     return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
-  const sentAtMs = sending.now();
+  const [sentAtMs, startedAtMs] = [sending.now(), performance.now()];
   const { requests, problem: templateProblem } = await prepareRequests(delivery, { ...sending, nowMs: sentAtMs });
-  const durationMs = () => Math.max(0, Math.round(sending.now() - sentAtMs));
+  const durationMs = () => Math.round(performance.now() - startedAtMs);
   if (requests.length === 0)
     return { outcome: 'retry', statusCode: null, durationMs: durationMs(), error: templateProblem, response: null };
   const { outcome, statusCode, error, body } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
@@ -97,9 +97,9 @@ async function sendInOrder(
   sending: AttemptSending,
 ): Promise<ReadExchange> {
   if (request === undefined) throw new Error('A delivery makes at least one request');
-  const startedAtMs = sending.now();
+  const startedAtMs = performance.now();
   const exchange = readExchange(await send(request, delivery, sending), delivery.format ?? null);
-  const leftMs = sending.deadlineMs - (sending.now() - startedAtMs);
+  const leftMs = sending.deadlineMs - (performance.now() - startedAtMs);
   if (exchange.outcome !== 'delivered' || rest.length === 0) return exchange;
   return await sendInOrder(rest, delivery, { ...sending, deadlineMs: Math.max(1, leftMs) });
 }

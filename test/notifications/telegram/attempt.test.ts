@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import nock from 'nock';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
-import { createHttpClient } from '../../../net/http-client.ts';
+import { HOUR_MS } from '../../../core/time.ts';
+import { createHttpClient, type HttpClient } from '../../../net/http-client.ts';
 import { attemptTelegram } from '../../../notifications/telegram/sending.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startListener } from '../../helpers/listener.ts';
@@ -146,6 +147,27 @@ test.serial('a group that was upgraded to a supergroup is followed in the same a
   });
 });
 
+test.serial(
+  'the second request of an attempt has the rest of the time even if the clock is set meanwhile',
+  async (t) => {
+    refuse(400, { error_code: 400, description: 'Bad Request: upgraded', parameters: { migrate_to_chat_id: -1 } });
+    nock('https://api.telegram.org').post(PATH).reply(200, { ok: true, result: {} });
+    const { bot, deadlineMs } = sending();
+    const now = Date.now;
+    t.teardown(() => (Date.now = now));
+    const deadlines: number[] = [];
+    const http: HttpClient = async (request) => {
+      deadlines.push(request.deadlineMs);
+      const exchange = await bot.http(request);
+      Date.now = () => now() + HOUR_MS;
+      return exchange;
+    };
+    t.is((await attemptTelegram('-5', MESSAGE, { bot: { ...bot, http }, deadlineMs })).outcome, 'delivered');
+    const [first = 0, second = 0] = deadlines;
+    t.true(second > 1 && second <= first, `${second} ms after ${first} ms`);
+  },
+);
+
 test.serial('the bot token is redacted if the server quotes the URL', async (t) => {
   refuse(400, { error_code: 400, description: `Bad Request: no method at /bot${TOKEN}/x` });
   const refused = await attemptTelegram('42', MESSAGE, sending());
@@ -199,7 +221,6 @@ function sending(apiUrl = 'https://api.telegram.org', deadlineMs = 60_000) {
   return {
     bot: { token: TOKEN, apiUrl, http: createHttpClient({ allowPrivateNetwork: true }) },
     deadlineMs,
-    now: Date.now,
   };
 }
 

@@ -5,7 +5,8 @@ import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
-import { createHttpClient } from '../../../net/http-client.ts';
+import { HOUR_MS } from '../../../core/time.ts';
+import { createHttpClient, type HttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook, type WebhookDelivery, type WebhookSending } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
@@ -70,6 +71,22 @@ test('a retry has the same delivery id, and its own timestamp and signatures', a
   t.is(Number(second?.headers['x-service-timestamp']) - Number(first?.headers['x-service-timestamp']), 5);
   t.not(first?.headers['x-service-signature'], second?.headers['x-service-signature']);
   for (const one of received) await assertVerified(t, one);
+});
+
+test('the second request of an attempt has the rest of the time even if the clock is set back meanwhile', async (t) => {
+  const { port } = await receive(t, (_request, response) => void response.writeHead(202).end());
+  let nowMs = Date.now();
+  const deadlines: number[] = [];
+  const http: HttpClient = async (request) => {
+    deadlines.push(request.deadlineMs);
+    nowMs -= HOUR_MS;
+    return await OPEN(request);
+  };
+  const message = { ...MESSAGE, detail: { ...MESSAGE.detail, incident_id: 'inc_1' } };
+  const delivery = { message, format: { preset: 'pagerduty' }, resolvesUnknown: true } as const;
+  t.is((await attempt(t, port, { delivery, sending: { http, now: () => nowMs } })).outcome, 'delivered');
+  const [first = 0, second = 0] = deadlines;
+  t.true(second > 1 && second <= first, `${second} ms after ${first} ms`);
 });
 
 const STATUSES: readonly [number, 'delivered' | 'retry' | 'failed'][] = [

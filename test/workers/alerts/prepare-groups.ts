@@ -112,7 +112,6 @@ export async function prepareGroups(
         attemptTelegram(chatId, message, {
           bot,
           deadlineMs: 8000,
-          now: Date.now,
           ...(typeof editedId === 'number' && { editedId }),
         }),
       sendEmail: ({ message }) => {
