@@ -1,5 +1,7 @@
 import { getPriority, setPriority } from 'node:os';
 import { Script } from 'node:vm';
+import { parentPort } from 'node:worker_threads';
+import type { ThreadAnswer } from './compute-thread.ts';
 
 /** Longest wall-clock limit of one run, in milliseconds, for a machine with hardly any processor time to spare. */
 const LONGEST_RUN_MS = 10_000;
@@ -17,18 +19,25 @@ const NICER = 2;
 const NICEST = 19;
 
 /**
- * Lets the event loop run before this thread when both want a processor. Linux counts niceness per thread, other
- * systems per process.
+ * Answers each task that this thread receives with the result of `compute`, or the error that it threw. When both want
+ * a processor, the event loop runs before this thread: Linux counts niceness per thread, other systems per process.
  */
-export function giveWay(): void {
+export function answerTasks<Task, Result>(compute: (task: Task) => Result): void {
   if (process.platform === 'linux') setPriority(Math.min(NICEST, getPriority() + NICER));
+  parentPort?.on('message', (task: Task) => {
+    const beganMs = threadMs();
+    let answer: ThreadAnswer<Result>;
+    try {
+      answer = { outcome: 'done', result: compute(task), spentMs: threadMs() - beganMs };
+    } catch (error) {
+      answer = { outcome: 'threw', message: String(error), spentMs: threadMs() - beganMs };
+    }
+    parentPort?.postMessage(answer, []);
+  });
 }
 
-/**
- * Returns the processor time of this thread in milliseconds, which excludes the time that other threads and processes
- * take.
- */
-export function threadMs(): number {
+/** Returns the processor time of this thread in milliseconds, without that of other threads and processes. */
+function threadMs(): number {
   const spent = process.threadCpuUsage();
   return (spent.user + spent.system) / 1000;
 }

@@ -11,8 +11,7 @@ const ROOMS = 'agent|api|cli|config|console|core|models|net|notifications|postgr
 const PRODUCTION = new RegExp(String.raw`^(?:${ROOMS})/(?!.*\.generated\.)`);
 
 /** Pages, receivers' formats and the entries of threads may be short files. */
-const MAY_BE_SHORT =
-  /^(?:console\/pages|notifications\/webhook\/presets)\/|(?:judging\/judge-thread|template\/thread)\.ts$/;
+const MAY_BE_SHORT = /^(?:console\/pages|notifications\/webhook\/presets)\/|\/(?:judge-|parse-)?thread\.ts$/;
 
 const WIDTH = 120;
 const SMALL_LINES = 40;

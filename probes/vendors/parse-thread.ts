@@ -1,9 +1,7 @@
-import { parentPort } from 'node:worker_threads';
 import type { VendorDocument } from '../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
 import { refused, type Parsed } from '../../core/foreign-text.ts';
-import { giveWay, runWithin, threadMs } from '../../threads/bounded-run.ts';
-import type { ThreadAnswer } from '../../threads/compute-thread.ts';
+import { answerTasks, runWithin } from '../../threads/bounded-run.ts';
 import { parseVendorDocument } from './parse-document.ts';
 
 /** A document to parse. */
@@ -17,29 +15,10 @@ const BUDGET_MS = 1000;
 
 const TOO_LONG: Parsed<VendorSnapshot> = refused(`reading it takes more than ${BUDGET_MS} ms of CPU time`);
 
-giveWay();
-
-parentPort?.on('message', (task: ParsingTask) => {
-  const beganMs = threadMs();
-  const outcome = parse(task);
-  parentPort?.postMessage(
-    { ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Parsed<VendorSnapshot>>,
-    [],
-  );
+answerTasks(({ body, document, nowMs }: ParsingTask): Parsed<VendorSnapshot> => {
+  let result: Parsed<VendorSnapshot> = TOO_LONG;
+  runWithin(BUDGET_MS, () => {
+    result = parseVendorDocument(Buffer.from(body.buffer, body.byteOffset, body.byteLength), document, nowMs);
+  });
+  return result;
 });
-
-function parse({
-  body,
-  document,
-  nowMs,
-}: ParsingTask): { outcome: 'done'; result: Parsed<VendorSnapshot> } | { outcome: 'threw'; message: string } {
-  let result = TOO_LONG;
-  try {
-    runWithin(BUDGET_MS, () => {
-      result = parseVendorDocument(Buffer.from(body.buffer, body.byteOffset, body.byteLength), document, nowMs);
-    });
-    return { outcome: 'done', result };
-  } catch (error) {
-    return { outcome: 'threw', message: String(error) };
-  }
-}
