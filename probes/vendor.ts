@@ -28,30 +28,18 @@ import type { ParsingTask } from './vendors/parse-thread.ts';
  */
 export function createVendorProbe(readPage: VendorPageReader): (target: CheckTarget) => Promise<VendorObservation> {
   return async ({ target, checkSpec, timeoutMs }) => {
-    const startedAt = Date.now();
+    const measured = { type: 'vendor', startedAt: Date.now() } as const;
+    const unread = (reason: string, latencyMs: number | null = null): VendorObservation => {
+      return { ...measured, latencyMs, outcome: 'unread', reason };
+    };
     const page = findVendorPage(target);
-    if (page === null)
-      return {
-        type: 'vendor',
-        startedAt,
-        latencyMs: null,
-        outcome: 'unread',
-        reason: `The vendor ${target} is no longer in the catalog`,
-      };
+    if (page === null) return unread(`The vendor ${target} is no longer in the catalog`);
     // The lookup continues after a check's timeout: other checks wait for it, and the next check finds its outcome.
     const reading = await within(timeoutMs, readPage(page, checkSpec.vendor?.components ?? []), null);
-    if (reading === null)
-      return {
-        type: 'vendor',
-        startedAt,
-        latencyMs: null,
-        outcome: 'unread',
-        reason: `The status page was not read within ${timeoutMs} ms`,
-      };
+    if (reading === null) return unread(`The status page was not read within ${timeoutMs} ms`);
     const { latencyMs } = reading;
-    if (reading.outcome === 'failed')
-      return { type: 'vendor', startedAt, latencyMs, outcome: 'unread', reason: reading.failure.reason };
-    return { type: 'vendor', startedAt, latencyMs, outcome: 'read', snapshot: reading.snapshot };
+    if (reading.outcome === 'failed') return unread(reading.failure.reason, latencyMs);
+    return { ...measured, latencyMs, outcome: 'read', snapshot: reading.snapshot };
   };
 }
 
