@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { IngestAnswer, PullAnswer, PullRequest } from '../core/agents/wire.ts';
-import { cleanText } from '../core/foreign-text.ts';
+import { cleanText, parseJson } from '../core/foreign-text.ts';
 import { createHttpClient, readRetryAfter, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 
 /**
@@ -189,11 +189,7 @@ function hasField<Name extends string>(value: unknown, name: Name): value is Rec
 
 /** Undefined if the body is not JSON. */
 function readJson({ body }: Answered): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return parseJson(body.toString('utf8'));
 }
 
 /** Bounds of the wait before a retry, in milliseconds. */

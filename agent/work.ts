@@ -3,6 +3,7 @@ import { open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PullAnswer, WorkItem, WorkSecrets } from '../core/agents/wire.ts';
 import { checkTargetOf } from '../core/agents/work-item.ts';
+import { parseJson } from '../core/foreign-text.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
@@ -159,12 +160,8 @@ function fromBase64(base64: string): string {
 }
 
 function readJson(text: string): Partial<Keys> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null ? value : {};
 }
 
 /** Converts the service's items into assignments with opened secrets, which stay in memory only. */

@@ -1,3 +1,4 @@
+import { parseJson } from '../core/foreign-text.ts';
 import { Refusal } from './output.ts';
 
 /** A call of a service at any address; `token` is an API token, absent if none is needed. */
@@ -43,12 +44,8 @@ export class ServiceRefusal extends Refusal {
 }
 
 function parse(json: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+  const value = parseJson(json);
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 function causeOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { parseJson } from '../core/foreign-text.ts';
 import type { MetricsRequest, TraceRequest } from '../core/system/otlp.ts';
 import {
   createHttpClient,
@@ -104,11 +105,6 @@ function readResponse({ status, headers, body }: Omit<HttpResponse, 'outcome' | 
  */
 function isPartial(body: Buffer, isJson: boolean): boolean {
   if (!isJson) return body[0] === PARTIAL_SUCCESS && body[1] !== 0;
-  try {
-    const response: unknown = JSON.parse(body.toString());
-    const partial: unknown = Reflect.get(Object(response), 'partialSuccess');
-    return Object.keys(Object(partial)).length > 0;
-  } catch {
-    return false;
-  }
+  const partial: unknown = Reflect.get(Object(parseJson(body.toString())), 'partialSuccess');
+  return Object.keys(Object(partial)).length > 0;
 }
