@@ -6,10 +6,7 @@ import { SharedCalls } from '../core/shared-calls.ts';
 /** Settings of a session by their names in PostgreSQL. They are ours to choose: no value comes from outside. */
 export type SessionSettings = Readonly<Record<string, string | number>>;
 
-/**
- * Makes connections to the servers of one `DATABASE_URL`: what `pg` calls a client, for pools and by
- * itself.
- */
+/** A client of pg that connects to a server of one `DATABASE_URL`, alone or in a pool. */
 export type ClientClass = new (config?: ClientConfig) => Client;
 
 type Server = Required<Pick<ClientConfig, 'host' | 'port'>> &
@@ -24,16 +21,16 @@ const DEFAULT_PORT = 5432;
 const GRANTED: ReadonlySet<string> = new Set(['deadlock_timeout']);
 
 /**
- * How long each of several servers has to say whether it is the primary, in milliseconds: below what callers wait for a
- * connection.
+ * Time limit for each of several servers to report whether it is the primary, in milliseconds: less than callers wait
+ * for a connection.
  */
 const PROBE_TIMEOUT_MS = 2000;
 
 /**
- * Makes the class of connections to a `DATABASE_URL`. Of several hosts (`host1:5432,host2:5432`) it connects to the one
- * that takes writes, and looks for it again once a connection to it fails. Settings are sent by SET after connecting,
- * for PgBouncer refuses most of them as startup parameters. Connecting rejects with PostgreSQL's own error, and where
- * none of several hosts takes writes with one that says why of each.
+ * Creates the class of clients of a `DATABASE_URL`. Of several hosts (`host1:5432,host2:5432`) it connects to the one
+ * that accepts writes, and searches again after a connection to it fails. Settings are sent by SET after connecting,
+ * because PgBouncer refuses most of them as startup parameters. Connecting rejects with PostgreSQL's own error or, if
+ * none of several hosts accepts writes, with one that gives the reason for each.
  */
 export function clientClass(databaseUrl: string, settings: SessionSettings = {}): ClientClass {
   const primary = new Primary(listServers(databaseUrl));
@@ -77,14 +74,14 @@ function setStatement([name, value]: readonly [string, string | number]): string
     : statement;
 }
 
-/** Runs one piece of work on a connection of its own, for which it waits 5 s by default. */
+/** Runs work on a separate connection, which must open within 5 s by default. */
 export async function withConnection<Result>(
   databaseUrl: string,
   work: (client: Client) => Promise<Result>,
   connectionTimeoutMillis = 5000,
 ): Promise<Result> {
   const client = new (clientClass(databaseUrl))({ connectionTimeoutMillis });
-  // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
+  // A connection that breaks while idle emits here as well; the rejection of the work is what counts.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -94,7 +91,7 @@ export async function withConnection<Result>(
   }
 }
 
-/** The server that takes writes, as far as it is known. */
+/** The server that accepts writes, as far as it is known. */
 class Primary {
   readonly #servers: readonly Server[];
   #known: Server | null;
@@ -105,7 +102,7 @@ class Primary {
     this.#known = servers.length === 1 ? this.guess : null;
   }
 
-  /** A server to begin with, before any was asked. */
+  /** The server to try first: the known one, or else the first. */
   get guess(): Server {
     const [first] = this.#servers;
     if (first === undefined) throw new Error('DATABASE_URL names no server');
@@ -116,7 +113,7 @@ class Primary {
     return this.#known ?? (await this.#searches.run());
   }
 
-  /** Looks for it anew at the next connection, unless there is only one. */
+  /** Makes the next connection search again, unless there is only one server. */
   forget(server: Server): void {
     if (this.#servers.length > 1 && this.#known === server) this.#known = null;
   }
@@ -125,7 +122,7 @@ class Primary {
     const refusals = new Map<Server, string>();
     const ask = async (server: Server) => {
       try {
-        if (await takesWrites(server)) return server;
+        if (await acceptsWrites(server)) return server;
         refusals.set(server, 'is a standby');
       } catch (error) {
         refusals.set(server, error instanceof Error ? error.message : String(error));
@@ -142,7 +139,7 @@ class Primary {
   }
 }
 
-async function takesWrites(server: Server): Promise<boolean> {
+async function acceptsWrites(server: Server): Promise<boolean> {
   const client = new Client({
     ...server,
     connectionTimeoutMillis: PROBE_TIMEOUT_MS,
@@ -161,7 +158,7 @@ async function takesWrites(server: Server): Promise<boolean> {
   }
 }
 
-/** The servers of a `postgres://` URL, with what they share; the driver's own parser takes one host at a time. */
+/** Parses the servers of a `postgres://` URL; the driver's own parser takes one host at a time. */
 function listServers(databaseUrl: string): Server[] {
   const [, scheme = '', credentials = '', hosts = '', rest = ''] =
     /^(\w+:\/\/)((?:[^/?#]*@)?)([^/?#]*)(.*)$/.exec(databaseUrl) ?? [];
@@ -178,7 +175,7 @@ function listServers(databaseUrl: string): Server[] {
   });
 }
 
-/** Sessions of others that a pooler may have at hand while it starts: they are held before the first one's is. */
+/** Further transactions that the test holds open: a pooler may have some idle sessions of other clients. */
 const HELD_SESSIONS = 3;
 
 const REFUSAL =
@@ -187,9 +184,9 @@ const REFUSAL =
   'address of PostgreSQL itself';
 
 /**
- * Rejects, with the remedy, where `DATABASE_URL` leads through a pooler that hands each transaction to another session
- * of PostgreSQL. LISTEN, locks of a session, its settings and its prepared statements, all of which Spotcheck uses,
- * would be lost there or be another client's.
+ * Rejects, with the remedy, if `DATABASE_URL` leads through a pooler that runs each transaction in another session of
+ * PostgreSQL. LISTEN, session locks, settings and prepared statements, all of which Spotcheck uses, would be lost or
+ * belong to another client.
  */
 export async function refuseTransactionPooling(Connection: ClientClass): Promise<void> {
   const clients: Client[] = [];
@@ -202,7 +199,7 @@ export async function refuseTransactionPooling(Connection: ClientClass): Promise
   try {
     const first = await connect();
     const own = await sessionOf(first);
-    // Each holds whatever session it is given. A pooler has the first one's to give, and may have some others.
+    // Each transaction occupies its session; a pooler that shares sessions sooner or later gives it the first client's.
     for (let held = 0; held < HELD_SESSIONS; held += 1) {
       const holder = await connect();
       await holder.query('BEGIN');
