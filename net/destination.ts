@@ -64,7 +64,8 @@ export function connect(destination: Destination): Socket {
   return destination.isSecure ? tls.connect(destination) : net.connect(destination);
 }
 
-function portOf({ port, protocol }: URL): number {
+/** Returns the port of an http or https URL. */
+export function portOf({ port, protocol }: URL): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' ? 443 : 80;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { DomainLookup } from '../../core/checks/domain/facts.ts';
-import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { parseJson } from '../../core/foreign-text.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { readRetryAfter, type HttpClient, type HttpResponse } from '../../net/http-client.ts';
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
+import { redirectTarget } from '../http/request.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
 import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQueue } from './registry-queue.ts';
@@ -73,7 +73,7 @@ async function send(
     };
     return { result: { outcome }, askAgainAtMs: retryAtMs };
   }
-  const redirect = REDIRECTS.has(status) ? redirectOf(headers.location, url) : null;
+  const redirect = redirectTarget({ status, location: headers.location }, url);
   return redirect === null ? answered(outcomeOf(exchange, name)) : { result: { redirect }, askAgainAtMs: null };
 }
 
@@ -89,11 +89,6 @@ function outcomeOf({ status, headers, body }: HttpResponse, name: string): RdapO
   return registration === null
     ? failed("The response of the registry's RDAP service cannot be parsed")
     : { outcome: 'registered', ...registration };
-}
-
-function redirectOf(location: string | undefined, from: URL): URL | null {
-  const to = location === undefined ? null : URL.parse(location, from.href);
-  return to !== null && (to.protocol === 'https:' || to.protocol === 'http:') ? to : null;
 }
 
 function failed(reason: string): RdapOutcome {

@@ -243,17 +243,17 @@ function findExpiry(fields: readonly WhoisField[]): number | null {
 }
 
 function findRegistrar(fields: readonly WhoisField[]): string | null {
-  const value = REGISTRAR_KEYS.map((wanted) => fields.find(({ key }) => key === wanted)?.value).find(
-    (found) => found !== undefined,
-  );
-  return cleanText(value ?? '', MAX_REGISTRAR) || null;
+  return cleanText(valueOf(fields, REGISTRAR_KEYS), MAX_REGISTRAR) || null;
+}
+
+/** Returns the value of the first of these keys that the answer has; empty if it has none. */
+function valueOf(fields: readonly WhoisField[], keys: readonly string[]): string {
+  return keys.flatMap((wanted) => fields.find(({ key }) => key === wanted)?.value ?? [])[0] ?? '';
 }
 
 function findReferral(fields: readonly WhoisField[], keys: readonly string[]): HostPort | null {
-  const value = keys
-    .map((wanted) => fields.find(({ key }) => key === wanted)?.value)
-    .find((found) => found !== undefined);
-  const authority = value?.replace(/^[a-z]+:\/\//i, '').replace(/[/?#\s].*$/, '') ?? '';
+  const value = valueOf(fields, keys);
+  const authority = value.replace(/^[a-z]+:\/\//i, '').replace(/[/?#\s].*$/, '');
   const url = authority === '' ? null : URL.parse(`http://${authority}/`);
   if (url === null) return null;
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? WHOIS_PORT : Number(url.port) };

@@ -102,7 +102,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
       const { outcome: _failed, ...expiryFailure } = more;
       return { ...lookUp, expiryFailure };
     }
-    const said = more.outcome === 'answered' && more.reading.outcome === 'registered' ? more.reading : null;
+    const said = more.reading.outcome === 'registered' ? more.reading : null;
     return { ...lookUp, expiresAt: said?.expiresAt ?? null, registrar: lookUp.registrar ?? said?.registrar ?? null };
   };
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
+import { portOf } from '../../net/destination.ts';
 import { OFFERED_ENCODINGS } from '../../net/response-body.ts';
 
 /**
@@ -156,10 +157,6 @@ function isAtPort(to: URL, first: URL): boolean {
     portOf(to) === portOf(first) ||
     (to.protocol === 'https:' && portOf(to) === 443 && first.protocol === 'http:' && portOf(first) === 80)
   );
-}
-
-function portOf({ protocol, port }: URL): number {
-  return Number(port || (protocol === 'https:' ? 443 : 80));
 }
 
 function isWithin(host: string, first: string): boolean {
