@@ -45,9 +45,10 @@ export class Fields {
     return [...this.#values.keys()];
   }
 
-  /** Returns the value as written. */
+  /** Returns the value as written; null if there is none. */
   value(name: string): unknown {
-    return this.#take(name);
+    this.#read.add(name);
+    return this.#values.get(name) ?? null;
   }
 
   has(name: string): boolean {
@@ -56,7 +57,7 @@ export class Fields {
   }
 
   text(name: string): string | null {
-    const value = this.#take(name);
+    const value = this.value(name);
     if (value === null) return null;
     // A header of 1 or true is written without quotes.
     if (typeof value === 'object') this.problem(name, 'must be a text');
@@ -72,7 +73,7 @@ export class Fields {
   }
 
   flag(name: string, fallback: boolean): boolean {
-    const value = this.#take(name);
+    const value = this.value(name);
     if (value === null) return fallback;
     // YAML 1.1 has these words for booleans, and Go's parser accepts them.
     const flag = typeof value === 'string' ? FLAGS.get(value.toLowerCase()) : value;
@@ -81,7 +82,7 @@ export class Fields {
   }
 
   whole(name: string, { least, most }: { least: number; most: number }): number | null {
-    const value = this.#take(name);
+    const value = this.value(name);
     if (value === null) return null;
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
     this.problem(name, `must be a whole number from ${least} to ${most}`);
@@ -112,7 +113,7 @@ export class Fields {
 
   /** Returns the items of a list, each with its path; empty if there is none. */
   list(name: string): { value: unknown; path: string }[] {
-    const value = this.#take(name);
+    const value = this.value(name);
     if (value === null) return [];
     if (!Array.isArray(value)) this.problem(name, 'must be a list');
     const items: unknown[] = Array.isArray(value) ? value : [];
@@ -135,7 +136,7 @@ export class Fields {
   }
 
   child(name: string): Fields {
-    return new Fields(this.#take(name), `${this.path}.${name}`, this.#problems);
+    return new Fields(this.value(name), `${this.path}.${name}`, this.#problems);
   }
 
   pattern(name: string): Pattern | null {
@@ -152,21 +153,14 @@ export class Fields {
   /** Refuses options of blackbox_exporter that the agent does not support. */
   refuse(...names: readonly string[]): void {
     for (const name of names)
-      if (this.has(name)) {
-        this.#read.add(name);
+      if (this.value(name) !== null)
         this.problem(name, 'is not supported by the agent: remove it, or leave this module to blackbox_exporter');
-      } else this.#read.add(name);
   }
 
   /** Refuses keys that were not read: a typing error would otherwise pass for a setting. */
   end(): void {
     for (const name of this.#values.keys())
       if (!this.#read.has(name)) this.problem(name, 'is not an option of modules');
-  }
-
-  #take(name: string): unknown {
-    this.#read.add(name);
-    return this.#values.get(name) ?? null;
   }
 
   #compile(source: string, path: string): Pattern | null {

@@ -132,8 +132,7 @@ function readProber(prober: string, fields: Fields, readFile: ReadFile): Prober 
 }
 
 function readHttp(fields: Fields, readFile: ReadFile): HttpSettings {
-  const headers = readHeaders(fields);
-  const { host: hostHeader, others } = headers;
+  const { host: hostHeader, others } = readHeaders(fields);
   const validVersions = fields.texts('valid_http_versions');
   if (validVersions.length > 0 && !validVersions.some((version) => SPOKEN.includes(version)))
     fields.problem('valid_http_versions', `must have one that the agent speaks: ${SPOKEN.join(', ')}`);
