@@ -58,8 +58,8 @@ export const NOTHING_MORE = {
   chatMessageId: null,
 } as const satisfies Omit<ChannelAttempt, keyof AttemptResult>;
 
-/** Returns the result of an attempt that was not sent, with the reason. */
-export function notSent(outcome: 'retry' | 'failed', error: string): ChannelAttempt {
+/** Returns the result of an attempt that was not sent or not accepted, with the reason. */
+export function unsuccessful(outcome: 'retry' | 'failed', error: string): ChannelAttempt {
   return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
 }
 

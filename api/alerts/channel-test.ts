@@ -22,7 +22,7 @@ import {
   NO_EMAIL,
   NO_TELEGRAM,
   SEALED_WEBHOOK,
-  notSent,
+  unsuccessful,
   type ChannelAttempt,
 } from '../../notifications/attempt-result.ts';
 import { buildEmail } from '../../notifications/email/alert.ts';
@@ -218,16 +218,16 @@ async function sendTo(
   { database, publicUrl, newId, sendTelegram, sendSlack, sendEmail }: ChatTestDependencies,
 ): Promise<ChannelAttempt> {
   if (type === 'email') {
-    if (sendEmail === null) return notSent('failed', NO_EMAIL);
+    if (sendEmail === null) return unsuccessful('failed', NO_EMAIL);
     const unsubscribeUrl = buildUnsubscribeLink(id, publicUrl, database.secrets.seal);
     return await sendEmail(
       buildEmail({ account, to: connection, message, messageId: newId('dlv'), threadId: null, unsubscribeUrl }),
     );
   }
   if (type === 'telegram')
-    return sendTelegram === null ? notSent('failed', NO_TELEGRAM) : await sendTelegram(connection, message);
+    return sendTelegram === null ? unsuccessful('failed', NO_TELEGRAM) : await sendTelegram(connection, message);
   const webhookUrl = openOrNull(database, { channelId: id, sealedUrl: connection });
-  return webhookUrl === null ? notSent('failed', SEALED_WEBHOOK) : await sendSlack(webhookUrl, message);
+  return webhookUrl === null ? unsuccessful('failed', SEALED_WEBHOOK) : await sendSlack(webhookUrl, message);
 }
 
 /** Opens the webhook of a Slack channel; null if its key has left the ring. */

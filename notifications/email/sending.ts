@@ -1,5 +1,5 @@
 import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
-import { NO_CONNECTION, notSent, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
+import { NO_CONNECTION, strikeOut, unsuccessful, type ChannelAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
 
@@ -101,7 +101,7 @@ export function openMailSending(options: MailSendingOptions): MailSending {
   return {
     async send(email) {
       const startedAtMs = performance.now();
-      const sent = (await queue.take(email.account, () => attempt(email))) ?? notSent('retry', NO_CONNECTION);
+      const sent = (await queue.take(email.account, () => attempt(email))) ?? unsuccessful('retry', NO_CONNECTION);
       return { ...sent, durationMs: Math.round(performance.now() - startedAtMs) };
     },
     stop: () => queue.stop(),

@@ -13,7 +13,7 @@ import {
   NOTHING_MORE,
   OUTCOME_OF_FAILURE,
   excerptResponse,
-  notSent,
+  unsuccessful,
   type ChannelAttempt,
 } from '../attempt-result.ts';
 
@@ -208,7 +208,7 @@ export async function attemptSlack(
   { http, apiUrl, deadlineMs, now }: SlackSending,
 ): Promise<ChannelAttempt> {
   if (!isWebhookUrl(webhookUrl, apiUrl))
-    return notSent('failed', 'The webhook of the channel is not at hooks.slack.com');
+    return unsuccessful('failed', 'The webhook of the channel is not at hooks.slack.com');
   const startedAtMs = now();
   const exchange = await http({
     url: new URL(webhookUrl),
@@ -223,19 +223,11 @@ export async function attemptSlack(
     bodyLimit: () => RESPONSE_LIMIT,
   });
   const durationMs = Math.max(0, Math.round(now() - startedAtMs));
-  if (exchange.outcome === 'answered') {
-    // The URL is the secret, and a server may quote the requested path.
-    const response = excerptResponse(exchange.body, secretsOf(webhookUrl));
-    return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
-  }
-  return {
-    ...NOTHING_MORE,
-    outcome: OUTCOME_OF_FAILURE[exchange.cause],
-    statusCode: null,
-    durationMs,
-    error: exchange.reason,
-    response: null,
-  };
+  if (exchange.outcome === 'failed')
+    return { ...unsuccessful(OUTCOME_OF_FAILURE[exchange.cause], exchange.reason), durationMs };
+  // The URL is the secret, and a server may quote the requested path.
+  const response = excerptResponse(exchange.body, secretsOf(webhookUrl));
+  return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
 }
 
 function secretsOf(webhookUrl: string): string[] {

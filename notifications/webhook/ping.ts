@@ -1,6 +1,6 @@
 import { PING_EXPIRES_MS } from '../../core/system/canary.ts';
 import { createHttpClient } from '../../net/http-client.ts';
-import { notSent, type AttemptResult } from '../attempt-result.ts';
+import { unsuccessful, type AttemptResult } from '../attempt-result.ts';
 import type { WebhookDelivery } from './attempt.ts';
 
 type PingSending = { deadlineMs: number; publicUrl: string; now: () => number };
@@ -21,7 +21,7 @@ export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (p
     const startedAtMs = now();
     const ageMs = startedAtMs - message.event_at * 1000;
     if (ageMs > PING_EXPIRES_MS)
-      return notSent('failed', `The ping was ${Math.round(ageMs / 1000)} s late, and was not sent`);
+      return unsuccessful('failed', `The ping was ${Math.round(ageMs / 1000)} s late, and was not sent`);
     const exchange = await http({
       url: new URL(url),
       method: 'POST',
@@ -31,10 +31,10 @@ export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (p
       bodyLimit: () => RESPONSE_LIMIT,
     });
     const durationMs = Math.max(0, Math.round(now() - startedAtMs));
-    if (exchange.outcome === 'failed') return { ...notSent('failed', exchange.reason), durationMs };
+    if (exchange.outcome === 'failed') return { ...unsuccessful('failed', exchange.reason), durationMs };
     const { status } = exchange;
     return status >= 200 && status < 300
       ? { outcome: 'delivered', statusCode: status, durationMs, error: null, response: null }
-      : { ...notSent('failed', `The address responded with ${status}`), statusCode: status, durationMs };
+      : { ...unsuccessful('failed', `The address responded with ${status}`), statusCode: status, durationMs };
   };
 }

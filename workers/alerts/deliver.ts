@@ -28,7 +28,7 @@ import { runOn } from '../../models/sql.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import {
   NO_CONNECTION,
-  notSent,
+  unsuccessful,
   type AttemptOutcome,
   type ChannelAttempt,
 } from '../../notifications/attempt-result.ts';
@@ -168,7 +168,7 @@ export class Deliverer {
         { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
         'delivery.broke_off',
       );
-      return { ...notSent('retry', 'The service interrupted the attempt'), durationMs: now() - startedAtMs };
+      return { ...unsuccessful('retry', 'The service interrupted the attempt'), durationMs: now() - startedAtMs };
     }
   }
 
@@ -333,5 +333,5 @@ function refuse(claimed: ClaimedAttempt, attempts: number): ChannelAttempt | nul
   const error =
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);
-  return error === null ? null : notSent('failed', error);
+  return error === null ? null : unsuccessful('failed', error);
 }

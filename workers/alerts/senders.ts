@@ -14,7 +14,7 @@ import {
   NO_TELEGRAM,
   NOTHING_MORE,
   SEALED_WEBHOOK,
-  notSent,
+  unsuccessful,
   type AttemptResult,
   type ChannelAttempt,
 } from '../../notifications/attempt-result.ts';
@@ -55,9 +55,9 @@ async function sendToWebhook(
 ): Promise<ChannelAttempt> {
   // The operator can restore the key, so this is retried.
   if (webhook === null)
-    return notSent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
+    return unsuccessful('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   const sent = webhookMessageOf(message);
-  if (sent === null) return notSent('failed', `${message.event} is sent to chats only`);
+  if (sent === null) return unsuccessful('failed', `${message.event} is sent to chats only`);
   const isLast = attempt - attemptsBefore >= countAttempts(retrySeconds);
   const delivery = { ...webhook, account: tenantId, deliveryId, attempt, isLast, resolvesUnknown, message: sent };
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
@@ -65,8 +65,8 @@ async function sendToWebhook(
 
 async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: SendingParts): Promise<ChannelAttempt> {
   // The operator can configure the bot again.
-  if (sendTelegram === null) return notSent('retry', NO_TELEGRAM);
-  if (claimed.connection === null) return notSent('failed', 'The channel is not connected to a chat');
+  if (sendTelegram === null) return unsuccessful('retry', NO_TELEGRAM);
+  if (claimed.connection === null) return unsuccessful('failed', 'The channel is not connected to a chat');
   const editedId =
     claimed.attemptsBefore === 0 && claimed.groupId !== claimed.deliveryId ? claimed.chatMessageId : null;
   return await sendTelegram(claimed.connection, alertOf(claimed, now()), editedId);
@@ -77,13 +77,13 @@ async function sendToSlack(
   { database, sendSlack, now }: SendingParts,
 ): Promise<ChannelAttempt> {
   const { channelId, connection } = claimed;
-  if (connection === null) return notSent('failed', 'The channel has no webhook');
+  if (connection === null) return unsuccessful('failed', 'The channel has no webhook');
   let webhookUrl: string;
   try {
     webhookUrl = openSlackWebhook(database, { channelId, sealedUrl: connection });
   } catch {
     // The operator can restore the key.
-    return notSent('retry', SEALED_WEBHOOK);
+    return unsuccessful('retry', SEALED_WEBHOOK);
   }
   return await sendSlack(webhookUrl, alertOf(claimed, now()));
 }
@@ -94,8 +94,8 @@ async function sendToEmail(
 ): Promise<ChannelAttempt> {
   const { channelId, connection } = claimed;
   // The operator can set it up again.
-  if (sendEmail === null) return notSent('retry', NO_EMAIL);
-  if (connection === null) return notSent('failed', 'The channel has no address');
+  if (sendEmail === null) return unsuccessful('retry', NO_EMAIL);
+  if (connection === null) return unsuccessful('failed', 'The channel has no address');
   return await sendEmail({
     ...identifyEmail(claimed),
     account: claimed.tenantId,

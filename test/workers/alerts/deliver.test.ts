@@ -15,7 +15,7 @@ import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
-import { NO_CONNECTION, notSent, type ChannelAttempt } from '../../../notifications/attempt-result.ts';
+import { NO_CONNECTION, unsuccessful, type ChannelAttempt } from '../../../notifications/attempt-result.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
@@ -410,7 +410,7 @@ const tooMany = (retryAfterMs: number): ChannelAttempt => ({
   error: 'Telegram responded with 429: Too Many Requests',
   retryAfterMs,
 });
-const NO_ROOM = notSent('retry', NO_CONNECTION);
+const NO_ROOM = unsuccessful('retry', NO_CONNECTION);
 const BROKEN: ChannelAttempt = { ...DELIVERED, outcome: 'retry', statusCode: 502, error: 'Bad gateway' };
 
 /**
