@@ -42,7 +42,7 @@ export async function makeTenant(options: CreateOptions): Promise<void> {
       author: author('member.created'),
     };
     const outcome = await createAccount(database, { tenant, user });
-    if (outcome === 'name_taken') throw isThere(name);
+    if (outcome === 'name_taken') throw new Refusal(`A tenant named "${name}" already exists`);
     if (outcome === 'address_taken')
       throw new Refusal(`${email} already has an account: choose another address with --email`);
     return { id, name, plan, user: { id: userId, email, password } };
@@ -57,10 +57,6 @@ export async function printTenants(options: { json?: boolean }): Promise<void> {
     tenants.map(({ id, name, plan, createdAt }) => ({ id, name, plan, created_at: createdAt })),
     options,
   );
-}
-
-function isThere(name: string): Refusal {
-  return new Refusal(`A tenant named "${name}" already exists`);
 }
 
 /** `user reset`: sets a new password for a user who lost access. */
