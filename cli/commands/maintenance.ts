@@ -21,13 +21,17 @@ export async function startMaintenance(
   if (tag === undefined && monitor === undefined && all !== true)
     throw new Refusal('Say which monitors: --tag, --monitor or --all');
   if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS) throw new Refusal('--for must be from 1m to 30d');
-  const window = await call(env, 'POST', '/maintenance-windows', {
-    name,
-    duration_seconds: seconds,
-    all_monitors: all === true,
-    ...(tag && { tags: tag }),
-    ...(monitor && { monitor_ids: monitor }),
-    ...(key !== undefined && { key }),
+  const window = await call(env, {
+    method: 'POST',
+    path: '/maintenance-windows',
+    body: {
+      name,
+      duration_seconds: seconds,
+      all_monitors: all === true,
+      ...(tag && { tags: tag }),
+      ...(monitor && { monitor_ids: monitor }),
+      ...(key !== undefined && { key }),
+    },
   });
   print(summaryOf(window), { json: json === true });
 }
@@ -43,15 +47,17 @@ export async function endMaintenance({ id, key, json }: EndOptions, env: NodeJS.
   const known =
     id === undefined
       ? await findByKey(env, key ?? '')
-      : await call(env, 'GET', `/maintenance-windows/${encodeURIComponent(id)}`);
+      : await call(env, { method: 'GET', path: `/maintenance-windows/${encodeURIComponent(id)}` });
   // A script that took longer than its maintenance, or ends it twice, has not failed.
   const window =
-    known['status'] === 'ended' ? known : await call(env, 'POST', `/maintenance-windows/${String(known['id'])}/end`);
+    known['status'] === 'ended'
+      ? known
+      : await call(env, { method: 'POST', path: `/maintenance-windows/${String(known['id'])}/end` });
   print(summaryOf(window), { json: json === true });
 }
 
 async function findByKey(env: NodeJS.ProcessEnv, key: string): Promise<Record<string, unknown>> {
-  const found = await call(env, 'GET', `/maintenance-windows?key=${encodeURIComponent(key)}`);
+  const found = await call(env, { method: 'GET', path: `/maintenance-windows?key=${encodeURIComponent(key)}` });
   const [window] = Array.isArray(found['maintenance_windows']) ? found['maintenance_windows'] : [];
   if (typeof window?.id !== 'string') throw new Refusal(`There is no maintenance window with the key ${key}`);
   return window;
@@ -63,12 +69,9 @@ function summaryOf({ id, name, key, status, current }: Record<string, unknown>):
 }
 
 /** Calls the API of a service at any address: deploy scripts run without access to its database. */
-// oxlint-disable-next-line max-params -- a call reads like the request that it sends
 async function call(
   env: NodeJS.ProcessEnv,
-  method: string,
-  path: string,
-  body?: object,
+  { method, path, body }: { method: string; path: string; body?: object },
 ): Promise<Record<string, unknown>> {
   const { SPOTCHECK_URL: url = 'http://localhost:3000', SPOTCHECK_TOKEN: token = '' } = env;
   const base = urlOf('http:', 'https:')(url);
