@@ -10,18 +10,10 @@ import { Journal } from './journal.ts';
 import { openServiceClient } from './service-client.ts';
 import { createWorkFile, loadKeyPair } from './work.ts';
 
-/** Thrown if another running agent uses the folder. */
-class FolderInUse extends Error {
-  override name = 'FolderInUse';
-}
-
-/**
- * Takes the lock of a folder for this process and returns its release. Throws `FolderInUse` while another user lives; a
- * dead process's lock is taken over.
- */
+/** Takes the lock of a folder for this process and returns its release. Throws while another agent uses the folder. */
 async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const refusal = (pid: number) =>
-    new FolderInUse(
+    new Error(
       `Another agent with this token is running here (process ${pid}): stop it first, or give this one its own ` +
         'token',
     );
@@ -48,7 +40,7 @@ type RunningAgent = {
   stop: () => Promise<void>;
 };
 
-/** Starts the agent on its folder. Throws `FolderInUse` if another one uses it. */
+/** Starts the agent on its folder. Throws if another one uses it. */
 export async function startAgent({
   serviceUrl,
   agentToken,
