@@ -97,10 +97,8 @@ export class BodyBudget {
   #makeRoom(holder: Holder, bytes: number, heldMs = 0): boolean {
     const untilMs = performance.now() - heldMs;
     const mayGo = (other: Holder): boolean => other !== holder && other.sinceMs <= untilMs;
-    const [isInShare, isInAll] = [
-      () => this.#isWithinShare(holder, bytes),
-      () => this.#held + bytes <= this.#mostBytes,
-    ];
+    const isInShare = (): boolean => this.#isWithinShare(holder, bytes);
+    const isInAll = (): boolean => this.#held + bytes <= this.#mostBytes;
     if (isInShare() && isInAll()) return true;
     if (!this.#canMakeRoom(holder, bytes, mayGo)) return false;
     this.#giveUpUntil(isInShare, (other) => mayGo(other) && other.account === holder.account);
