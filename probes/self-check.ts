@@ -46,7 +46,7 @@ export class SelfCheck {
    * Returns the judgement on a check as it counts: the given one, or no vote if this agent has lost its own network
    * (D-48). Never rejects.
    */
-  async apply(check: { monitor: string | number; type: MonitorType }, judgement: Judgement): Promise<Judgement> {
+  async apply(check: { monitor: string; type: MonitorType }, judgement: Judgement): Promise<Judgement> {
     // Facts from earlier prove nothing about the present network.
     if (!talksToTarget(check.type)) return judgement;
     const { monitor } = check;

@@ -117,11 +117,11 @@ const MAX_CONFIRMED = 10_000;
  * suspect result that becomes a no vote leaves its monitor turned, so that the suspicion lasts as long as the outage.
  */
 export class RecentResults {
-  readonly #confirmed = new Map<string | number, number>();
-  #recent: { monitor: string | number; turned: boolean; atMs: number }[] = [];
+  readonly #confirmed = new Map<string, number>();
+  #recent: { monitor: string; turned: boolean; atMs: number }[] = [];
 
   /** Adds a current result; returns true if it is suspect: results have turned mostly bad at once. */
-  add({ monitor, verdict }: { monitor: string | number; verdict: Vote }, nowMs: number): boolean {
+  add({ monitor, verdict }: { monitor: string; verdict: Vote }, nowMs: number): boolean {
     if (verdict === 'none') return false;
     const isDown = verdict === 'down';
     if (!isDown) this.#confirmed.delete(monitor);
@@ -137,7 +137,7 @@ export class RecentResults {
    * Confirms a monitor's bad result, after which this agent could reach others. After enough confirmations in a row the
    * monitor is no sign of an own outage, until it is good again.
    */
-  confirm(monitor: string | number): void {
+  confirm(monitor: string): void {
     if (this.#confirmed.size >= MAX_CONFIRMED) this.#confirmed.clear();
     this.#confirmed.set(monitor, (this.#confirmed.get(monitor) ?? 0) + 1);
   }

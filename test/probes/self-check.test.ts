@@ -17,7 +17,7 @@ function openChecked(hosts: readonly { host: string; port: number }[]) {
     changes,
     pass: (seconds: number) => void (nowMs += seconds * 1000),
     see: (monitor: number, judgement: Judgement, type: MonitorType = 'http') =>
-      selfCheck.apply({ monitor, type }, judgement),
+      selfCheck.apply({ monitor: String(monitor), type }, judgement),
   };
 }
 

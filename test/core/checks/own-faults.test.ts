@@ -138,7 +138,9 @@ function findSuspects(given: readonly [monitor: number, verdict: Vote, second?: 
   const results = new RecentResults();
   return (
     given
-      .map(([monitor, verdict, second], index) => results.add({ monitor, verdict }, NOW_MS + (second ?? index) * 1000))
+      .map(([monitor, verdict, second], index) =>
+        results.add({ monitor: String(monitor), verdict }, NOW_MS + (second ?? index) * 1000),
+      )
       .at(-1) ?? false
   );
 }
@@ -272,10 +274,10 @@ for (const { name, given, suspect } of CASES) {
 test('after five confirmed failures a monitor is not suspect and makes no others suspect until it is up', (t) => {
   const results = new RecentResults();
   const add = (monitor: number, verdict: Vote, second: number) =>
-    results.add({ monitor, verdict }, NOW_MS + second * 1000);
+    results.add({ monitor: String(monitor), verdict }, NOW_MS + second * 1000);
   for (let confirmed = 0; confirmed < 5; confirmed += 1) {
     t.true(add(1, 'down', confirmed));
-    results.confirm(1);
+    results.confirm('1');
   }
   t.false(add(1, 'down', 60));
   t.false(add(2, 'up', 61));
@@ -289,6 +291,6 @@ test('after five confirmed failures a monitor is not suspect and makes no others
 test('suspicion lasts for the whole outage, however long', (t) => {
   const results = new RecentResults();
   for (let minute = 0; minute < 600; minute += 1) {
-    t.true(results.add({ monitor: minute % 7, verdict: 'down' }, NOW_MS + minute * 60_000));
+    t.true(results.add({ monitor: String(minute % 7), verdict: 'down' }, NOW_MS + minute * 60_000));
   }
 });
