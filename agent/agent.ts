@@ -46,6 +46,7 @@ const PROBES_END_WITHIN_MS = 12_000;
 const LAST_FLUSH_WITHIN_MS = 5000;
 
 const SUMMARY_EVERY_MS = 60_000;
+
 /** Connects the agent's parts: checks in, runs its checks, and sends the results. */
 export class Agent {
   readonly #parts: AgentParts;

@@ -7,6 +7,7 @@ import { toIso } from '../core/time.ts';
 export class Refusal extends Error {
   override name = 'Refusal';
 }
+
 /** Prints the result of a command: JSON for scripts under `--json`, a line per field for people. */
 export function print(
   result: Record<string, unknown> | readonly Record<string, unknown>[],
