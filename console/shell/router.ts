@@ -117,17 +117,48 @@ export function navigate(to: string, options: Navigation = {}): void {
   address.value = to;
 }
 
-/** Adds a history entry, which remembers the address of the entry before it. */
+/** What a history entry remembers: the last address of another page, and how many entries back that is. */
+type Trail = { before: string; steps: number };
+
+function currentTrail(): Trail {
+  return { before: '', steps: 1, ...(window.history.state as Trail | null) };
+}
+
+/** Adds a history entry; `before` is the address of the one before it. */
 function push(to: string, before: string): void {
-  window.history.pushState({ before }, '', BASE_PATH + to);
+  const trail = currentTrail();
+  const isSamePage = pathOf(before) === pathOf(to);
+  const state: Trail = isSamePage ? { ...trail, steps: trail.steps + 1 } : { before, steps: 1 };
+  window.history.pushState(state, '', BASE_PATH + to);
+}
+
+function pathOf(to: string): string {
+  return to.split('?')[0] ?? '';
 }
 
 /** Leaves a saved form for a page: goes back if the form was opened there, else replaces the form. */
 export function leaveForm(to: string, from: number): void {
   if (from !== currentVisit()) return;
-  const { before = '' } = (window.history.state ?? {}) as { before?: string };
-  if (before.split('?')[0] === to) window.history.back();
+  const { before, steps } = currentTrail();
+  if (pathOf(before) === to) window.history.go(-steps);
   else navigate(to, { replace: true });
+}
+
+/** Paths of objects that were deleted here, with the list that Back and Forward show in place of their pages. */
+export const deletedPaths = new Map<string, string>();
+
+/** Leaves the pages of a deleted object for its list: goes back if they were opened there, else replaces them. */
+export function leaveDeleted(path: string, list: string, from: number): void {
+  deletedPaths.set(path, list);
+  if (from !== currentVisit()) return;
+  const { before, steps } = currentTrail();
+  // The overview is the list of monitors.
+  const isBehind = [pathOf(before), pathOf(before) === PATHS.overview && PATHS.monitors].includes(list);
+  if (!isBehind && steps === 1) return navigate(list, { replace: true, isFree: true });
+  // The list is shown at once: going back takes a moment, in which the page would report that its object is missing.
+  cameBack.value = isBehind;
+  address.value = isBehind ? before : list;
+  window.history.go(isBehind ? -steps : 1 - steps);
 }
 
 /** Changes the query of the current page; empty values are removed. It adds a history entry only with `isStep`. */
@@ -148,6 +179,9 @@ export function followLinks(): void {
   // Guards that the user has agreed to leave by the step back that follows.
   let agreed: readonly LeaveGuard[] = [];
   window.addEventListener('popstate', () => {
+    const shown = pathOf(currentAddress());
+    const list = [...deletedPaths].find(([path]) => `${shown}/`.startsWith(`${path}/`))?.[1];
+    if (list !== undefined) window.history.replaceState(window.history.state, '', BASE_PATH + list);
     const earlier = agreed;
     const left = blocking(currentAddress(), earlier);
     agreed = [];

@@ -189,7 +189,8 @@ test('deleting 11 monitors requires typing their number, and deletes no other', 
   const account = await api.account();
   const ids = await addMonitors(t, account, [...Array.from({ length: 11 }, () => ['group:shop']), []]);
   const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId));
-  await page.goto('/');
+  await page.goto(`/monitors/${ids[0]}`);
+  await page.getByRole('link', { name: 'Monitors', exact: true }).first().click();
   await press(page, 'Folders');
   await boxOf(page, 'shop: 11 monitors').check();
   await selected(page, '11 monitors');
@@ -216,6 +217,9 @@ test('deleting 11 monitors requires typing their number, and deletes no other', 
   await press(page, 'Delete 1 monitor');
   await page.getByRole('dialog', { name: 'Delete Shop 21?' }).getByRole('button', { name: 'Cancel' }).click();
   await selected(page, '1 monitor');
+  await page.goBack();
+  await page.waitForURL((url) => url.pathname === '/monitors');
+  await boxOf(page, 'Shop 21').waitFor();
   t.deepEqual(complaints, []);
 });
 

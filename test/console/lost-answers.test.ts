@@ -1,6 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { addPerson } from '../api/person.ts';
+import { furnishAccount } from '../attackers/furnished-account.ts';
 import { signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
@@ -528,6 +529,68 @@ test('a confirmation and the command palette close on navigation', async (t) => 
   await page.waitForURL(`**${path}`);
   await palette.waitFor({ state: 'detached' });
   t.is((await account.owner('GET', `/v1${path}`)).status, 200);
+  t.deepEqual(complaints, []);
+});
+
+test('after a deletion, Back and Forward lead to lists, and never to the page of what was deleted', async (t) => {
+  const { person, ids } = await furnishAccount(t.context.api, 'gone');
+  const { page, complaints } = await open(t, person);
+  const isAt = (path: string) => page.waitForURL((url) => url.pathname === path);
+  const press = async (name: string) => {
+    await page.getByRole('button', { name, exact: true }).click();
+  };
+  const list = (title: string) => page.getByRole('heading', { level: 1, name: title }).waitFor();
+  for (const [title, button, ...tabs] of [
+    ['Channels', 'Delete channel', 'Messages', 'Settings'],
+    ['Agents', 'Delete agent'],
+    ['Maintenance', 'Delete'],
+  ] as const) {
+    const path = `/${title.toLowerCase()}`;
+    await page.goto('/incidents');
+    await page.getByRole('link', { name: title, exact: true }).first().click();
+    await list(title);
+    await page.getByRole('main').getByRole('link', { name: /gone/ }).first().click();
+    for (const tab of tabs) await page.getByRole('main').getByRole('link', { name: tab, exact: true }).click();
+    await press(button);
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Delete / })
+      .click();
+    await isAt(path);
+    await list(title);
+    await page.goBack();
+    await isAt('/incidents');
+    await list('Incidents');
+    // Two entries: the list, and the page that is replaced by it.
+    for (const _ of ['list', 'deleted']) await page.goForward();
+    await isAt(path);
+    await list(title);
+  }
+
+  const removeMonitor = async () => {
+    for (const name of ['More actions', 'Delete', 'Delete monitor']) await press(name);
+    await page.getByRole('list', { name: 'Monitors' }).waitFor();
+  };
+  await page.goto('/incidents');
+  await page.getByRole('link', { name: 'Spotcheck' }).click();
+  await page.getByRole('link', { name: /heartbeat gone/ }).click();
+  await removeMonitor();
+  await isAt('/');
+  await page.goBack();
+  await isAt('/incidents');
+
+  const [monitor, incident] = [`/monitors/${ids.monitor[0]}`, `/incidents/${ids.incident[0]}`];
+  await page.goto(monitor);
+  for (const path of [incident, monitor]) {
+    await page.locator(`main a[href$="${path}"]`).first().click();
+    await isAt(path);
+  }
+  await removeMonitor();
+  await isAt('/monitors');
+  await page.goBack();
+  await isAt(incident);
+  await page.goBack();
+  await isAt('/monitors');
   t.deepEqual(complaints, []);
 });
 

@@ -16,7 +16,7 @@ import { StatusMark } from '../../parts/status.tsx';
 import { Moment, Since, formatDateTime } from '../../parts/time.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
-import { currentVisit, navigate } from '../../shell/router.ts';
+import { currentVisit, leaveDeleted } from '../../shell/router.ts';
 import { AgentCommand, AgentState, capabilitiesOf, type Agent } from '../agents.tsx';
 
 /** The height of a row in pixels. */
@@ -187,7 +187,7 @@ function DeleteAgent({ agent }: { agent: Agent }) {
       const from = currentVisit();
       await api.delete('/agents/{id}', { path: { id: agent.id } });
       toast(`${agent.name} deleted`);
-      navigate(PATHS.agents, { replace: true, from });
+      leaveDeleted(`/agents/${agent.id}`, PATHS.agents, from);
     });
   };
   return (

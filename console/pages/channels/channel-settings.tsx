@@ -20,7 +20,7 @@ import go from '../../samples/verify.go?raw';
 import node from '../../samples/verify.mjs?raw';
 import php from '../../samples/verify.php?raw';
 import python from '../../samples/verify.py?raw';
-import { currentVisit, navigate } from '../../shell/router.ts';
+import { currentVisit, leaveDeleted } from '../../shell/router.ts';
 import { Routing, describeTags, judgeRoute, routeBody, routeOf, type Route } from './monitor-choice.tsx';
 import { Rules } from './rules-form.tsx';
 import { WebhookForm } from './webhook-form.tsx';
@@ -306,7 +306,7 @@ function DeleteChannel({ channel }: { channel: Channel }) {
       const from = currentVisit();
       await api.delete('/channels/{id}', { path: { id: channel.id } });
       toast(`${channel.name} deleted`);
-      navigate(PATHS.channels, { replace: true, isFree: true, from });
+      leaveDeleted(`/channels/${channel.id}`, PATHS.channels, from);
     });
   };
   return (

@@ -15,7 +15,7 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { TimesIn, clock, formatDuration, formatShort, formatUntil } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
-import { currentVisit, navigate } from '../../shell/router.ts';
+import { currentVisit, leaveDeleted, navigate } from '../../shell/router.ts';
 import { ALERTS, WindowStatus, describeMonitors, describeTimes, formatSpan, type MaintenanceWindow } from './draft.tsx';
 
 type Occurrence = Schemas['MaintenanceOccurrence'];
@@ -112,7 +112,7 @@ function Actions({ window, onChanged }: ChangeProps) {
       const from = currentVisit();
       await api.delete('/maintenance-windows/{id}', { path });
       toast(`${name} deleted`);
-      navigate(PATHS.maintenance, { replace: true, from });
+      leaveDeleted(`/maintenance/${id}`, PATHS.maintenance, from);
       await loadAll();
     });
   };

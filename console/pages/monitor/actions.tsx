@@ -13,7 +13,7 @@ import { isCheckable } from '../../parts/monitors.ts';
 import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
-import { currentVisit, navigate } from '../../shell/router.ts';
+import { currentVisit, leaveDeleted, navigate } from '../../shell/router.ts';
 import { isNotified, namesUnheld, type Channel } from '../channels/words.tsx';
 
 type Monitor = Schemas['Monitor'];
@@ -81,7 +81,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
     await act('delete', async () => {
       const from = currentVisit();
       await api.delete('/monitors/{id}', { path: { id } });
-      navigate(PATHS.monitors, { replace: true, from });
+      leaveDeleted(`/monitors/${id}`, PATHS.monitors, from);
       putMonitors([], [id]);
       toast(`${name} deleted`);
     });

@@ -5,6 +5,8 @@ import { api, type Schemas } from '../../client/api.ts';
 import { liveState } from '../../client/live-stream.ts';
 import { loadAll, onChange } from '../../client/live.ts';
 import { session, signedIn } from '../../client/session-state.ts';
+import { PATHS } from '../../paths.ts';
+import { deletedPaths } from '../../shell/router.ts';
 import { bodyOf, without, type BulkAction, type Step } from './bulk-steps.ts';
 
 /** A monitor that could not be changed, with the reason. */
@@ -138,6 +140,8 @@ class BulkRunner {
     const refusals = run.jobId === null ? await this.#send(run, step) : await this.#follow(run.jobId);
     const after = this.#run.peek() ?? run;
     const refused = new Set(refusals.map(({ id }) => id));
+    if (step.action === 'delete')
+      for (const id of step.ids) if (!refused.has(id)) deletedPaths.set(`/monitors/${id}`, PATHS.monitors);
     const doneBefore = after.doneBefore + step.ids.length;
     this.#set({
       ...after,
