@@ -142,8 +142,9 @@ test.serial('an invited user joins by link with the chosen role, which an owner 
   await guest.page.getByRole('heading', { name: 'Owners only' }).waitFor();
   t.is(await guest.page.getByRole('link', { name: 'API tokens' }).count(), 0);
 
-  await page.reload();
   const role = page.getByLabel('Role of Grace Hopper');
+  await role.focus();
+  t.is(await page.getByRole('table', { name: 'Invitations' }).count(), 0, 'an accepted invitation is not open');
   await role.selectOption('Viewer');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   t.is(await role.inputValue(), 'editor', 'a cancelled change is not shown');

@@ -7,7 +7,6 @@ import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText, LoopbackHint, ShownOnceDialog } from '../../parts/copy.tsx';
 import { FormDialog, confirm } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
@@ -15,11 +14,11 @@ import { Deadline, clock } from '../../parts/time.tsx';
 
 type Invitation = Schemas['Invitation'];
 
+type InvitationsProps = { invitations: readonly Invitation[]; reload: () => void };
+
 /** The open invitations. */
-export function Invitations() {
-  const load = useLoad((signal) => api.get('/invitations', { signal }), []);
+export function Invitations({ invitations, reload }: InvitationsProps) {
   const isInviting = useDraft('invitation', false);
-  const reload = () => void load.reload();
   return (
     <Section
       title="Invitations"
@@ -30,15 +29,11 @@ export function Invitations() {
         </Button>
       }
     >
-      <Loaded load={load} height="h-24">
-        {({ invitations }) =>
-          invitations.length === 0 ? (
-            <p class="text-sm text-soft">No pending invitations.</p>
-          ) : (
-            <Table caption="Invitations" columns={columnsOf(reload)} rows={invitations} keyOf={({ id }) => id} />
-          )
-        }
-      </Loaded>
+      {invitations.length === 0 ? (
+        <p class="text-sm text-soft">No pending invitations.</p>
+      ) : (
+        <Table caption="Invitations" columns={columnsOf(reload)} rows={invitations} keyOf={({ id }) => id} />
+      )}
       {isInviting.value && <NewInvitation onMade={reload} onClose={() => (isInviting.value = false)} />}
     </Section>
   );

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
+import { usePoll } from '../../client/live.ts';
 import { ROLES, endSession, isRole, session, signedIn, type Role } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import { toast, useAction } from '../../parts/action.tsx';
@@ -15,19 +16,31 @@ import { NameForm } from './account.tsx';
 import { Invitations } from './invitations.tsx';
 
 type Member = Schemas['Member'];
-type Answer = { members: readonly Member[] };
+type Invitation = Schemas['Invitation'];
+/** Members and open invitations, which only owners see. */
+type Answer = { members: readonly Member[]; invitations: readonly Invitation[] };
+
+/** Interval of reloading while an invitation may be accepted, in milliseconds. */
+const POLL_MS = 5000;
 
 /** The members of the account and their roles. Owners can change them; every member can leave. */
 export function MemberSettings() {
-  const load = useLoad((signal) => api.get('/members', { signal }), []);
+  // Loaded together: an invited person is in one of both lists.
+  const load = useLoad<Answer>(async (signal) => {
+    const [{ members }, { invitations }] = await Promise.all([
+      api.get('/members', { signal }),
+      signedIn().user.role === 'owner' ? api.get('/invitations', { signal }) : { invitations: [] },
+    ]);
+    return { members, invitations };
+  }, []);
+  usePoll(load, load.value.value !== null && load.value.value.invitations.length > 0, POLL_MS);
   const isOwner = signedIn().user.role === 'owner';
   return (
     <Loaded load={load}>
       {(answer) => (
         <>
           <Members answer={answer} load={load} isOwner={isOwner} />
-          {/* Only after the members, which it would push down. */}
-          {isOwner && <Invitations />}
+          {isOwner && <Invitations invitations={answer.invitations} reload={() => void load.reload()} />}
           {isOwner && <AccountName />}
         </>
       )}
