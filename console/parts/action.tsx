@@ -1,4 +1,5 @@
 import { effect, signal, useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { problemsByField, sentenceOf, type FieldTexts } from '../client/answer.ts';
 import { session } from '../client/session-state.ts';
 import { IconButton } from './button.tsx';
@@ -113,8 +114,14 @@ function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }
 
-/** The shown toasts; the layout renders them once. */
+/** The shown toasts; the layout renders them once. They return the focus to the control from which it came. */
 export function Toasts() {
+  const before = useRef<HTMLElement | null>(null);
+  const returnFocus = () => {
+    before.current?.focus({ preventScroll: true });
+    // That control may be gone.
+    if (document.activeElement !== before.current) document.querySelector('main')?.focus({ preventScroll: true });
+  };
   return (
     <div
       class="
@@ -122,24 +129,33 @@ export function Toasts() {
         items-center gap-2 px-3 md:bottom-5 print:hidden
       "
       aria-live="polite"
+      onFocusIn={({ currentTarget, relatedTarget }) => {
+        const left = relatedTarget instanceof HTMLElement ? relatedTarget : null;
+        if (!currentTarget.contains(left)) before.current = left;
+      }}
     >
-      {toasts.value.map(({ id, text, tone }) => (
-        <div
-          key={id}
-          role={tone === 'bad' ? 'alert' : undefined}
-          class="
-            pointer-events-auto flex max-w-md items-center gap-2.5 rounded-lg border border-line bg-raised py-1 pl-3.5
-            pr-1 text-sm shadow-lg
-          "
-        >
-          <Icon
-            name={tone === 'bad' ? 'warning' : 'check'}
-            class={`size-4 ${tone === 'bad' ? 'text-down' : 'text-up'}`}
-          />
-          <span class="py-1.5">{text}</span>
-          <IconButton icon="close" label="Dismiss" onClick={() => dismiss(id)} />
-        </div>
+      {toasts.value.map((each) => (
+        <Message key={each.id} {...each} onFocusLost={returnFocus} />
       ))}
+    </div>
+  );
+}
+
+function Message({ id, text, tone, onFocusLost }: Toast & { onFocusLost: () => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => () => void (box.current?.contains(document.activeElement) && onFocusLost()), []);
+  return (
+    <div
+      ref={box}
+      role={tone === 'bad' ? 'alert' : undefined}
+      class="
+        pointer-events-auto flex max-w-md items-center gap-2.5 rounded-lg border border-line bg-raised py-1 pl-3.5 pr-1
+        text-sm shadow-lg
+      "
+    >
+      <Icon name={tone === 'bad' ? 'warning' : 'check'} class={`size-4 ${tone === 'bad' ? 'text-down' : 'text-up'}`} />
+      <span class="py-1.5">{text}</span>
+      <IconButton icon="close" label="Dismiss" onClick={() => dismiss(id)} />
     </div>
   );
 }

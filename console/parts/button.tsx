@@ -69,28 +69,31 @@ function ignoreClick(event: Event): void {
   event.preventDefault();
 }
 
-/** Focuses the nearest heading if a focused button is removed, as that of a deleted row, and nothing else has focus. */
-function useSuccessor(button: RefObject<HTMLButtonElement | null>): void {
+/** Focuses the nearest heading if a focused control is removed, as in a deleted row, and nothing else has the focus. */
+export function useSuccessor(control: RefObject<HTMLElement | null>): void {
   useLayoutEffect(
     () => () => {
-      if (button.current !== document.activeElement) return;
-      const around: Element[] = [];
-      // The sign-in page focuses its own field.
-      const page = button.current?.closest('main, dialog');
-      for (let box = button.current?.parentElement; box && page?.contains(box); box = box.parentElement)
-        around.push(box);
       // Once the page is complete again.
-      queueMicrotask(() => {
-        if (document.activeElement !== document.body) return;
-        const headings = around.filter(({ isConnected }) => isConnected).map((box) => box.querySelector('h1, h2'));
-        const heading = headings.find((each) => each instanceof HTMLHeadingElement);
-        if (heading === undefined) return;
-        heading.tabIndex = -1;
-        heading.focus({ preventScroll: true });
-      });
+      if (control.current === document.activeElement) queueMicrotask(successorOf(control.current));
     },
     [],
   );
+}
+
+/** Returns a function that focuses the nearest heading to where a control is now, if nothing else has the focus. */
+export function successorOf(control: Element | null): () => void {
+  const around: Element[] = [];
+  // The sign-in page focuses its own field.
+  const page = control?.closest('main, dialog');
+  for (let box = control?.parentElement; box && page?.contains(box); box = box.parentElement) around.push(box);
+  return () => {
+    if (document.activeElement !== document.body) return;
+    const headings = around.filter(({ isConnected }) => isConnected).map((box) => box.querySelector('h1, h2'));
+    const heading = headings.find((each) => each instanceof HTMLHeadingElement);
+    if (heading === undefined) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  };
 }
 
 /** A link that looks like a button. */
@@ -193,7 +196,8 @@ export function MenuButton({ label, busy = false, children }: MenuProps) {
         popover="auto"
         class="fixed m-0 w-48 max-w-full rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
         onBeforeToggle={place}
-        onClick={(event) => event.currentTarget.hidePopover()}
+        // Before a button of the menu opens a dialog, which returns the focus to what has it then.
+        onClickCapture={(event) => event.currentTarget.hidePopover()}
       >
         {children}
       </div>

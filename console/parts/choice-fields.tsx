@@ -3,12 +3,18 @@ import type { ComponentChildren, SelectHTMLAttributes } from 'preact';
 import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { currentTimeZone, listTimeZones, readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
+import { useSuccessor } from './button.tsx';
 import { Field, inputClass, type FieldProps } from './field.tsx';
 import { Icon } from './icon.tsx';
 
 type Option = { value: string; label: string };
 
-/** A drop-down list with its label. */
+type SelectFieldProps = FieldProps & { options: readonly Option[]; busy?: boolean } & Omit<
+    SelectHTMLAttributes,
+    'value' | 'label' | 'class' | 'role'
+  >;
+
+/** A drop-down list with its label. While `busy` it keeps its choice and the focus, which `disabled` would lose. */
 export function SelectField({
   label,
   value,
@@ -18,8 +24,11 @@ export function SelectField({
   hideLabel,
   class: extra,
   options,
+  busy = false,
   ...rest
-}: FieldProps & { options: readonly Option[] } & Omit<SelectHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
+}: SelectFieldProps) {
+  const box = useRef<HTMLSelectElement>(null);
+  useSuccessor(box);
   return (
     <Field
       {...{ label, hint, error }}
@@ -31,9 +40,14 @@ export function SelectField({
           <select
             {...rest}
             {...input}
+            ref={box}
+            aria-disabled={busy || undefined}
             value={value}
-            onChange={(event) => onValue(event.currentTarget.value)}
-            class={`${inputClass(input)} h-9 ${LIST}`}
+            onChange={({ currentTarget }) => {
+              if (busy) currentTarget.value = value;
+              else onValue(currentTarget.value);
+            }}
+            class={`${inputClass(input)} h-9 aria-disabled:opacity-60 ${LIST}`}
           >
             <Options options={options} />
           </select>

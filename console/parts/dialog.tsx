@@ -1,10 +1,10 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { sentenceOf, serviceSeconds } from '../client/answer.ts';
 import { guardLeaving, route, type LeaveGuard } from '../shell/router.ts';
 import { useFormAction } from './action.tsx';
-import { Button, IconButton } from './button.tsx';
+import { Button, IconButton, successorOf } from './button.tsx';
 import { SelectField } from './choice-fields.tsx';
 import { Form, FormError } from './field.tsx';
 import { formatDuration } from './time.tsx';
@@ -29,7 +29,8 @@ export function Dialog({
   latest.current = onClose;
   // A text selection may end beside the dialog; only a press that also began there closes it.
   const isPressedBeside = useRef(false);
-  useEffect(() => {
+  // Browsers return the focus only from a dialog in the page, and before another one opens in its place.
+  useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
     // Browsers close the dialog on a second Escape, even if the handler of the first prevented it.
@@ -37,14 +38,14 @@ export function Dialog({
       current.showModal();
       latest.current();
     };
-    const { activeElement: before } = document;
+    const focusSuccessor = successorOf(document.activeElement);
     current.showModal();
     current.addEventListener('close', reopen);
     return () => {
       current.removeEventListener('close', reopen);
       current.close();
-      // Browsers restore the focus only for a dialog that is still in the page.
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+      // What opened it, and would have the focus again, may be gone.
+      queueMicrotask(focusSuccessor);
     };
   }, []);
   return (

@@ -124,6 +124,7 @@ test.serial('an invited user joins by link with the chosen role, which an owner 
   await page.getByText(/^Others can’t open this link: .*PUBLIC_URL/).waitFor();
   t.deepEqual(await findBarriers(page), []);
   await page.getByRole('button', { name: 'I’ve sent it' }).click();
+  await page.getByRole('button', { name: 'Invite' }).and(page.locator(':focus')).waitFor();
   await page.getByRole('row').filter({ hasText: 'grace@example.org' }).getByText('Editor').waitFor();
 
   const guest = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
@@ -143,14 +144,24 @@ test.serial('an invited user joins by link with the chosen role, which an owner 
   t.is(await guest.page.getByRole('link', { name: 'API tokens' }).count(), 0);
 
   const role = page.getByLabel('Role of Grace Hopper');
+  const focused = role.and(page.locator(':focus'));
   await role.focus();
   t.is(await page.getByRole('table', { name: 'Invitations' }).count(), 0, 'an accepted invitation is not open');
   await role.selectOption('Viewer');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await focused.waitFor();
   t.is(await role.inputValue(), 'editor', 'a cancelled change is not shown');
+  await page.route('**/v1/members/*', (route) => route.abort(), { times: 1 });
+  await role.selectOption('Viewer');
+  await page.getByRole('button', { name: 'Change role' }).click();
+  await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click();
+  await focused.waitFor();
+  t.is(await role.inputValue(), 'editor', 'nor is one that failed');
   await role.selectOption('Viewer');
   await page.getByRole('button', { name: 'Change role' }).click();
   await page.getByText('Grace Hopper is now a viewer').waitFor();
+  await page.locator('select:not([aria-disabled])').and(focused).waitFor();
+  t.is(await role.inputValue(), 'viewer');
   await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
   await page.getByRole('button', { name: 'Remove member' }).click();
   await role.waitFor({ state: 'detached' });
@@ -349,6 +360,8 @@ test.serial('after a new password and second factor both are required, and other
   );
   await page.getByRole('button', { name: 'I’ve saved them' }).click();
   await page.getByText('10 recovery codes left').waitFor();
+  const heading = page.getByRole('heading', { name: 'Two-factor authentication' }).and(page.locator(':focus'));
+  await heading.waitFor();
   t.like(await (await attempt({ password })).json(), { code_required: true });
   t.is((await attempt({ password, code: codes[0] ?? '' })).status, 201);
 
@@ -357,6 +370,7 @@ test.serial('after a new password and second factor both are required, and other
   await page.getByLabel('Code', { exact: true }).fill(codes[1] ?? '');
   await page.keyboard.press('Enter');
   await page.getByText('Two-factor authentication turned off').waitFor();
+  await heading.waitFor();
   await page.goto('/settings/audit-log');
   await page.getByText('You disabled your two-factor authentication').waitFor();
   t.is((await attempt({ password })).status, 201);

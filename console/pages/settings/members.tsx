@@ -121,27 +121,28 @@ function Who({ member: { name, email, is_you: isYou } }: { member: Member }) {
 
 function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
   const action = useAction();
-  const choices = useSignal(0);
+  const chosen = useSignal<Role | null>(null);
   const called = member.name === '' ? member.email : member.name;
   const change = async (role: Role) => {
-    const isSure = await confirm(questionOf(member, { called, role }));
-    choices.value += 1;
-    if (!isSure) return;
-    await action.run(async () => {
-      await api.patch('/members/{id}', { path: { id: member.id }, body: { role } });
-      toast(`${called} is now ${ROLES[role].is}`);
-      if (member.is_you) await loadSession();
-    });
-    await load.reload();
+    chosen.value = role;
+    if (await confirm(questionOf(member, { called, role })))
+      await action.run(async () => {
+        try {
+          await api.patch('/members/{id}', { path: { id: member.id }, body: { role } });
+          toast(`${called} is now ${ROLES[role].is}`);
+          if (member.is_you) await loadSession();
+        } finally {
+          await load.reload();
+        }
+      });
+    chosen.value = null;
   };
   return (
     <SelectField
-      // A new key resets the choice if it was not confirmed or has failed.
-      key={choices.value}
       label={`Role of ${called}`}
       hideLabel
-      disabled={action.isBusy.value}
-      value={member.role}
+      busy={action.isBusy.value}
+      value={chosen.value ?? member.role}
       options={Object.entries(ROLES).map(([value, { label }]) => ({ value, label }))}
       onValue={(role) => isRole(role) && role !== member.role && void change(role)}
       class="-my-1.5 min-w-24 max-w-36"
