@@ -141,6 +141,7 @@ function Quiet({ incident }: { incident: IncidentDetail }) {
 
 function Actions({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
   const action = useAction();
+  const isBusy = action.isBusy.value;
   const isAcknowledged = incident.acknowledged_at !== null;
   const isResolved = incident.status === 'resolved';
   // An acknowledged incident that is over cannot be changed.
@@ -179,7 +180,11 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       : 'Your team will see that you’re on it. Reminders set to stop on acknowledgement will stop.';
     if (await confirm({ title: `${does} this incident?`, text, action: does, tone: 'primary' })) await change();
   };
-  useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void changeByKey() : null);
+  useShortcut(
+    'a',
+    isAcknowledged ? 'Unacknowledge' : 'Acknowledge',
+    canChange && !isBusy ? () => void changeByKey() : null,
+  );
   return (
     <>
       {incident.trace_url !== undefined && (
@@ -189,7 +194,11 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       )}
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>View monitor</ButtonLink>}
       {canWrite() && !isResolved && (
-        <Button icon="snooze" onClick={() => (isSnoozed ? void unsnooze() : (isSnoozing.value = true))}>
+        <Button
+          icon="snooze"
+          disabled={isBusy}
+          onClick={() => (isSnoozed ? void unsnooze() : (isSnoozing.value = true))}
+        >
           {isSnoozed ? `Snoozed until ${formatUntil(snoozedUntil)}: end` : 'Snooze'}
         </Button>
       )}
@@ -208,7 +217,7 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
         <Button
           tone={isAcknowledged || isResolved ? 'plain' : 'primary'}
           icon={isAcknowledged ? 'close' : 'check'}
-          busy={action.isBusy.value}
+          busy={isBusy}
           onClick={() => void change()}
         >
           {isAcknowledged ? 'Unacknowledge' : 'Acknowledge'}

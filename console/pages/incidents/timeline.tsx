@@ -132,14 +132,6 @@ type NotesProps = { incidentId: string; notes: readonly Note[]; onChanged: () =>
 
 /** The notes of an incident, and a form to add one. */
 export function Notes({ incidentId, notes, onChanged }: NotesProps) {
-  const deletion = useAction();
-  const remove = async (note: Note) => {
-    if (!(await confirm({ title: 'Delete this note?', text: 'This cannot be undone.', action: 'Delete note' }))) return;
-    await deletion.run(async () => {
-      await api.delete('/incidents/{id}/notes/{note_id}', { path: { id: incidentId, note_id: note.id } });
-      await onChanged();
-    });
-  };
   return (
     <div class="flex flex-col gap-4">
       {notes.length > 0 && (
@@ -149,14 +141,7 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
               <div class="flex items-center gap-2 text-xs text-soft">
                 <span class="clipped min-w-0 font-medium text-ink">{note.author}</span>
                 <Moment at={note.created_at} />
-                {canWrite() && (
-                  <IconButton
-                    icon="trash"
-                    label="Delete note"
-                    class="ml-auto !size-7"
-                    onClick={() => void remove(note)}
-                  />
-                )}
+                {canWrite() && <DeleteNote path={{ id: incidentId, note_id: note.id }} onChanged={onChanged} />}
               </div>
               <Markdown text={note.text} isNote class="pb-1 pr-2 text-sm" />
             </li>
@@ -170,6 +155,20 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
       )}
     </div>
   );
+}
+
+type DeleteProps = { path: { id: string; note_id: string }; onChanged: () => Promise<void> };
+
+function DeleteNote({ path, onChanged }: DeleteProps) {
+  const { run } = useAction();
+  const remove = async () => {
+    if (!(await confirm({ title: 'Delete this note?', text: 'This cannot be undone.', action: 'Delete note' }))) return;
+    await run(async () => {
+      await api.delete('/incidents/{id}/notes/{note_id}', { path });
+      await onChanged();
+    });
+  };
+  return <IconButton icon="trash" label="Delete note" class="ml-auto !size-7" onClick={() => void remove()} />;
 }
 
 function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {

@@ -83,6 +83,7 @@ type ChangeProps = { window: MaintenanceWindow; onChanged: () => Promise<void> }
 
 function Actions({ window, onChanged }: ChangeProps) {
   const action = useAction();
+  const isBusy = action.isBusy.value;
   const isExtending = useSignal(false);
   const { id, name, current, next } = window;
   const path = { id };
@@ -122,7 +123,7 @@ function Actions({ window, onChanged }: ChangeProps) {
     <>
       {current !== null && (
         <>
-          <Button size="small" tone="primary" busy={action.isBusy.value} onClick={() => void end()}>
+          <Button size="small" tone="primary" busy={isBusy} onClick={() => void end()}>
             End now
           </Button>
           <Button size="small" onClick={() => (isExtending.value = true)}>
@@ -131,7 +132,7 @@ function Actions({ window, onChanged }: ChangeProps) {
         </>
       )}
       {next !== null && (
-        <Button size="small" onClick={() => void skip()}>
+        <Button size="small" disabled={isBusy} onClick={() => void skip()}>
           Skip next
         </Button>
       )}
@@ -139,7 +140,7 @@ function Actions({ window, onChanged }: ChangeProps) {
         Edit
       </ButtonLink>
       <ChangesLink kind="maintenance" id={id} />
-      <Button size="small" tone="danger" icon="trash" onClick={() => void remove()}>
+      <Button size="small" tone="danger" icon="trash" disabled={isBusy} onClick={() => void remove()}>
         <span class="max-md:sr-only">Delete</span>
       </Button>
       {isExtending.value && current !== null && (
@@ -228,13 +229,6 @@ function Facts({ window }: { window: MaintenanceWindow }) {
 type OccurrencesProps = ChangeProps & { occurrences: readonly Occurrence[] };
 
 function Occurrences({ window, occurrences, onChanged }: OccurrencesProps) {
-  const action = useAction();
-  const skip = (startsAt: number) =>
-    action.run(async () => {
-      await api.post('/maintenance-windows/{id}/skip', { path: { id: window.id }, body: { starts_at: startsAt } });
-      toast('Skipped');
-      await onChanged();
-    });
   const columns: Column<Occurrence>[] = [
     { head: 'Time', cell: (one) => formatSpan(one) },
     { head: 'Lasts', cell: ({ starts_at: from, ends_at: to }) => formatDuration(to - from), align: 'right' },
@@ -245,17 +239,7 @@ function Occurrences({ window, occurrences, onChanged }: OccurrencesProps) {
             head: 'Skip',
             isAction: true,
             cell: (one: Occurrence) =>
-              one.starts_at > clock.value &&
-              !one.skipped && (
-                <Button
-                  size="small"
-                  tone="quiet"
-                  aria-label={`Skip ${formatSpan(one)}`}
-                  onClick={() => void skip(one.starts_at)}
-                >
-                  Skip
-                </Button>
-              ),
+              one.starts_at > clock.value && !one.skipped && <Skip occurrence={one} onChanged={onChanged} />,
           },
         ]
       : []),
@@ -281,6 +265,27 @@ function Occurrences({ window, occurrences, onChanged }: OccurrencesProps) {
         </p>
       )}
     </Section>
+  );
+}
+
+function Skip({ occurrence, onChanged }: { occurrence: Occurrence; onChanged: () => Promise<void> }) {
+  const { isBusy, run } = useAction();
+  const { window_id: id, starts_at } = occurrence;
+  const skip = async () => {
+    await api.post('/maintenance-windows/{id}/skip', { path: { id }, body: { starts_at } });
+    toast('Skipped');
+    await onChanged();
+  };
+  return (
+    <Button
+      size="small"
+      tone="quiet"
+      aria-label={`Skip ${formatSpan(occurrence)}`}
+      busy={isBusy.value}
+      onClick={() => void run(skip)}
+    >
+      Skip
+    </Button>
   );
 }
 

@@ -32,7 +32,8 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
   const action = useSignal<Action | null>(null);
   const isPlanning = useSignal(false);
   const isMuting = useSignal(false);
-  const busy = buttonAction.isBusy.value ? action.value : null;
+  const isBusy = buttonAction.isBusy.value;
+  const busy = isBusy ? action.value : null;
   const { id, name } = monitor;
   const isPaused = monitor.enabled === 0;
   const canCheck = isCheckable(monitor);
@@ -87,22 +88,28 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
     });
   };
   const edit = `/monitors/${id}/edit`;
-  useShortcut('c', 'Check now', canCheck ? () => void check() : null);
+  useShortcut('c', 'Check now', canCheck && !isBusy ? () => void check() : null);
   // An accidental key press must not end the monitoring.
   const toggleByKey = async () => {
     const text = 'No checks run and no alerts are sent until you resume it.';
     if (isPaused || (await confirm({ title: `Pause ${name}?`, text, action: 'Pause monitor' }))) await toggle();
   };
-  useShortcut('p', isPaused ? 'Resume' : 'Pause', () => void toggleByKey());
+  useShortcut('p', isPaused ? 'Resume' : 'Pause', isBusy ? null : () => void toggleByKey());
   useShortcut('e', 'Edit', () => navigate(edit));
   return (
     <>
       {canCheck && (
-        <Button size="small" icon="retry" busy={busy === 'check'} onClick={() => void check()}>
+        <Button size="small" icon="retry" busy={busy === 'check'} disabled={isBusy} onClick={() => void check()}>
           Check now
         </Button>
       )}
-      <Button size="small" icon={isPaused ? 'play' : 'pause'} busy={busy === 'toggle'} onClick={() => void toggle()}>
+      <Button
+        size="small"
+        icon={isPaused ? 'play' : 'pause'}
+        busy={busy === 'toggle'}
+        disabled={isBusy}
+        onClick={() => void toggle()}
+      >
         {isPaused ? 'Resume' : 'Pause'}
       </Button>
       {!isPaused && (
@@ -110,6 +117,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
           size="small"
           icon={isMuted ? 'channels' : 'mute'}
           busy={busy === 'mute'}
+          disabled={isBusy}
           onClick={() => (isMuted ? void unmute() : (isMuting.value = true))}
         >
           {isMuted ? 'Unmute' : 'Mute'}
@@ -129,7 +137,7 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
           <Icon name="copy" class="size-4 text-soft" />
           Clone
         </a>
-        <button type="button" class={menuItem(true)} onClick={() => void remove()}>
+        <button type="button" class={menuItem(true)} disabled={isBusy} onClick={() => void remove()}>
           <Icon name="trash" class="size-4" />
           Delete
         </button>
