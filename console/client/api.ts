@@ -134,7 +134,8 @@ export async function requestPage<T>(method: string, path: string, options: Requ
   const json =
     response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
   if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
-  if (response.status === 401 && !answersOwn401) {
+  // A session that was renewed meanwhile was not refused.
+  if (response.status === 401 && !answersOwn401 && csrf === csrfToken()) {
     if (liveState.peek() === 'live') loseSessionAfter(REASON_MS);
     else loseSession();
   }

@@ -1,19 +1,21 @@
 import { Failure } from './answer.ts';
 import { request } from './api.ts';
 import type { EndReason } from './live-stream.ts';
-import { adoptSession, endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
+import { adoptSession, csrfToken, endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
 
 /**
  * Loads the session; `reason` explains why it may have ended. Rejects if the service does not report whether there is
  * one.
  */
 export async function loadSession(reason?: EndReason): Promise<void> {
+  const asked = csrfToken();
   try {
     adoptSession(await request<Session>('GET', '/session', { answersOwn401: true }));
   } catch (error) {
     // An installation without sessions answers 404.
     if (!(error instanceof Failure && (error.status === 401 || error.status === 404))) throw error;
-    loseSession(reason);
+    // Meanwhile the user may have signed in again.
+    if (csrfToken() === asked) loseSession(reason);
   }
 }
 

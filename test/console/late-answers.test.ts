@@ -2,7 +2,9 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page, Route } from 'playwright-core';
 import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
+import { signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
@@ -10,11 +12,23 @@ const open = withConsolePages(test);
 
 type Context = ExecutionContext<ConsolePages>;
 
+const REFUSED = { status: 401, json: { error: 'not signed in' } };
+
 /** Holds back requests of a page; the returned function waits for one of them, by its number. */
 async function hold(page: Page, url: string, method = 'GET'): Promise<(number: number) => Promise<Route>> {
   const held: Route[] = [];
   await page.route(url, (route) => (route.request().method() === method ? void held.push(route) : route.continue()));
   return (number) => until(() => held[number]);
+}
+
+/** Waits until the page has handled what it has received. */
+const handled = (page: Page) => page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+
+/** Answers a request that was held back, and waits until the page has handled the answer. */
+async function answer(page: Page, route: Route, answered: Parameters<Route['fulfill']>[0]): Promise<void> {
+  await route.fulfill(answered);
+  await (await route.request().response())?.finished();
+  await handled(page);
 }
 
 /** Prepares an account with a monitor, and opens an empty page of an owner. */
@@ -30,6 +44,13 @@ async function prepare(t: Context, body: object = {}) {
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 const isIdle = (page: Page, name: string) => page.getByRole('button', { name, exact: true, disabled: true }).waitFor();
+
+const live = (page: Page) => page.getByRole('status').filter({ hasText: 'Live' }).first().waitFor();
+
+const visit = async (page: Page, title: string) => {
+  await page.getByRole('link', { name: title, exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name: title }).waitFor();
+};
 
 test('several occurrences are skipped at a time; what else changes their window waits', async (t) => {
   const { page, complaints, account, id } = await prepare(t);
@@ -99,5 +120,54 @@ test('an incident is not snoozed while it is acknowledged, and several notes are
   }
   for (const number of [0, 1]) await (await deleted(number)).continue();
   await until(async () => (await remove.count()) === 0);
+  t.deepEqual(complaints, []);
+});
+
+test('a refusal of an ended session does not end the one that followed it', async (t) => {
+  const { page, complaints, person } = await prepare(t);
+  await page.clock.install();
+  await page.goto('/');
+  await live(page);
+  const asked = await hold(page, '**/v1/reports*');
+  await page.getByRole('link', { name: 'Reports', exact: true }).first().click();
+  const late = await asked(0);
+  // Another tab signs in again.
+  const again = page.waitForResponse('**/v1/live');
+  const data = { email: person.email, password: person.password };
+  const session = `${t.context.api.url}${CONSOLE_BASE_PATH}/v1/session`;
+  t.true((await page.context().request.post(session, { data })).ok());
+  await again;
+  await live(page);
+  await answer(page, late, REFUSED);
+  // A page with a stream waits 2 s for the reason.
+  await page.clock.runFor(3000);
+  await visit(page, 'Channels');
+  t.deepEqual(complaints, []);
+});
+
+test('a late answer that there is no session does not end the one of a sign-in since', async (t) => {
+  const { page, complaints, person } = await prepare(t);
+  const isBack = Promise.withResolvers<void>();
+  let streams = 0;
+  await page.route('**/v1/live', async (route) => {
+    streams += 1;
+    if (streams === 1) {
+      await route.fulfill({ contentType: 'text/event-stream', body: 'retry: 100\nevent: ready\ndata: {}\n\n' });
+      return;
+    }
+    await isBack.promise;
+    await route.continue();
+  });
+  await page.goto('/');
+  await page.getByRole('status').filter({ hasText: 'Polling' }).first().waitFor();
+  // A stream that is back asks whether the session is still the same.
+  const asked = await hold(page, '**/v1/session');
+  isBack.resolve();
+  const late = await asked(0);
+  await page.route('**/v1/reports*', (route) => route.fulfill(REFUSED), { times: 1 });
+  await page.getByRole('link', { name: 'Reports', exact: true }).first().click();
+  await signIn(page, person);
+  await answer(page, late, REFUSED);
+  await visit(page, 'Channels');
   t.deepEqual(complaints, []);
 });
