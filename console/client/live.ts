@@ -146,6 +146,8 @@ export function startLive(): () => void {
   }, POLL_MS);
   return () => {
     controller.abort();
+    // Also of the loads that buttons and forms began.
+    underWay.clear();
     clearInterval(poll);
     clearTimeout(soon);
     stream.close();

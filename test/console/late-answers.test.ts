@@ -12,6 +12,7 @@ const open = withConsolePages(test);
 
 type Context = ExecutionContext<ConsolePages>;
 
+const FAILED = { status: 500, json: { error: 'internal error' } };
 const REFUSED = { status: 401, json: { error: 'not signed in' } };
 
 /** Holds back requests of a page; the returned function waits for one of them, by its number. */
@@ -169,5 +170,33 @@ test('a late answer that there is no session does not end the one of a sign-in s
   await signIn(page, person);
   await answer(page, late, REFUSED);
   await visit(page, 'Channels');
+  t.deepEqual(complaints, []);
+});
+
+test('the next person to sign in does not see monitors that were requested by the one before', async (t) => {
+  const { page, complaints, account, person, path } = await prepare(t);
+  await account.owner('POST', `/v1${path}/mute`, { until: Math.floor(Date.now() / 1000) + 3600 });
+  const { json } = await person.call('GET', '/v1/overview');
+  await page.goto(path);
+  const unmute = page.getByRole('button', { name: 'Unmute' });
+  await unmute.waitFor();
+  const held: Route[] = [];
+  await page.route('**/v1/overview', (route) => void held.push(route));
+  await unmute.click();
+  await page.getByText('Shop unmuted').waitFor();
+  await page.getByRole('link', { name: 'Monitors', exact: true }).first().click();
+  await page.getByRole('link', { name: 'Shop' }).waitFor();
+  await page.locator('.account-button').click();
+  await press(page, 'Sign out');
+  await signIn(page, await addPerson(t.context.api, (await t.context.api.account()).tenantId));
+  // Without those that the page gave up when the first user signed out.
+  const alive = () => held.filter((route) => route.request().failure() === null);
+  await until(() => alive().length === 2);
+  for (const [index, answered] of [{ json }, FAILED].entries()) {
+    const [route] = alive().slice(index);
+    if (route !== undefined) await answer(page, route, answered);
+  }
+  await page.getByRole('main').getByText('Internal error').waitFor();
+  t.is(await page.getByRole('link', { name: 'Shop' }).count(), 0);
   t.deepEqual(complaints, []);
 });
