@@ -6,7 +6,7 @@ import { usePoll, useReload } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
 import { Button, ButtonLink, IconButton } from '../parts/button.tsx';
 import { Choices } from '../parts/choice-fields.tsx';
-import { Loaded, Outdated, useLoad } from '../parts/load.tsx';
+import { Loaded, Outdated, Placeholder, useLoad } from '../parts/load.tsx';
 import { Empty, Page, useWide } from '../parts/page.tsx';
 import { useRowKeys } from '../parts/table.tsx';
 import { TimesIn, clock, formatDuration, formatMoment, formatUntil, timeZone } from '../parts/time.tsx';
@@ -190,6 +190,7 @@ function Calendar({ month: wanted }: { month: string }) {
       </div>
       <Loaded load={load} height="h-[30rem]">
         {(occurrences) => {
+          if (load.isLoading.value) return <Placeholder class="h-[30rem]" />;
           const starts = dates.map(startOf);
           const days = dates.slice(0, -1).map((date, index) => {
             const [from = 0, to = 0] = starts.slice(index, index + 2);

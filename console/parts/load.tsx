@@ -7,9 +7,9 @@ import { Icon } from './icon.tsx';
 import { Empty } from './page.tsx';
 
 /**
- * Data from the API. `value` is the last response, and stays during reloads and after failed ones. A failure for new
- * keys clears it, so that data for other keys are never shown. `isBusy`: a request is in progress. `isLoading`: there
- * is no response for the present keys yet.
+ * Data from the API. `value` is the last response, and stays during reloads and after failed ones. With new keys it is
+ * that of the old ones until they are answered (`isLoading`); a failure for new keys clears it. `isBusy`: a request is
+ * in progress.
  */
 export type Load<T> = {
   value: ReadonlySignal<T | null>;

@@ -200,3 +200,46 @@ test('the next person to sign in does not see monitors that were requested by th
   t.is(await page.getByRole('link', { name: 'Shop' }).count(), 0);
   t.deepEqual(complaints, []);
 });
+
+test('figures of another period, month or region are not shown as those of the chosen one', async (t) => {
+  const { page, complaints, account, id, path } = await prepare(t, { sla_target: 99.9 });
+  const loading = page.getByRole('status', { name: 'Loading' });
+  await page.goto(path);
+  await page.getByText('Burn rate (1 h)').waitFor();
+  const stats = await hold(page, '**/stats?*resolution=day*');
+  await press(page, '90 days');
+  await stats(0);
+  await loading.waitFor();
+  await (await stats(0)).continue();
+  await loading.waitFor({ state: 'detached' });
+
+  const window = { name: 'Backups', monitor_ids: [id], duration_seconds: 3600, rrule: 'FREQ=DAILY' };
+  await account.owner('POST', '/v1/maintenance-windows', window);
+  await page.goto('/maintenance?view=calendar');
+  await page.getByRole('table', { name: 'Maintenance of the month' }).waitFor();
+  const occurrences = await hold(page, '**/v1/maintenance-windows/occurrences*');
+  await press(page, 'Next month');
+  await occurrences(0);
+  await loading.waitFor();
+  await (await occurrences(0)).continue();
+  await loading.waitFor({ state: 'detached' });
+
+  await t.context.api.database.pool.query(
+    `INSERT INTO agents (id, kind, name, region, last_seen_at, created_at)
+     SELECT 'agt_' || region, 'first_party', region, region, extract(epoch FROM now())::bigint, 1
+     FROM unnest(ARRAY['tokyo', 'paris']) AS region`,
+  );
+  await page.goto('/fleet');
+  await press(page, 'Retire tokyo');
+  const dialog = page.getByRole('dialog', { name: 'Retire tokyo?' });
+  await dialog.getByText('Moved to the replacement').waitFor();
+  const plans = await hold(page, '**/v1/fleet/retirements', 'POST');
+  await dialog.getByLabel('Replacement region').selectOption('paris');
+  await plans(0);
+  await loading.waitFor();
+  await isIdle(page, 'Retire region');
+  await (await plans(0)).continue();
+  await dialog.getByText('Moved to the replacement').waitFor();
+  t.true(await dialog.getByRole('button', { name: 'Retire region' }).isEnabled());
+  t.deepEqual(complaints, []);
+});

@@ -5,7 +5,7 @@ import { toast, useFormAction } from '../../parts/action.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { formatNumber } from '../../parts/figures.ts';
-import { Loaded, useLoad } from '../../parts/load.tsx';
+import { Loaded, Placeholder, useLoad } from '../../parts/load.tsx';
 import { Fact } from '../../parts/object-page.tsx';
 
 type Plan = Schemas['Retirement'];
@@ -44,7 +44,7 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
       action="Retire region"
       tone="danger"
       isBusy={formAction.isBusy.value}
-      canSubmit={plan.value.value !== null}
+      canSubmit={plan.value.value !== null && !plan.isLoading.value}
       error={rest}
       onSubmit={() => void retire()}
       onClose={onClose}
@@ -60,7 +60,7 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
         onValue={(value) => (target.value = value)}
       />
       <Loaded load={plan} height="h-24">
-        {(known) => <Meaning plan={known} />}
+        {(known) => (plan.isLoading.value ? <Placeholder class="h-24" /> : <Meaning plan={known} />)}
       </Loaded>
     </FormDialog>
   );

@@ -8,7 +8,7 @@ import { api, type Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { count, describeHours, describeSeconds, formatBudget } from '../../parts/figures.ts';
-import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
+import { Loaded, Placeholder, useLoad, type Load } from '../../parts/load.tsx';
 import { Figure } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { StripLegend } from '../../parts/status.tsx';
@@ -170,17 +170,20 @@ function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor:
   const { slo = '' } = route.value.query;
   const chosen = SLO_WINDOWS.find(({ value }) => value === slo)?.value ?? '';
   const days = Number(chosen) || DEFAULT_SLO_DAYS;
+  const wanted = JSON.stringify([days, target, sla]);
   const load = useLoad(
-    (signal) => {
+    async (signal) => {
       const from = serviceSeconds() - days * DAY_SECONDS;
-      return api.get('/monitors/{id}/stats', { path: { id }, query: { from, resolution: 'day' }, signal });
+      const query = { from, resolution: 'day' } as const;
+      return { of: wanted, ...(await api.get('/monitors/{id}/stats', { path: { id }, query, signal })) };
     },
-    [id, status, target, JSON.stringify(sla), days],
+    [id, status, wanted],
   );
   useEffect(() => {
     const timer = setInterval(() => !document.hidden && void load.reload(), SLO_EVERY_MS);
     return () => clearInterval(timer);
   }, [id, status, target, days]);
+  const height = target !== null && sla !== null ? 'h-56' : 'h-24';
   return (
     <div class="mt-4 border-t border-line pt-3">
       <div class="mb-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
@@ -195,13 +198,17 @@ function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor:
           onValue={(value) => setQuery({ slo: value })}
         />
       </div>
-      <Loaded load={load} height={target !== null && sla !== null ? 'h-56' : 'h-24'}>
-        {({ totals }) => (
-          <>
-            {totals.sla.target !== null && <SloFigures totals={totals} />}
-            {totals.service_hours !== null && <ServiceFigures service={totals.service_hours} />}
-          </>
-        )}
+      <Loaded load={load} height={height}>
+        {({ of, totals }) =>
+          of === wanted ? (
+            <>
+              {totals.sla.target !== null && <SloFigures totals={totals} />}
+              {totals.service_hours !== null && <ServiceFigures service={totals.service_hours} />}
+            </>
+          ) : (
+            <Placeholder class={height} />
+          )
+        }
       </Loaded>
     </div>
   );
