@@ -13,8 +13,9 @@ const isHelpOpen = signal(false);
 
 /**
  * Registers a keyboard shortcut while a component is shown: one key (`j`), a sequence (`g o`), or a key with Ctrl or
- * Cmd (`Ctrl+K`). Shortcuts are off while a dialog is open and, except those with Ctrl, while a field has the focus.
- * `run` null: the shortcut has no effect now, so neither the list of shortcuts nor the command palette offers it.
+ * Cmd (`Ctrl+K`). Shortcuts are off while a dialog is open and, except those with Ctrl, while a menu is open or a field
+ * has the focus. `run` null: the shortcut has no effect now, so neither the list of shortcuts nor the command palette
+ * offers it.
  */
 export function useShortcut(keys: string, does: string, run: (() => void) | null): void {
   useEffect(() => {
@@ -34,7 +35,8 @@ export function listenToKeys(): void {
       runWithCtrl(event);
       return;
     }
-    if (isWriting(event.target)) return;
+    // An open menu handles Escape itself.
+    if (isWriting(event.target) || document.querySelector(':popover-open') !== null) return;
     // The focused element may handle Enter itself.
     if (
       event.key === 'Enter' &&

@@ -243,3 +243,19 @@ test('figures of another period, month or region are not shown as those of the c
   t.true(await dialog.getByRole('button', { name: 'Retire region' }).isEnabled());
   t.deepEqual(complaints, []);
 });
+
+test('Escape closes an open menu, and keeps the selection', async (t) => {
+  const { page, complaints } = await prepare(t);
+  await page.goto('/');
+  const box = page.getByRole('checkbox', { name: 'Select Shop' });
+  await box.check();
+  await page.locator('.account-button').click();
+  const menu = page.getByRole('button', { name: 'Sign out' });
+  await menu.waitFor();
+  await page.keyboard.press('Escape');
+  await menu.waitFor({ state: 'hidden' });
+  t.true(await box.isChecked());
+  await page.keyboard.press('Escape');
+  await until(async () => !(await box.isChecked()));
+  t.deepEqual(complaints, []);
+});
