@@ -254,7 +254,7 @@ export function ZoneField({
     // A form is not sent while one of its fields has a custom error.
     input.setCustomValidity(isWrong ? UNKNOWN_ZONE : '');
   };
-  // The zone may change from outside: to that of another rule, or to the saved one.
+  // The zone may change from outside, to the saved one.
   useLayoutEffect(() => {
     const input = box.current;
     if (input === null || document.activeElement === input) return;

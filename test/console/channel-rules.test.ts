@@ -343,3 +343,41 @@ test('draft rules that an earlier release stored in another format are dropped',
   t.is(await page.getByLabel('Tags', { exact: true }).last().inputValue(), '');
   t.deepEqual(complaints, []);
 });
+
+test('a preview is shown only for the rules that it is of, and a typed time zone goes with its rule', async (t) => {
+  const { channelId, person } = await prepare(t);
+  const { page, complaints } = await openAt(t, await person(), `/channels/${channelId}?tab=settings`);
+  const rule = (number: number) => page.getByRole('group', { name: `Rule ${number}` });
+  for (const number of [1, 2]) {
+    await page.getByRole('button', { name: 'Add a rule' }).click();
+    await rule(number).getByLabel('Tags').fill(`number-${number}`);
+    await rule(number).getByLabel('Quiet hours').selectOption({ label: 'Wait until they end' });
+  }
+  const preview = page.getByRole('button', { name: 'Preview last 30 days' });
+  const found = page.getByText('would have been sent');
+  await preview.click();
+  await found.waitFor();
+  await rule(1).getByLabel('Tags').fill('number-one');
+  await found.waitFor({ state: 'detached' });
+  const [requested, edited] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/rules/preview', async (route) => {
+    requested.resolve();
+    await edited.promise;
+    await route.continue();
+  });
+  await preview.click();
+  await requested.promise;
+  await rule(1).getByLabel('Tags').fill('number-1');
+  edited.resolve();
+  await preview.and(page.locator('[aria-busy="false"]')).waitFor();
+  t.is(await found.count(), 0);
+
+  await rule(1).getByLabel('Time zone').fill('xyz');
+  await rule(1).getByLabel('Time zone').blur();
+  await page.getByRole('button', { name: 'Remove rule 1' }).click();
+  await until(async () => (await rule(1).getByLabel('Tags').inputValue()) === 'number-2');
+  t.is(await rule(1).getByLabel('Time zone').inputValue(), 'UTC');
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await page.getByText('Rules saved').waitFor();
+  t.deepEqual(complaints, []);
+});

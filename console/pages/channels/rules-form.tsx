@@ -99,14 +99,19 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
       return typed;
     },
   });
+  // Fields with typed text of their own, such as the time zone, go with their rule.
+  const keys = useRef<object[]>([]);
+  while (keys.current.length < drafts.value.length) keys.current.push({});
   const form = useJudgedForm({ rules: 'These rules cannot be saved' });
-  const preview = useSignal<Schemas['RulesPreview'] | null>(null);
+  const preview = useSignal<{ of: readonly Draft[]; found: Schemas['RulesPreview'] } | null>(null);
   const previewing = useAction();
   const show = () =>
     previewing.run(async () => {
-      const found = judge(drafts.value);
-      if (Object.keys(found).length > 0) await form.submit(found, () => Promise.resolve());
-      else preview.value = await api.post('/channels/{id}/rules/preview', { path: { id: channel.id }, body: body() });
+      const { value: of } = drafts;
+      const problems = judge(of);
+      if (Object.keys(problems).length > 0) return await form.submit(problems, () => Promise.resolve());
+      const path = { id: channel.id };
+      preview.value = { of, found: await api.post('/channels/{id}/rules/preview', { path, body: body() }) };
     });
   const change = (index: number, changed: Partial<Draft>) =>
     (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
@@ -129,13 +134,14 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
         {drafts.value.length === 0 && <p class="text-sm">Every event is sent at once.</p>}
         {drafts.value.map((draft, index) => (
           <RuleFields
-            key={index}
+            key={keys.current[index]}
             number={index + 1}
             draft={draft}
             problem={(field) => form.problem(`${index}.${field}`)}
             onChange={(changed) => change(index, changed)}
             onRemove={() => {
               form.clear();
+              keys.current.splice(index, 1);
               drafts.value = drafts.value.filter((_, at) => at !== index);
             }}
           />
@@ -155,7 +161,7 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
           </Button>
           <CurlButton request={() => ({ method: 'PATCH', path: `/channels/${channel.id}`, body: body() })} />
         </div>
-        {preview.value !== null && <Preview preview={preview.value} />}
+        {preview.value?.of === drafts.value && <Preview preview={preview.value.found} />}
       </Form>
     </Card>
   );
