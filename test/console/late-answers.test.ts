@@ -259,3 +259,29 @@ test('Escape closes an open menu, and keeps the selection', async (t) => {
   await until(async () => !(await box.isChecked()));
   t.deepEqual(complaints, []);
 });
+
+test('an older history that arrives last does not replace a newer one', async (t) => {
+  const { page, complaints, account, id } = await prepare(t);
+  const { json } = await account.owner('POST', '/v1/monitors', { name: 'Till', target: 'https://till.example/' });
+  const main = page.getByRole('main');
+  const history = (monitorId: string, uptime: number) => ({
+    id: monitorId,
+    first_day: 0,
+    uptime_percent: uptime,
+    daily_uptime: [],
+    hourly_latency_ms: [],
+  });
+  const answerWith = (...histories: object[]) => ({ json: { histories } });
+  const asked = await hold(page, '**/v1/overview/history*');
+  const stream = await hold(page, '**/v1/live');
+  await page.goto('/');
+  await asked(0);
+  // The stream's first event requests everything again.
+  await (await stream(0)).continue();
+  await (await asked(1)).fulfill(answerWith(history(id, 99)));
+  await main.getByText('99.00%').waitFor();
+  await (await asked(0)).fulfill(answerWith(history(json.id, 80), history(id, 95)));
+  await main.getByText('80.00%').waitFor();
+  t.is(await main.getByText('99.00%').count(), 1);
+  t.deepEqual(complaints, []);
+});

@@ -4,7 +4,8 @@ import { api, type Schemas } from '../../client/api.ts';
 /** The past of a monitor, as a row shows it. */
 export type History = Schemas['OverviewHistory'];
 
-type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
+/** A history with the times of its last request, and of the request that it came from. */
+type CachedHistory = { history: Signal<History | null>; requestedAtMs: number; knownAtMs: number };
 
 /** Age at which the history of a row that becomes visible is reloaded, in milliseconds. */
 const FRESH_MS = 15_000;
@@ -62,7 +63,13 @@ export class Histories {
     for (const id of ids) this.#entryOf(id).requestedAtMs = nowMs;
     try {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
-      for (const history of histories) this.#entryOf(history.id).history.value = history;
+      for (const history of histories) {
+        const entry = this.#entryOf(history.id);
+        // A later request may have been answered first.
+        if (entry.knownAtMs > nowMs) continue;
+        entry.knownAtMs = nowMs;
+        entry.history.value = history;
+      }
     } catch (error) {
       // Rows keep their data; the history is requested again when they become visible, unless it was meanwhile.
       for (const entry of ids.map((id) => this.#entryOf(id)).filter(({ requestedAtMs }) => requestedAtMs === nowMs)) {
@@ -75,7 +82,7 @@ export class Histories {
   #entryOf(id: string): CachedHistory {
     const known = this.#cached.get(id);
     if (known !== undefined) return known;
-    const cached = { history: signal<History | null>(null), requestedAtMs: 0 };
+    const cached = { history: signal<History | null>(null), requestedAtMs: 0, knownAtMs: 0 };
     this.#cached.set(id, cached);
     return cached;
   }
