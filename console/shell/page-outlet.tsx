@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/answer.ts';
 import { request } from '../client/api.ts';
 import { liveState } from '../client/live-stream.ts';
@@ -53,13 +53,16 @@ export function preload(page: Page): void {
 export function PageOutlet({ page }: { page: Page }) {
   const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
+  const current = useRef(page);
+  current.current = page;
   const fetch = async () => {
     error.value = null;
     try {
       await fetchPage(page);
       arrived.value = page;
     } catch (failure) {
-      error.value = failure;
+      // The user may have gone on to another page.
+      if (current.current === page) error.value = failure;
     }
   };
   useLayoutEffect(() => {

@@ -285,3 +285,35 @@ test('an older history that arrives last does not replace a newer one', async (t
   t.is(await main.getByText('99.00%').count(), 1);
   t.deepEqual(complaints, []);
 });
+
+test('a page that fails to load after the user went on to another one reports no failure there', async (t) => {
+  const { page, complaints } = await prepare(t);
+  await page.goto('/');
+  await live(page);
+  const [isLost, isHere] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route('**/assets/reports-*', async (route) => {
+    await isLost.promise;
+    await route.abort('connectionrefused');
+  });
+  await page.route('**/assets/agents-*', async (route) => {
+    await isHere.promise;
+    await route.continue();
+  });
+  await page.route('**/v1/session', (route) => route.abort('connectionrefused'));
+  for (const [letter, name] of [
+    ['r', 'reports'],
+    ['a', 'agents'],
+  ] as const) {
+    const requested = page.waitForRequest(`**/assets/${name}-*`);
+    await page.keyboard.type(`g${letter}`);
+    await requested;
+  }
+  const lost = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/session'));
+  isLost.resolve();
+  await lost;
+  await handled(page);
+  t.is(await page.getByText('Couldn’t load this').count(), 0);
+  isHere.resolve();
+  await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+  t.deepEqual(complaints, []);
+});
