@@ -317,3 +317,22 @@ test('a page that fails to load after the user went on to another one reports no
   await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
   t.deepEqual(complaints, []);
 });
+
+test('a test that ends after a refused save keeps the errors of that save', async (t) => {
+  const { page, complaints } = await prepare(t);
+  const tried = await hold(page, '**/v1/trials', 'POST');
+  await page.goto('/monitors/new');
+  await page.getByLabel('URL', { exact: true }).fill('https://shop.example/');
+  await press(page, 'Run test');
+  const trial = await tried(0);
+  await page.getByLabel('Tags').fill('a tag!');
+  await press(page, 'Create monitor');
+  const error = page.getByText('is not a tag');
+  await error.waitFor();
+  const nothing = { region: null, cause: null, reason: null, latency_ms: null, phases: null, http_status: null };
+  const json = { ...nothing, verdict: 'up', answer: null, certificate: null, conditions: [], facts: [] };
+  await answer(page, trial, { json });
+  await page.getByText('The settings have changed').waitFor();
+  t.is(await error.count(), 1);
+  t.deepEqual(complaints, []);
+});

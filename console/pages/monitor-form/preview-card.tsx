@@ -14,7 +14,7 @@ import { TimingBar, hasTimings, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from '../monitor/check-details.tsx';
 import { createBody, patchBody } from './body.ts';
 import type { Draft } from './draft.ts';
-import { NO_PROBLEMS, problemsOf, type FormState, type Problems } from './problems.ts';
+import { problemsOf, type FormState, type Problems } from './problems.ts';
 import { OP_WORDS, SOURCES } from './words.ts';
 
 type Preview = Schemas['Trial'];
@@ -139,7 +139,6 @@ export function PreviewCard({ form, original, onProblems }: Props) {
         body: { ...body, ...(isChoosable && region.value !== '' && { region: region.value }) },
       });
       result.value = { preview, draft };
-      onProblems(NO_PROBLEMS);
     });
   };
   return (
