@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { sentenceOf, serviceSeconds } from '../client/answer.ts';
+import { sentenceOf } from '../client/answer.ts';
 import { guardLeaving, route, type LeaveGuard } from '../shell/router.ts';
 import { useFormAction } from './action.tsx';
 import { Button, IconButton, successorOf } from './button.tsx';
@@ -182,27 +182,27 @@ export function FormDialog({
   );
 }
 
-type UntilProps = {
+type LengthProps = {
   title: string;
   action: string;
-  hint: string;
+  label?: string;
+  /** Describes the effect of a length. */
+  hint: (seconds: number) => string;
   /** Choices in seconds, and the initial one. */
   lengths: readonly number[];
   initial: number;
-  /** Called with the end in Unix seconds. */
-  onSubmit: (until: number) => Promise<void>;
+  onSubmit: (seconds: number) => Promise<void>;
   onClose: () => void;
+  children?: ComponentChildren;
 };
 
-/** Asks how long something lasts from now on. */
-export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, onClose }: UntilProps) {
-  const seconds = useSignal(String(initial));
+/** Asks how long something lasts; `onSubmit` resolves once it is stored. */
+export function LengthDialog(props: LengthProps) {
+  const { title, action, label = 'From now, for', hint, lengths, initial, onSubmit, onClose, children } = props;
+  const chosen = useSignal(String(initial));
+  const seconds = Number(chosen.value);
   const { isBusy, error, run } = useFormAction();
-  const submit = () =>
-    run(async () => {
-      await onSubmit(serviceSeconds() + Number(seconds.value));
-      onClose();
-    });
+  const submit = () => run(() => onSubmit(seconds).then(onClose));
   return (
     <FormDialog
       title={title}
@@ -213,13 +213,14 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
       onClose={onClose}
     >
       <SelectField
-        label="From now, for"
+        label={label}
         autofocus
         options={lengths.map((each) => ({ value: String(each), label: formatDuration(each) }))}
-        value={seconds.value}
-        onValue={(value) => (seconds.value = value)}
-        hint={hint}
+        value={chosen.value}
+        onValue={(value) => (chosen.value = value)}
+        hint={hint(seconds)}
       />
+      {children}
     </FormDialog>
   );
 }

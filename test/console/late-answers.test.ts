@@ -99,6 +99,19 @@ test('while a monitor is checked, the buttons that change it wait', async (t) =>
   t.deepEqual(complaints, []);
 });
 
+test('a dialog that asks how long closes once the answer is stored, before the page is loaded again', async (t) => {
+  const { page, complaints, path } = await prepare(t);
+  await page.goto(path);
+  await live(page);
+  const asked = await hold(page, '**/v1/overview');
+  await press(page, 'Mute');
+  const dialog = page.getByRole('dialog', { name: 'Mute Shop' });
+  await dialog.getByRole('button', { name: 'Mute', exact: true }).click();
+  await asked(0);
+  await dialog.waitFor({ state: 'detached' });
+  t.deepEqual(complaints, []);
+});
+
 test('an incident is not snoozed while it is acknowledged, and several notes are deleted at a time', async (t) => {
   const { person, ids } = await furnishAccount(t.context.api, 'late');
   const path = `/incidents/${ids.incident[0]}`;

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { UntilDialog, confirm } from '../../parts/dialog.tsx';
+import { LengthDialog, confirm } from '../../parts/dialog.tsx';
 import { Outdated, useLoad, type Load } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
@@ -158,10 +159,11 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
   const isSnoozing = useSignal(false);
   const { snoozed_until: snoozedUntil = 0 } = incident;
   const isSnoozed = snoozedUntil > clock.value;
-  const snooze = async (until: number) => {
+  const snooze = async (seconds: number) => {
+    const until = serviceSeconds() + seconds;
     await api.post('/incidents/{id}/snooze', { path: { id: incident.id }, body: { until } });
     toast(`Snoozed until ${formatUntil(until)}`);
-    await reload();
+    void reload();
   };
   const unsnooze = () =>
     action.run(async () => {
@@ -203,10 +205,10 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
         </Button>
       )}
       {isSnoozing.value && (
-        <UntilDialog
+        <LengthDialog
           title="Snooze this incident"
           action="Snooze"
-          hint="Reminders and delayed alerts wait until then."
+          hint={() => 'Reminders and delayed alerts wait until then.'}
           lengths={[900, 3600, 14_400, 43_200, 86_400]}
           initial={3600}
           onSubmit={snooze}

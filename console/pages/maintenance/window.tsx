@@ -1,13 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { sentenceOf, serviceSeconds } from '../../client/answer.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { loadAll, monitors, monitorsError, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { toast, useAction, useFormAction } from '../../parts/action.tsx';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { SelectField } from '../../parts/choice-fields.tsx';
-import { FormDialog, confirm } from '../../parts/dialog.tsx';
+import { LengthDialog, confirm } from '../../parts/dialog.tsx';
 import { Outdated, PageSkeleton, useLoad } from '../../parts/load.tsx';
 import { ChangesLink, FactLine, ObjectPage } from '../../parts/object-page.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
@@ -106,6 +105,11 @@ function Actions({ window, onChanged }: ChangeProps) {
         api.post('/maintenance-windows/{id}/skip', { path, body: { starts_at: next.starts_at } }),
       );
   };
+  const extend = async (seconds: number) => {
+    await api.post('/maintenance-windows/{id}/extend', { path, body: { duration_seconds: seconds } });
+    toast('Maintenance extended');
+    void Promise.all([onChanged(), loadAll()]);
+  };
   const remove = async () => {
     const text = `${current === null ? '' : 'It ends now. '}What has been stays in uptime and reports.`;
     if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete window' }))) return;
@@ -144,10 +148,14 @@ function Actions({ window, onChanged }: ChangeProps) {
         <span class="max-md:sr-only">Delete</span>
       </Button>
       {isExtending.value && current !== null && (
-        <ExtendDialog
-          window={window}
-          endsAt={current.ends_at}
-          onChanged={onChanged}
+        <LengthDialog
+          title={`Extend ${name}`}
+          action="Extend"
+          label="By"
+          hint={(seconds) => `Until ${formatShort(current.ends_at + seconds)}. Reports show that it was added.`}
+          lengths={EXTENSIONS}
+          initial={1800}
+          onSubmit={extend}
           onClose={() => (isExtending.value = false)}
         />
       )}
@@ -156,39 +164,6 @@ function Actions({ window, onChanged }: ChangeProps) {
 }
 
 const EXTENSIONS = [900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
-
-type ExtendProps = ChangeProps & { endsAt: number; onClose: () => void };
-
-function ExtendDialog({ window: { id, name }, endsAt, onChanged, onClose }: ExtendProps) {
-  const seconds = useSignal('1800');
-  const { isBusy, error, run } = useFormAction();
-  const extend = () =>
-    run(async () => {
-      const body = { duration_seconds: Number(seconds.value) };
-      await api.post('/maintenance-windows/{id}/extend', { path: { id }, body });
-      onClose();
-      toast('Maintenance extended');
-      await Promise.all([onChanged(), loadAll()]);
-    });
-  return (
-    <FormDialog
-      title={`Extend ${name}`}
-      action="Extend"
-      isBusy={isBusy.value}
-      error={error.value === null ? null : sentenceOf(error.value)}
-      onSubmit={() => void extend()}
-      onClose={onClose}
-    >
-      <SelectField
-        label="By"
-        options={EXTENSIONS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
-        value={seconds.value}
-        onValue={(value) => (seconds.value = value)}
-        hint={`Until ${formatShort(endsAt + Number(seconds.value))}. Reports show that it was added.`}
-      />
-    </FormDialog>
-  );
-}
 
 function Facts({ window }: { window: MaintenanceWindow }) {
   const names = new Map(monitors.value?.map(({ id, name }) => [id, name]));

@@ -1,16 +1,15 @@
 import { useSignal } from '@preact/signals';
-import { sentenceOf } from '../../client/answer.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { loadAll, putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { toast, useAction, useFormAction } from '../../parts/action.tsx';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink, MenuButton, menuItem } from '../../parts/button.tsx';
-import { SelectField } from '../../parts/choice-fields.tsx';
-import { FormDialog, UntilDialog, confirm } from '../../parts/dialog.tsx';
+import { LengthDialog, confirm } from '../../parts/dialog.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { isCheckable } from '../../parts/monitors.ts';
-import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
+import { clock, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { currentVisit, leaveDeleted, navigate } from '../../shell/router.ts';
@@ -63,10 +62,17 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
   const { muted_until: mutedUntil = 0 } = monitor;
   const isMuted = mutedUntil > clock.value;
   const unheld = namesUnheld(channels, (channel) => isNotified(channel, monitor));
-  const mute = async (until: number) => {
+  const mute = async (seconds: number) => {
+    const until = serviceSeconds() + seconds;
     await api.post('/monitors/{id}/mute', { path: { id }, body: { until } });
     toast(`${name} muted until ${formatUntil(until)}.${unheld}`);
-    await loadAll();
+    void loadAll();
+  };
+  const startMaintenance = async (seconds: number) => {
+    const body = { duration_seconds: seconds };
+    const { current } = await api.post('/monitors/{id}/maintenance', { path: { id }, body, creates: 'window' });
+    toast(current === null ? 'Maintenance started' : `In maintenance until ${formatUntil(current.ends_at)}`);
+    void loadAll();
   };
   const unmute = () =>
     act('mute', async () => {
@@ -143,13 +149,29 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
         </button>
       </MenuButton>
       {isPlanning.value && (
-        <MaintenanceDialog monitor={monitor} unheld={unheld} onClose={() => (isPlanning.value = false)} />
+        <LengthDialog
+          title={`Maintenance of ${name}`}
+          action="Start maintenance"
+          hint={() => `Checks go on. Chat and email alerts are held until it ends, and uptime leaves it out.${unheld}`}
+          lengths={LENGTHS}
+          initial={3600}
+          onSubmit={startMaintenance}
+          onClose={() => (isPlanning.value = false)}
+        >
+          <p class="text-sm text-soft">
+            For later or several monitors,{' '}
+            <a href={PATHS.maintenanceNew} class="underline underline-offset-2 hover:text-ink">
+              plan a maintenance window
+            </a>
+            .
+          </p>
+        </LengthDialog>
       )}
       {isMuting.value && (
-        <UntilDialog
+        <LengthDialog
           title={`Mute ${name}`}
           action="Mute"
-          hint={`Chat and email alerts are held until it ends; any that still apply are then sent.${unheld}`}
+          hint={() => `Chat and email alerts are held until it ends; any that still apply are then sent.${unheld}`}
           lengths={LENGTHS}
           initial={3600}
           onSubmit={mute}
@@ -161,48 +183,6 @@ function Buttons({ monitor, channels, onRequested }: ActionsProps) {
 }
 
 const LENGTHS = [900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
-
-type MaintenanceProps = { monitor: Monitor; unheld: string; onClose: () => void };
-
-/** Starts maintenance of a monitor, from now on. */
-function MaintenanceDialog({ monitor: { id, name }, unheld, onClose }: MaintenanceProps) {
-  const seconds = useSignal('3600');
-  const { isBusy, error, run } = useFormAction();
-  const start = () =>
-    run(async () => {
-      const body = { duration_seconds: Number(seconds.value) };
-      const { current } = await api.post('/monitors/{id}/maintenance', { path: { id }, body, creates: 'window' });
-      onClose();
-      toast(current === null ? 'Maintenance started' : `In maintenance until ${formatUntil(current.ends_at)}`);
-      await loadAll();
-    });
-  return (
-    <FormDialog
-      title={`Maintenance of ${name}`}
-      action="Start maintenance"
-      isBusy={isBusy.value}
-      error={error.value === null ? null : sentenceOf(error.value)}
-      onSubmit={() => void start()}
-      onClose={onClose}
-    >
-      <SelectField
-        label="From now, for"
-        autofocus
-        options={LENGTHS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
-        value={seconds.value}
-        onValue={(value) => (seconds.value = value)}
-        hint={`Checks go on. Chat and email alerts are held until it ends, and uptime leaves it out.${unheld}`}
-      />
-      <p class="text-sm text-soft">
-        For later or several monitors,{' '}
-        <a href={PATHS.maintenanceNew} class="underline underline-offset-2 hover:text-ink">
-          plan a maintenance window
-        </a>
-        .
-      </p>
-    </FormDialog>
-  );
-}
 
 /** Describes how many locations check at once and how many later; checks by the service itself have no locations. */
 function describeRequested(states: readonly ('asked' | 'waits' | 'unable')[]): string {
