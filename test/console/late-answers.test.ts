@@ -257,6 +257,21 @@ test('figures of another period, month or region are not shown as those of the c
   t.deepEqual(complaints, []);
 });
 
+test('an uptime target is judged again every five minutes, also after its service hours changed', async (t) => {
+  const { page, complaints, account, path } = await prepare(t, { sla_target: 99.9 });
+  await page.clock.install();
+  await page.goto(path);
+  await page.getByText('Burn rate (1 h)').waitFor();
+  await live(page);
+  const sla = { target: 99, timezone: 'UTC', hours: 'Mo-Fr 09:00-17:00' };
+  t.is((await account.owner('PATCH', `/v1${path}`, { sla })).status, 200);
+  await page.getByRole('heading', { name: /^Service hours 99%/ }).waitFor();
+  const again = page.waitForRequest('**/stats?*resolution=day*');
+  await page.clock.fastForward(300_000);
+  await again;
+  t.deepEqual(complaints, []);
+});
+
 test('Escape closes an open menu, and keeps the selection', async (t) => {
   const { page, complaints } = await prepare(t);
   await page.goto('/');

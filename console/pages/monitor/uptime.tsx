@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
+import { usePoll } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { count, describeHours, describeSeconds, formatBudget } from '../../parts/figures.ts';
@@ -179,10 +179,7 @@ function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor:
     },
     [id, status, wanted],
   );
-  useEffect(() => {
-    const timer = setInterval(() => !document.hidden && void load.reload(), SLO_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [id, status, target, days]);
+  usePoll(load, true, SLO_EVERY_MS);
   const height = target !== null && sla !== null ? 'h-56' : 'h-24';
   return (
     <div class="mt-4 border-t border-line pt-3">

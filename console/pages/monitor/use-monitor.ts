@@ -91,16 +91,9 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   useReload(detail, []);
   useReload(incidents, ['incident'], (_, data) => (data as Partial<Schemas['Incident']>).monitor_id === id);
   useReload(locations, ['agent']);
-  useEffect(() => {
-    const timer = setInterval(() => !document.hidden && void locations.reload(), LOCATIONS_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [id]);
+  usePoll(locations, true, LOCATIONS_EVERY_MS);
   usePoll(uptime, true, UPTIME_EVERY_MS);
-  useEffect(() => {
-    if (zoom !== null) return undefined;
-    const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
-    return () => clearInterval(timer);
-  }, [id, range, zoom?.from, zoom?.to, withTimings, createdAt]);
+  usePoll(stats, zoom === null, RANGES[range].refreshSeconds * 1000);
   return {
     detail,
     incidents,
