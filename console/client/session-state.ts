@@ -10,10 +10,14 @@ export type Session = components['schemas']['SignedIn'];
 /** `unknown` until the first response, null without a session. */
 export const session = signal<Session | null | 'unknown'>('unknown');
 
+/** Returns the session; null without one, and before the first response. */
+export function presentSession(): Session | null {
+  return session.value === 'unknown' ? null : session.value;
+}
+
 /** Returns the token that every changing request has to carry; null without a session. */
 export function csrfToken(): string | null {
-  const { value } = session;
-  return value === null || value === 'unknown' ? null : value.csrf_token;
+  return presentSession()?.csrf_token ?? null;
 }
 
 /** Adopts the session as the service has it now; returns true if it is of the same user as before. */
@@ -39,8 +43,8 @@ export function endSession(): void {
  * reason.
  */
 export function loseSession(reason: EndReason = 'ended'): void {
-  const { value } = session;
-  if (value !== null && value !== 'unknown') {
+  const value = presentSession();
+  if (value !== null) {
     if (reason === 'removed') drafts.clear();
     else drafts.store(value.user.id);
     lostBy.value = reason;
@@ -58,15 +62,14 @@ export function loseSessionAfter(ms: number): void {
 
 /** Returns the session, for pages that need one; throws without one. */
 export function signedIn(): Session {
-  const { value } = session;
-  if (value === null || value === 'unknown') throw new Error('no user is signed in');
+  const value = presentSession();
+  if (value === null) throw new Error('no user is signed in');
   return value;
 }
 
 /** Reports whether the user's role allows changes; viewers only read. */
 export function canWrite(): boolean {
-  const { value } = session;
-  return value !== null && value !== 'unknown' && value.user.role !== 'viewer';
+  return (presentSession()?.user.role ?? 'viewer') !== 'viewer';
 }
 
 /** Key in session storage, which a tab keeps to itself and forgets when it is closed. */

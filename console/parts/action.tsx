@@ -1,7 +1,7 @@
 import { effect, signal, useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { problemsByField, sentenceOf, type FieldTexts } from '../client/answer.ts';
-import { session } from '../client/session-state.ts';
+import { presentSession } from '../client/session-state.ts';
 import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 
@@ -93,8 +93,7 @@ const counter = { last: 0 };
 // A new user must not see the previous user's messages.
 const reader: { userId: string | null } = { userId: null };
 effect(() => {
-  const { value } = session;
-  const userId = value === null || value === 'unknown' ? null : value.user.id;
+  const userId = presentSession()?.user.id ?? null;
   if (userId !== reader.userId) toasts.value = [];
   reader.userId = userId;
 });

@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { currentTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE, DAY_SECONDS, MINUTE_MS } from '../../core/time.ts';
 import { serviceSeconds } from '../client/answer.ts';
-import { session } from '../client/session-state.ts';
+import { presentSession } from '../client/session-state.ts';
 
 /** The service's current Unix second, updated every ten seconds; relative times of a minute and more follow it. */
 export const clock = signal(serviceSeconds());
@@ -66,8 +66,7 @@ const SYSTEM = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedO
 
 /** Zone in which times are shown, as the user chose it; UTC if this browser does not know it. */
 export const timeZone = computed(() => {
-  const { value } = session;
-  const chosen = value === null || value === 'unknown' ? BROWSER_ZONE : value.user.time_zone;
+  const chosen = presentSession()?.user.time_zone ?? BROWSER_ZONE;
   if (chosen === BROWSER_ZONE) return SYSTEM.timeZone;
   try {
     return currentTimeZone(new Intl.DateTimeFormat(LANGUAGE, { timeZone: chosen }).resolvedOptions().timeZone);
@@ -77,8 +76,7 @@ export const timeZone = computed(() => {
 });
 
 const hourCycle = computed(() => {
-  const { value } = session;
-  const chosen = value === null || value === 'unknown' ? 'browser' : value.user.clock;
+  const chosen = presentSession()?.user.clock ?? 'browser';
   if (chosen === 'browser') return SYSTEM.hourCycle === 'h12' || SYSTEM.hourCycle === 'h11' ? 'h12' : 'h23';
   return chosen === '12h' ? 'h12' : 'h23';
 });

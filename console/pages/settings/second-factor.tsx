@@ -2,7 +2,7 @@ import { useSignal, type Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
-import { session, signedIn } from '../../client/session-state.ts';
+import { presentSession, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import { required, toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -28,8 +28,8 @@ async function change<T>(send: () => Promise<T>, onClose: () => void): Promise<T
   } catch (failure) {
     if (!(failure instanceof Failure) || ![0, 409].includes(failure.status)) throw failure;
     await loadSession().catch(() => undefined);
-    const { value: now } = session;
-    if (now === null || now === 'unknown' || now.user.totp_enabled === wasOn) throw failure;
+    const now = presentSession();
+    if (now === null || now.user.totp_enabled === wasOn) throw failure;
     toast(
       wasOn
         ? 'Two-factor authentication is off'
