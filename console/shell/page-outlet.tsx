@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/answer.ts';
@@ -41,7 +41,7 @@ class ErrorBoundary extends Component<{ path: string; children: ComponentChildre
   }
 }
 
-const loaded = new Map<Page, ComponentType<PageProps>>();
+const loaded = signal<ReadonlyMap<Page, ComponentType<PageProps>>>(new Map());
 
 /** Loads a page before it is opened. */
 export function preload(page: Page): void {
@@ -51,7 +51,6 @@ export function preload(page: Page): void {
 
 /** Shows the page of the current route, and a skeleton while it loads. */
 export function PageOutlet({ page }: { page: Page }) {
-  const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
   const current = useRef(page);
   current.current = page;
@@ -59,14 +58,13 @@ export function PageOutlet({ page }: { page: Page }) {
     error.value = null;
     try {
       await fetchPage(page);
-      arrived.value = page;
     } catch (failure) {
       // The user may have gone on to another page.
       if (current.current === page) error.value = failure;
     }
   };
   useLayoutEffect(() => {
-    if (!loaded.has(page)) void fetch();
+    if (!loaded.peek().has(page)) void fetch();
   }, [page]);
   const { value: connection } = liveState;
   useEffect(() => {
@@ -75,8 +73,7 @@ export function PageOutlet({ page }: { page: Page }) {
   }, [connection]);
   const { path, params, query } = route.value;
   // A loaded page is rendered at once, so that going back restores it; others are rendered when they arrive.
-  const isHere = arrived.value === page || loaded.has(page);
-  const Shown = isHere ? loaded.get(page) : undefined;
+  const Shown = loaded.value.get(page);
   if (Shown !== undefined) {
     return (
       <ErrorBoundary key={renewals.value} path={path}>
@@ -110,7 +107,9 @@ function NewRelease() {
 }
 
 async function fetchPage(page: Page): Promise<void> {
-  if (!loaded.has(page)) loaded.set(page, await fetchPart(page));
+  if (loaded.peek().has(page)) return;
+  const part = await fetchPart(page);
+  loaded.value = new Map([...loaded.peek(), [page, part]]);
 }
 
 /** Loads a part of the console from its own file, with one retry; rejects with a `Failure`. */
