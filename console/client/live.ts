@@ -59,10 +59,8 @@ const listeners = new Set<Listener>();
  */
 const underWay = new Set<Change[]>();
 
-/**
- * Delay of a reload of everything after a maintenance change, in milliseconds: many changes in a row cause one reload.
- */
-const AFTER_MAINTENANCE_MS = 300;
+/** Delay of a reload after a change, in milliseconds: many changes in a row cause one reload. */
+const GATHER_MS = 300;
 
 /** Time in which another tab that signs in receives the next session after ending this one, in milliseconds. */
 const SIGN_IN_MS = 1000;
@@ -89,11 +87,7 @@ export function startLive(): () => void {
     // If the service asked to wait, the poll below reloads after that time.
     if (!isTooSoon(monitorsError.peek())) void loadAll(controller.signal);
   };
-  // The stream's first event also requests everything. It waits for the initial load, and then finds little that is
-  // new.
-  let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
-    first = null;
-  });
+  const first = loadAll(controller.signal);
   let soon: ReturnType<typeof setTimeout> | undefined;
   const stream = new LiveStream({
     onLive(isLive) {
@@ -124,8 +118,8 @@ export function startLive(): () => void {
     },
     onReset() {
       resets.value += 1;
-      if (first === null) reload();
-      else void first.then(reload);
+      // The first event arrives during the initial load: after that, little is new.
+      void first.then(reload);
     },
     onChanges: (changes) => {
       for (const since of underWay) since.push(...changes);
@@ -133,7 +127,7 @@ export function startLive(): () => void {
         soon ??= setTimeout(() => {
           soon = undefined;
           reload();
-        }, AFTER_MAINTENANCE_MS);
+        }, GATHER_MS);
       take(changes);
       for (const { kind, data } of changes) for (const listener of listeners) listener(kind, data);
     },
@@ -289,7 +283,7 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
   const known = new Map(before.map((row) => [row.id, row]));
   const remaining = after.map((row) => {
     const old = known.get(row.id);
-    return old !== undefined && isSame(old, row) ? old : row;
+    return old !== undefined && isSameRow(old, row) ? old : row;
   });
   return remaining.length === before.length && remaining.every((row, index) => row === before[index])
     ? before
@@ -297,7 +291,7 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
 }
 
 /** Compares two rows. Their values other than strings, numbers and null, such as tags, are small. */
-function isSame(a: Monitor, b: Monitor): boolean {
+function isSameRow(a: Monitor, b: Monitor): boolean {
   // Unset fields are left out, so that each row may have names that the other lacks.
   for (const name in { ...a, ...b }) {
     const [before, after] = [a[name as keyof Monitor], b[name as keyof Monitor]];
@@ -306,9 +300,6 @@ function isSame(a: Monitor, b: Monitor): boolean {
   }
   return true;
 }
-
-/** The delay that turns many changes into one reload. */
-const GATHER_MS = 300;
 
 /**
  * Reports whether a request that failed (null: none) may succeed by now: the service was away, busy, or limits the
