@@ -5,7 +5,7 @@ import { MAX_RULES, describeRule, findRuleProblems, type ChannelRule } from '../
 import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api, type Schemas } from '../../client/api.ts';
-import { refuseStale } from '../../client/concurrent-edits.ts';
+import { isSame, refuseStale } from '../../client/concurrent-edits.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -116,7 +116,7 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
   const change = (index: number, changed: Partial<Draft>) =>
     (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
   const body = () => ({ rules: drafts.value.map(ruleOf) });
-  useUnsaved(() => JSON.stringify(body().rules) !== JSON.stringify(known.current), form.isBusy.value, 'tab');
+  useUnsaved(() => !isSame(body().rules, known.current), form.isBusy.value, 'tab');
   const save = () =>
     form.submit(judge(drafts.value), async () => {
       const path = { id: channel.id };

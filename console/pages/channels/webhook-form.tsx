@@ -8,7 +8,7 @@ import {
 } from '../../../core/alerts/webhook.ts';
 import { capitalize, type FieldTexts } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
-import { refuseStale } from '../../client/concurrent-edits.ts';
+import { isSame, refuseStale } from '../../client/concurrent-edits.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';
 import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -38,7 +38,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
     return {
       ...(url !== '' && { url }),
       ...(Object.keys(headers).length > 0 && { headers }),
-      ...(JSON.stringify(format) !== JSON.stringify(known.current) && format),
+      ...(!isSame(format, known.current) && format),
     };
   };
   const isChanged = () => Object.keys(body()).length > 0;
