@@ -52,14 +52,7 @@ export const api = {
     send<Answer<Operation<'delete', P>>>('DELETE', path, options),
 };
 
-type Sent = {
-  path?: Readonly<Record<string, string>>;
-  query?: object;
-  body?: unknown;
-  signal?: AbortSignal;
-  idempotencyKey?: string;
-  creates?: string;
-};
+type Sent = Omit<RequestOptions, 'query'> & { path?: Readonly<Record<string, string>>; query?: object };
 
 function send<T>(method: string, path: string, options: Sent = {}): Promise<T> {
   return request<T>(method, fill(path, options.path), sentOf(options));
@@ -69,15 +62,9 @@ function fill(path: string, params: Readonly<Record<string, string>> = {}): stri
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-function sentOf({ query, body, signal, idempotencyKey, creates }: Sent): RequestOptions {
+function sentOf({ query = {}, ...sent }: Sent): RequestOptions {
   // Queries in the description are objects of strings, numbers and booleans.
-  return {
-    ...(query !== undefined && { query: query as Query }),
-    ...(body !== undefined && { body }),
-    ...(signal !== undefined && { signal }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(creates !== undefined && { creates }),
-  };
+  return { ...sent, query: query as Query };
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;

@@ -118,7 +118,7 @@ export function startLive(): () => void {
     },
     onReset() {
       resets.value += 1;
-      // The first event arrives during the initial load: after that, little is new.
+      // The first event arrives during the initial load, and waits for it: then little is new.
       void first.then(reload);
     },
     onChanges: (changes) => {
