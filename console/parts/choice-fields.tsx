@@ -30,11 +30,7 @@ export function SelectField({
   const box = useRef<HTMLSelectElement>(null);
   useSuccessor(box);
   return (
-    <Field
-      {...{ label, hint, error }}
-      {...(hideLabel !== undefined && { hideLabel })}
-      {...(extra !== undefined && { class: extra })}
-    >
+    <Field {...{ label, hint, error, hideLabel, class: extra }}>
       {(input) => (
         <Arrowed>
           <select

@@ -84,11 +84,7 @@ export function TextField({
 }: FieldProps & InputRest) {
   // Preact types each type of input separately, but not a union of them.
   return (
-    <Field
-      {...{ label, hint, error }}
-      {...(hideLabel !== undefined && { hideLabel })}
-      {...(extra !== undefined && { class: extra })}
-    >
+    <Field {...{ label, hint, error, hideLabel, class: extra }}>
       {(input) => (
         <input
           {...rest}
@@ -116,11 +112,7 @@ export function TextArea({
   ...rest
 }: FieldProps & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
   return (
-    <Field
-      {...{ label, hint, error }}
-      {...(hideLabel !== undefined && { hideLabel })}
-      {...(extra !== undefined && { class: extra })}
-    >
+    <Field {...{ label, hint, error, hideLabel, class: extra }}>
       {(input) => (
         <textarea
           rows={4}
