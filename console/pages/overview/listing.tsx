@@ -99,14 +99,8 @@ export function Listing({ all, selection, load }: ListingProps) {
   };
   useFromTop(search, [status, type, tag, text, sort].join('\n'));
   useShortcut('/', 'Search', () => search.current?.select());
-  const change = (part: Partial<Selection>) =>
-    setQuery({
-      ...('text' in part && { q: part.text ?? '' }),
-      ...('status' in part && { status: part.status ?? '' }),
-      ...('type' in part && { type: part.type ?? '' }),
-      ...('tag' in part && { tag: part.tag ?? '' }),
-      ...('sort' in part && { sort: part.sort === 'attention' ? '' : (part.sort ?? '') }),
-    });
+  const change = ({ text: q, ...part }: Partial<Selection>) =>
+    setQuery({ ...part, ...(q !== undefined && { q }), ...(part.sort === 'attention' && { sort: '' }) });
   return (
     <>
       <div ref={box} data-layout={layout} data-selectable={isSelectable || undefined}>
