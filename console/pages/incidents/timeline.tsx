@@ -27,7 +27,6 @@ const STATES: Record<Schemas['TransitionState'], { label: string; status: Status
   pending: { label: 'Waiting for first check', status: 'pending' },
 };
 
-const VERDICTS: Record<NonNullable<Statement['verdict']>, string> = { up: 'up', degraded: 'degraded', down: 'down' };
 /** Why the vote of a location did not count. */
 const SOURCE_STATUSES: Record<Statement['standing'], string | null> = {
   votes: null,
@@ -103,7 +102,7 @@ function Change({ transition }: { transition: Transition }) {
 
 /** The reason why a monitor is up although a location still reports it down. */
 function StillDown({ sources }: { sources: readonly Statement[] }) {
-  const voting = sources.filter(({ standing: voteStatus }) => voteStatus === 'votes');
+  const voting = sources.filter(({ standing }) => standing === 'votes');
   const down = voting.filter(({ verdict }) => verdict === 'down').length;
   if (down === 0) return null;
   return (
@@ -111,17 +110,15 @@ function StillDown({ sources }: { sources: readonly Statement[] }) {
   );
 }
 
-function SaidBy({ source: { name, verdict, standing: voteStatus, reason } }: { source: Statement }) {
-  const status = verdict ?? 'pending';
-  const said = SOURCE_STATUSES[voteStatus] ?? (verdict === null ? 'undecided' : VERDICTS[verdict]);
+function SaidBy({ source: { name, verdict, standing, reason } }: { source: Statement }) {
   return (
     <li
       class="inline-flex max-w-full items-center gap-1.5 rounded border border-line bg-surface px-1.5 text-xs leading-5"
       title={reason ?? undefined}
     >
-      <StatusMark status={status} silent class={`size-2.5 ${voteStatus === 'votes' ? '' : 'opacity-50'}`} />
+      <StatusMark status={verdict ?? 'pending'} silent class={`size-2.5 ${standing === 'votes' ? '' : 'opacity-50'}`} />
       <span class="clipped">
-        {name} <span class="text-soft">{said}</span>
+        {name} <span class="text-soft">{SOURCE_STATUSES[standing] ?? verdict ?? 'undecided'}</span>
       </span>
     </li>
   );
