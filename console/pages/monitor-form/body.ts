@@ -34,7 +34,7 @@ export function patchBody(
   return {
     ...Object.fromEntries(changed),
     // An absent quorum becomes the default, as does an empty field.
-    ...(hasQuorum(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
+    ...(isAgentChecked(draft.type) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
     ...(sendsSpec && { check_spec: withCleared(spec, draft.type) }),
   };
 }
@@ -67,15 +67,6 @@ export function requestOf(
   return monitor === null
     ? { method: 'POST', path: '/monitors', body: createBody(shown) }
     : { method: 'PATCH', path: `/monitors/${monitor.id}`, body: patchBody(shown, { original, surroundings }) };
-}
-
-/** Reports whether the draft differs from the original. */
-export function isChanged(draft: Draft, original: Draft): boolean {
-  return !isSame(draft, original);
-}
-
-function hasQuorum({ type }: Draft): boolean {
-  return isAgentChecked(type);
 }
 
 /** Replaces an empty `check_spec` by one that clears the settings, since the API keeps settings that are left out. */

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
+import { isSame } from '../../client/concurrent-edits.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyText, CurlButton, PingLoopbackHint } from '../../parts/copy.tsx';
@@ -13,7 +14,7 @@ import { PATHS } from '../../paths.ts';
 import { currentVisit, leaveForm } from '../../shell/router.ts';
 import { Notify, Parents, ServiceHours, saveChannels } from './alerting.tsx';
 import { Basics, TypeChooser } from './basics.tsx';
-import { createBody, isChanged, patchBody, requestOf } from './body.ts';
+import { createBody, patchBody, requestOf } from './body.ts';
 import type { Draft } from './draft.ts';
 import { describeDown, describeTimeout, judgeDraft, latestNotice, sayDuration, suggestName } from './judge.ts';
 import { Dependencies, Judgement, Locations } from './judgement.tsx';
@@ -45,7 +46,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   const isWide = useWide();
   const created = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
-  useUnsaved(() => !isSaved.value && isChanged(draft.value, first), action.isBusy.value, 'from');
+  useUnsaved(() => !isSaved.value && !isSame(draft.value, first), action.isBusy.value, 'from');
   // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
@@ -72,8 +73,9 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       : { ...draft.value, name: suggestName(draft.value, vendors) };
   const create = async () => {
     const from = currentVisit();
-    const { name, type, target, channels: chosen } = named();
-    const { id } = await api.post('/monitors', { body: createBody(named()), creates: 'monitor' });
+    const input = named();
+    const { name, type, target, channels: chosen } = input;
+    const { id } = await api.post('/monitors', { body: createBody(input), creates: 'monitor' });
     isSaved.value = true;
     await saveChannels(id, { before: [], after: chosen });
     // The monitor exists by now: a later failure must not suggest otherwise.
