@@ -3,6 +3,7 @@ import { api } from '../client/api.ts';
 import { useReload } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
 import { ButtonLink } from '../parts/button.tsx';
+import { count } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Loaded, Outdated, useLoad } from '../parts/load.tsx';
 import { Empty, Page } from '../parts/page.tsx';
@@ -99,9 +100,9 @@ function Row({ channel }: { channel: Channel }) {
 }
 
 function describeRoute(channel: Channel): string {
-  const { length: count } = channel.monitor_ids;
+  const { length } = channel.monitor_ids;
   const tags = describeTags(channel);
-  const named = count === 1 ? '1 monitor' : `${count} monitors`;
+  const named = count(length, 'monitor');
   if (tags === '') return named;
-  return count === 0 ? `tagged ${tags}` : `${named}, and tagged ${tags}`;
+  return length === 0 ? `tagged ${tags}` : `${named}, and tagged ${tags}`;
 }

@@ -3,6 +3,7 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import type { Schemas } from '../client/api.ts';
 import { PATHS } from '../paths.ts';
 import { navigate } from '../shell/router.ts';
+import { count } from './figures.ts';
 import { formatDay } from './time.tsx';
 import { showTooltip } from './tooltip.tsx';
 
@@ -68,10 +69,9 @@ export const UptimeStrip = memo(function UptimeStrip({
   class?: string;
 }) {
   if (days === null) return <span class={`block ${className}`} />;
-  const count = days.uptime.length;
   return (
     <svg
-      viewBox={`0 0 ${count} ${HEIGHT}`}
+      viewBox={`0 0 ${days.uptime.length} ${HEIGHT}`}
       preserveAspectRatio="none"
       class={`block ${className}`}
       role="img"
@@ -154,8 +154,7 @@ function describeDays({ uptime, worst }: UptimeDays): string {
   if (known === 0) return 'No uptime data yet';
   const down = worst.filter((state) => state === 'down').length;
   const degraded = worst.filter((state) => state === 'degraded').length;
-  const downtime =
-    down === 0 ? `No downtime in ${known} ${known === 1 ? 'day' : 'days'}` : `Downtime on ${down} of ${known} days`;
+  const downtime = down === 0 ? `No downtime in ${count(known, 'day')}` : `Downtime on ${down} of ${known} days`;
   return degraded === 0 ? downtime : `${downtime}, degraded on ${degraded}`;
 }
 

@@ -10,6 +10,7 @@ import { CheckField, Choices, SelectField, ZoneField } from '../../parts/choice-
 import { CopyButton, CopyText, CurlButton, ShownOnceDialog, useCopy } from '../../parts/copy.tsx';
 import { confirm, useUnsaved } from '../../parts/dialog.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ChangesLink } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
@@ -243,9 +244,8 @@ function groupingOptions(seconds = 0): { value: string; label: string }[] {
 }
 
 function Facts({ channel }: { channel: Channel }) {
-  const { length: count } = channel.monitor_ids;
   const tags = describeTags(channel);
-  const chosen = `${count === 1 ? '1 monitor' : `${count} monitors`}${tags === '' ? '' : ` and monitors with ${tags}`}`;
+  const chosen = `${count(channel.monitor_ids.length, 'monitor')}${tags === '' ? '' : ` and monitors with ${tags}`}`;
   return (
     <Card>
       <p class="text-sm">

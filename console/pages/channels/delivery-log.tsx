@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Field, inputClass } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { Loaded, Outdated, useLoad, type Load } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { BackToNewest, FROM_THE_NEWEST, FurtherBack, Table, readPaging, type Paging } from '../../parts/table.tsx';
@@ -57,13 +58,7 @@ function ReplayDialog({
       if (since === null) return;
       const { replayed } = await api.post('/channels/{id}/replay', { path: { id: channelId }, body: { since } });
       await onDone();
-      toast(
-        replayed === 0
-          ? 'No failed deliveries in this period'
-          : replayed === 1
-            ? 'Redelivering 1 alert'
-            : `Redelivering ${replayed} alerts`,
-      );
+      toast(replayed === 0 ? 'No failed deliveries in this period' : `Redelivering ${count(replayed, 'alert')}`);
       onClose();
     });
   };
@@ -133,7 +128,7 @@ const FAILED_LOOKED_AT = 20;
 export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
   const outcome = query['outcome'] ?? '';
   const event = query['event'] ?? '';
-  const { cursor, count } = readPaging(query);
+  const { cursor, count: limit } = readPaging(query);
   const isReplaying = useDraft('redeliver', false);
   const load = useLoad<Found>(
     async (signal) => {
@@ -142,7 +137,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
         api.page('/channels/{id}/deliveries', {
           path,
           query: {
-            limit: count,
+            limit,
             ...(cursor !== '' && { cursor }),
             ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }),
             ...(event in EVENTS && { event: event as DeliveryEvent }),
@@ -154,7 +149,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
       const canReplay = failed.next !== null || failed.answer.deliveries.some((each) => each.event !== 'test');
       return { deliveries: answer.deliveries, next, canReplay };
     },
-    [channel.id, outcome, event, cursor, count],
+    [channel.id, outcome, event, cursor, limit],
   );
   const isBusy = load.value.value?.deliveries.some(isUnderWay) ?? false;
   useReload(load, ['incident', 'channel', 'agent']);
@@ -202,7 +197,12 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
       <Outdated load={load} />
       <Loaded load={load}>
         {(found) => (
-          <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} paging={{ cursor, count }} />
+          <Listing
+            found={found}
+            load={load}
+            isFiltered={outcome !== '' || event !== ''}
+            paging={{ cursor, count: limit }}
+          />
         )}
       </Loaded>
       {opened !== '' && (

@@ -6,6 +6,7 @@ import { useFormAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Code, FactLine, JsonText } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
@@ -130,7 +131,7 @@ function Shown({ delivery }: { delivery: Delivery }) {
         </FactLine>
       </dl>
       <section aria-label="Attempts">
-        <h3 class="heading mb-1.5 text-sm">{attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}</h3>
+        <h3 class="heading mb-1.5 text-sm">{count(attempts.length, 'attempt')}</h3>
         <ol class="divide-y divide-line rounded-lg border border-line empty:hidden">
           {attempts.map((attempt) => (
             <AttemptShown key={attempt.attempt} attempt={attempt} />

@@ -8,6 +8,7 @@ import { toast } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { timeZone } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
@@ -36,7 +37,7 @@ export function Notify({ form: { draft, change, channels } }: { form: FormState 
   return (
     <Collapsible
       title="Notifications"
-      note={active === 0 ? 'no one is notified' : `${active} ${active === 1 ? 'channel' : 'channels'}`}
+      note={active === 0 ? 'no one is notified' : count(active, 'channel')}
       isOpen={active === 0}
     >
       {active === 0 && <UnnotifiedWarning>No channel receives alerts from this monitor.</UnnotifiedWarning>}

@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import type { AssertionDraft } from './draft.ts';
 import { Collapsible, FieldProblem, NumberField, focusLastRow } from './fields.tsx';
 import { assertionField } from './judge-spec.ts';
@@ -55,7 +56,7 @@ function noteOf({ draft, defaults }: FormState): string {
   const parts = [
     expectedStatus === '' ? defaults.expectedStatus : expectedStatus,
     bodyMatch !== '' && 'body text',
-    assertions.length > 0 && `${assertions.length} ${assertions.length === 1 ? 'assertion' : 'assertions'}`,
+    assertions.length > 0 && count(assertions.length, 'assertion'),
   ];
   return parts.filter((part) => part !== false).join(', ');
 }

@@ -1,6 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { count } from '../../parts/figures.ts';
 import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
 import { Collapsible, FieldProblem, NumberField } from './fields.tsx';
@@ -20,11 +21,14 @@ export function Locations({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, agents, monitor } = form;
   const own = agents.filter(({ kind }) => kind === 'tenant');
   const shared = agents.filter(({ kind }) => kind === 'first_party');
-  const count = countLocations(draft, surroundings.sharedLocations);
-  const most = Math.max(count, Number(draft.quorum) || 1);
+  const locations = countLocations(draft, surroundings.sharedLocations);
+  const most = Math.max(locations, Number(draft.quorum) || 1);
   const options = [
-    { value: '', label: `Automatic: ${defaults.quorum} of ${Math.max(1, count)}` },
-    ...Array.from({ length: most }, (_, index) => ({ value: String(index + 1), label: `${index + 1} of ${count}` })),
+    { value: '', label: `Automatic: ${defaults.quorum} of ${Math.max(1, locations)}` },
+    ...Array.from({ length: most }, (_, index) => ({
+      value: String(index + 1),
+      label: `${index + 1} of ${locations}`,
+    })),
   ];
   const canBeEmpty = monitor === null || monitor.agent_sources.length === 0;
   const note = draft.sources.length === 0 && canBeEmpty ? 'automatic' : `${draft.sources.length} of ${agents.length}`;
@@ -195,11 +199,7 @@ export function Dependencies({ form: { draft, change, problem } }: { form: FormS
     change({ dependencies: isOn ? [...draft.dependencies, id] : draft.dependencies.filter((each) => each !== id) });
   const { length } = draft.dependencies;
   return (
-    <Collapsible
-      title="Vendor dependencies"
-      note={length === 0 ? 'none' : `${length} ${length === 1 ? 'vendor' : 'vendors'}`}
-      isOpen={length > 0}
-    >
+    <Collapsible title="Vendor dependencies" note={length === 0 ? 'none' : count(length, 'vendor')} isOpen={length > 0}>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Vendors</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">

@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { removeHeader, type HeaderDraft, type RequestDraft } from './draft.ts';
 import {
   Collapsible,
@@ -92,7 +93,7 @@ function noteOf({ draft: { method, request, followRedirects } }: FormState): str
   const sent = headers.filter(({ kind }) => kind !== 'removed').length;
   const parts = [
     method === '' ? 'GET' : method.toUpperCase(),
-    sent > 0 && `${sent} ${sent === 1 ? 'header' : 'headers'}`,
+    sent > 0 && count(sent, 'header'),
     auth.type !== '' && `${auth.type} auth`,
     body.kind !== 'none' && 'body',
     traceparent && 'traceparent',

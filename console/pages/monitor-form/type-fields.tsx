@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { CreatingCommand, PingKeyLink, usePingKey } from '../../parts/ping-key.tsx';
 import { AnswerFields } from './answer-fields.tsx';
 import type { DnsRecordDraft, Draft, MonitorType, TransportDraft } from './draft.ts';
@@ -117,7 +118,7 @@ function PingFields({ form: { draft, change, problem } }: Props) {
           standard={4}
           hint="Per check, 1 to 10."
           error={problem('check_spec.ping.count')}
-          onValue={(count) => set({ count })}
+          onValue={(value) => set({ count: value })}
         />
         <NumberField
           label="Degraded above packet loss"
@@ -214,9 +215,7 @@ function DnsFields({ form: { draft, change, problem } }: { form: FormState }) {
   return (
     <Collapsible
       title="Records"
-      note={
-        records.length === 0 ? 'any A or AAAA record' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`
-      }
+      note={records.length === 0 ? 'any A or AAAA record' : count(records.length, 'rule')}
       isOpen
     >
       <fieldset class="min-w-0">

@@ -7,6 +7,7 @@ import { required, toast, useAction, useJudgedForm } from '../../parts/action.ts
 import { Button } from '../../parts/button.tsx';
 import { Choices, ZoneField } from '../../parts/choice-fields.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { Fact } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Moment, clock, formatDateTime } from '../../parts/time.tsx';
@@ -169,8 +170,7 @@ function PasswordForm() {
       });
       current.value = '';
       next.value = '';
-      const others = ended === 1 ? '1 other session' : `${ended} other sessions`;
-      toast(`Password changed${ended === 0 ? '' : `. Signed out ${others}`}`);
+      toast(`Password changed${ended === 0 ? '' : `. Signed out ${count(ended, 'other session')}`}`);
       await loadSession();
     });
   return (

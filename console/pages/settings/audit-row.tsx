@@ -1,6 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { signedIn } from '../../client/session-state.ts';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { FROM_THE_NEWEST } from '../../parts/table.tsx';
 import { Moment, formatDateTime } from '../../parts/time.tsx';
@@ -182,7 +183,7 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
               hover:bg-hover hover:text-ink
             "
           >
-            {fields.length === 1 ? '1 field' : `${fields.length} fields`}
+            {count(fields.length, 'field')}
             <Icon name="chevron" class={`size-4 transition-transform ${isOpen ? 'rotate-90' : ''}`} />
           </button>
         )}

@@ -9,6 +9,7 @@ import { Button } from '../../parts/button.tsx';
 import { CopyText, ShownOnceDialog } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { Badge } from '../../parts/status.tsx';
 
 /** Errors of the proof fields that the API refuses. A code works once, also to sign in. */
@@ -71,9 +72,7 @@ export function SecondFactor() {
         <>
           <p class="flex flex-wrap items-center gap-2">
             <Badge tone="good">On</Badge>
-            <span class={left <= FEW_CODES ? 'text-degraded' : 'text-soft'}>
-              {left === 1 ? '1 recovery code left' : `${left} recovery codes left`}
-            </span>
+            <span class={left <= FEW_CODES ? 'text-degraded' : 'text-soft'}>{count(left, 'recovery code')} left</span>
           </p>
           <div class="flex flex-wrap gap-2">
             <Button icon="retry" onClick={() => (shown.value = 'codes')}>
