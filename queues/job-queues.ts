@@ -143,14 +143,16 @@ export class JobQueues {
   /**
    * Removes jobs that block the queues after the clock was set back. These are jobs that wait for times on the old
    * clock, which are recreated from their rows or run at once, and ended jobs, whose names the ticks of the same times
-   * need. `reconcileSchedules` handles the schedulers.
+   * need. Rechecks enqueued since stay, because this runs repeatedly. `reconcileSchedules` handles the schedulers.
    */
   async clearAfterClockSetBack(regions: Regions): Promise<void> {
     await this.#backend.freeLocks(Date.now());
     for (const region of regions.values()) {
       const queue = this.checkQueue(region);
       for (const state of OVER) await queue.clean(-FOREVER_MS, 0, state);
-      await eachDelayed(queue, (job) => job.remove());
+      await eachDelayed(queue, async (job) => {
+        if (job.timestamp > Date.now()) await job.remove();
+      });
     }
     await eachDelayed(this.#deliver, (job) => job.remove());
     for (const queue of [this.#evaluate, this.#maintain, this.#lookup])

@@ -122,6 +122,8 @@ export function createRecheckAdder(): (queue: Queue<RegionJob>, recheck: DueRech
     const window = Math.floor(Math.max(atMs, nowMs) / WINDOW_MS);
     const windows = added.get(agentNo) ?? new Set();
     if (windows.has(window)) return;
+    // Not after the job is added: the clock may be set back meanwhile.
+    added.set(agentNo, windows);
     const delay = (window + 1) * WINDOW_MS - nowMs;
     await queue.add(
       'looks',
@@ -129,6 +131,6 @@ export function createRecheckAdder(): (queue: Queue<RegionJob>, recheck: DueRech
       { jobId: `looks-${window}`, delay, removeOnComplete: true, removeOnFail: true },
     );
     for (const past of windows) if ((past + 1) * WINDOW_MS <= nowMs) windows.delete(past);
-    added.set(agentNo, windows.add(window));
+    windows.add(window);
   };
 }

@@ -1,10 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
+import type { JobsOptions, Queue } from 'bullmq';
 import { EARLY_MS } from '../../core/checks/slots.ts';
 import { withConnection } from '../../postgres/client.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
-import { slotBeginsAt } from '../../queues/schedules.ts';
+import type { RegionJob } from '../../queues/payloads.ts';
+import { createRecheckAdder, slotBeginsAt } from '../../queues/schedules.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
@@ -129,6 +131,12 @@ for (const backend of listQueueBackends()) {
         t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, entries.length);
         await queues.enqueueRechecks([recheck], REGIONS);
         t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, entries.length + 1);
+        await queues.clearAfterClockSetBack(REGIONS);
+        t.is(
+          (await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length,
+          entries.length + 1,
+          'a later round leaves rechecks of the new clock',
+        );
         const deliver = queues.all().find((queue) => queue.name === 'deliver');
         t.deepEqual(await deliver?.getJobs(['delayed']), []);
         t.is(await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
@@ -136,6 +144,26 @@ for (const backend of listQueueBackends()) {
     );
   }
 }
+
+test.serial(
+  'a recheck is enqueued again although the clock was set back while another was being enqueued',
+  async (t) => {
+    const addRecheck = createRecheckAdder();
+    const added = Promise.withResolvers<void>();
+    const jobs: string[] = [];
+    const queue = {
+      add: (_name: string, _data: RegionJob, { jobId }: JobsOptions) =>
+        added.promise.then(() => void jobs.push(`${jobId}`)),
+    } as unknown as Queue<RegionJob>;
+    const recheck = { agentNo: AGENT, atMs: Date.now() + 120_000 };
+    const first = await ahead(60_000, () => Promise.resolve([addRecheck(queue, recheck)]));
+    const other = addRecheck(queue, { ...recheck, agentNo: AGENT + 1 });
+    added.resolve();
+    await Promise.all([...first, other]);
+    await addRecheck(queue, recheck);
+    t.is(jobs.length, 3);
+  },
+);
 
 for (const backend of listQueueBackends())
   test(`${backend.name}: after a reconnect reconcile compares every schedule even if the count is right`, async (t) => {
