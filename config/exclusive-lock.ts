@@ -1,4 +1,4 @@
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { identifyProcess } from './processes.ts';
 
 /**
@@ -26,11 +26,17 @@ export async function lockExclusively(path: string, refusal: (pid: number) => Er
   throw new Error(`${path} cannot be read or taken over: delete it by hand if its process is gone`);
 }
 
-/** Links the file so that it appears with its content: an empty file would look like a dead process's lock. */
+/**
+ * Links the file so that it appears with its content: an empty file would look like a dead process's lock. Every
+ * account may read it, or it could not tell that root's lock is dead.
+ */
 async function take(path: string, holder: Holder): Promise<boolean> {
   const draft = `${path}.${process.pid}.new`;
   try {
-    await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
+    // A killed process with this pid may have left its draft, which is a link of its lock.
+    await rm(draft, { force: true });
+    await writeFile(draft, JSON.stringify(holder));
+    await chmod(draft, 0o644);
     await link(draft, path);
     return true;
   } catch (error) {

@@ -23,8 +23,9 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   const dataDir = await realpath(environment.dataDir);
   await withDatabase(({ database }) => refuseOtherRing(database));
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-  const unlock = await lockExclusively(`${to}.incomplete.lock`, (pid) => {
-    return new Refusal(`Another backup to ${to} is in progress (process ${pid})`);
+  // The target's file system may have no hard links, which a lock needs.
+  const unlock = await lockExclusively(join(dataDir, 'backup.lock'), (pid) => {
+    return new Refusal(`Another backup of ${dataDir} is in progress (process ${pid})`);
   });
   await copyDataDir({ databaseUrl, dataDir, to, hasOwnRing: environment.secretKeys === null }).finally(unlock);
   print({ to }, options);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
@@ -25,10 +25,10 @@ test('a lock has one holder at a time, and can be acquired again after its relea
 test('the lock of a killed process is taken over', async (t) => {
   const folder = await temporaryFolder(t);
   const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)']);
-  const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');
+  const line = await readFile(`/proc/${child.pid}/stat`, 'utf8');
   await writeFile(
     join(folder, 'lock.json'),
-    JSON.stringify({ pid: child.pid, identity: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] }),
+    JSON.stringify({ pid: child.pid, identity: line.slice(line.lastIndexOf(')') + 2).split(' ')[19] }),
   );
   await t.throwsAsync(lock(folder), { instanceOf: Held });
   child.kill('SIGKILL');
@@ -46,6 +46,24 @@ test('a lock whose pid was reused by another process is taken over', async (t) =
     await lock(folder)
   )();
   t.pass();
+});
+
+test('a process with the pid of one killed while it took the lock is not refused by the remains', async (t) => {
+  const folder = await temporaryFolder(t);
+  const path = join(folder, 'lock.json');
+  await writeFile(path, JSON.stringify({ pid: process.pid, identity: '1' }));
+  await link(path, `${path}.${process.pid}.new`);
+  const release = await lock(folder);
+  t.deepEqual(await readdir(folder), ['lock.json']);
+  await release();
+});
+
+test.serial('every account can read whether the holder of a lock lives', async (t) => {
+  const folder = await temporaryFolder(t);
+  const usual = process.umask(0o077);
+  const release = await lock(folder).finally(() => process.umask(usual));
+  t.is((await stat(join(folder, 'lock.json'))).mode & 0o777, 0o644);
+  await release();
 });
 
 test('a dead lock is taken over by one process at a time, and after the death of one that began to', async (t) => {

@@ -99,9 +99,9 @@ test('a backup made under load is a data directory, on which a start after a tot
   t.deepEqual([again.status, again.stderr], [1, `${copy} already exists: choose a folder that does not exist\n`]);
 
   await mkdir(`${copy}-4.incomplete`);
-  const unlock = await lockExclusively(`${copy}-4.incomplete.lock`, () => new Error());
+  const unlock = await lockExclusively(join(dataDir, 'backup.lock'), () => new Error());
   const second = await runSpotcheck(['backup', '--to', `${copy}-4`], { DATA_DIR: dataDir });
-  t.is(second.stderr, `Another backup to ${copy}-4 is in progress (process ${process.pid})\n`);
+  t.is(second.stderr, `Another backup of ${dataDir} is in progress (process ${process.pid})\n`);
   t.true((await stat(`${copy}-4.incomplete`)).isDirectory(), 'its draft is left alone');
   await unlock();
 
