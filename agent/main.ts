@@ -35,7 +35,7 @@ Environment:
 
 Signals:
   SIGTERM, SIGINT, SIGHUP  finishes running checks (12 s at most), sends unsent results and stops; a second signal
-                           stops immediately. SIGHUP is ignored unless the output goes to a terminal
+                           stops immediately. SIGHUP is ignored without a terminal, as under nohup
 
 Exit status:
   0   stopped

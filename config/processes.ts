@@ -37,8 +37,8 @@ const ECHO_MS = 500;
 export function awaitStopSignal(onImpatience: () => void): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let signalledAtMs: number | null = null;
-  // Node does not keep what `nohup` sets: a SIGHUP is ignored if no output goes to a terminal (D-745).
-  const hasTerminal = isatty(1) || isatty(2);
+  // Node does not keep what `nohup` sets: only what it redirects shows it, and outside Linux that is not input (D-745).
+  const hasTerminal = isatty(1) || isatty(2) || (process.platform === 'linux' && isatty(0));
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => {
       if (signal === 'SIGHUP' && !hasTerminal) return;

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Harness } from './harness.ts';
@@ -42,6 +42,11 @@ export function ownEnvironment(): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   );
+}
+
+/** Reports whether `script` of util-linux is installed, which runs a command in a terminal; macOS has another. */
+export function hasScript(): boolean {
+  return `${spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout}`.includes('util-linux');
 }
 
 /**
