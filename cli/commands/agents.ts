@@ -99,6 +99,8 @@ export async function retire(options: RetireOptions): Promise<void> {
       down_min_sources_lowered: plan.quorumLowered,
       retired: isRetired,
       ...(!isRetired && { next: 'nothing has changed yet: add --yes to apply' }),
+      ...(done !== null &&
+        done.left > 0 && { left: done.left, next: 'some monitors did not move: repeat the command' }),
     };
   });
   print(outcome, options);

@@ -79,7 +79,7 @@ export async function planRetirement(
 /**
  * Retires a region, so that it can no longer be chosen, and moves up to `limit` of its monitors. Moves a hundred per
  * transaction, each recorded in its account's audit log. Returns the changes for the queue and the number of monitors
- * left; another call continues with those.
+ * left, also because other regions were retired meanwhile; another call continues with those.
  */
 export async function retireRegion(
   database: Database,
@@ -154,7 +154,10 @@ type MonitorRow = {
 };
 type Batch = Move & { afterNo: number; nowMs: number; newId: (prefix: IdPrefix) => string };
 
-/** Moves the monitors of one batch. Locks sources first and then monitors, by number, in the evaluator's order. */
+/**
+ * Moves the monitors of one batch. Locks sources first and then monitors, by number, in the evaluator's order. Monitors
+ * that only a region retired meanwhile could check stay, and if it was the target, all do.
+ */
 async function moveBatch(
   run: Run,
   { retired, target, others, afterNo, nowMs, newId }: Batch,
@@ -177,6 +180,12 @@ async function moveBatch(
      WHERE s.monitor_no = ANY($1::int[]) ORDER BY a.id`,
     [monitors.map(({ no }) => no)],
   );
+  // Regions that are given are locked against a retirement, and those retired meanwhile are not given (D-741).
+  const active = await run<{ no: number; id: string }>(
+    'SELECT no, id FROM agents WHERE no = ANY($1::int[]) AND revoked_at IS NULL ORDER BY no FOR KEY SHARE',
+    [(target === null ? others : [target]).map(({ no }) => no)],
+  );
+  if (target !== null && active.length === 0) return { monitors: 0, lastNo: afterNo, schedule };
   for (const monitor of monitors) {
     const before = sources.filter(({ monitor_no: no }) => no === monitor.no).map(({ no, id }) => ({ no, id }));
     // The monitor's owner has already removed the region.
@@ -184,10 +193,11 @@ async function moveBatch(
     const remaining = before.filter(({ no }) => no !== retired.no);
     const [chosen] = chooseDefaultSources(
       monitor.id,
-      others.map(({ id }) => id),
+      active.map(({ id }) => id),
       1,
     );
-    const added = target ?? (remaining.length === 0 ? others.find(({ id }) => id === chosen) : undefined);
+    const added = target ?? (remaining.length === 0 ? active.find(({ id }) => id === chosen) : undefined);
+    if (remaining.length === 0 && added === undefined) continue;
     const after =
       added === undefined || remaining.some(({ no }) => no === added.no) ? remaining : [...remaining, added];
     const quorum = Math.max(1, Math.min(monitor.down_min_sources, after.length));

@@ -279,3 +279,72 @@ test('monitors waiting for sources do not keep a region that is retired meanwhil
   await assign(paris);
   t.deepEqual(await assigned(), [paris.no, paris.no, paris.no]);
 });
+
+test('a retirement gives no monitor a region that is retired meanwhile', async (t) => {
+  const { database, addAgent, addMonitor, now, newId } = await openTestRuntime(t);
+  const [tokyo, , oslo] = [await addAgent('tokyo'), await addAgent('paris'), await addAgent('oslo')];
+  const { no } = await addMonitor([tokyo]);
+  const run = runOn(database.pool);
+  const retire = async (region: string, moveTo: string | null) =>
+    await retireRegion(database, { region, moveTo, nowMs: now(), newId, limit: LIMIT });
+  /** Retires `tokyo` while the monitor is locked, and does `meanwhile` before that batch goes on. */
+  const retireTokyo = async (moveTo: string | null, meanwhile: () => Promise<void>) => {
+    const [retiring] = await inTransaction(database, async (holding) => {
+      await holding('SELECT 1 FROM monitor_sources WHERE monitor_no = $1 FOR UPDATE', [no]);
+      const begun = retire('tokyo', moveTo);
+      await until(async () => (await run(WAITING)).length === 1);
+      await meanwhile();
+      return [begun] as const;
+    });
+    return await retiring;
+  };
+  const retireParis = async () => t.like(await retire('paris', 'oslo'), { left: 0 });
+  const regions = async () =>
+    (await run<{ no: number }>('SELECT agent_no AS no FROM monitor_sources')).map(({ no: agentNo }) => agentNo);
+
+  t.like(await retireTokyo('paris', async () => void (await retireParis())), { left: 1 });
+  t.deepEqual(await regions(), [tokyo.no], 'the target was retired');
+  t.is(await retire('tokyo', 'paris'), 'no such target');
+
+  await restoreRegion(database, 'paris');
+  const retireBoth = async () => {
+    await retireParis();
+    t.like(await retire('oslo', null), { left: 0 });
+  };
+  t.like(await retireTokyo(null, retireBoth), { left: 1 });
+  t.deepEqual(await regions(), [tokyo.no], 'all other regions were retired');
+  t.is(await retire('tokyo', null), 'nowhere to go');
+
+  await restoreRegion(database, 'paris');
+  await restoreRegion(database, 'oslo');
+  t.like(await retireTokyo(null, async () => void (await retireParis())), { left: 0 });
+  t.deepEqual(await regions(), [oslo.no]);
+});
+
+test('a retirement waits for one that is about to give its region', async (t) => {
+  const { database, tenantId, addAgent, addMonitor, now, newId } = await openTestRuntime(t);
+  const [tokyo, , oslo] = [await addAgent('tokyo'), await addAgent('paris'), await addAgent('oslo')];
+  // Its audit entry waits before `paris` is given to the other monitor.
+  await addMonitor([tokyo, oslo]);
+  await addMonitor([tokyo]);
+  const run = runOn(database.pool);
+  await run(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'oslo'`);
+  const retire = async (region: string, moveTo: string | null) =>
+    await retireRegion(database, { region, moveTo, nowMs: now(), newId, limit: LIMIT });
+  const untilWaiting = async (count: number) => await until(async () => (await run(WAITING)).length === count);
+  const [first, second] = await inTransaction(database, async (holding) => {
+    await holding('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenantId]);
+    const begun = retire('tokyo', null);
+    await untilWaiting(1);
+    await addAgent('rome');
+    const next = retire('paris', 'rome');
+    await untilWaiting(2);
+    return [begun, next] as const;
+  });
+  t.like(await first, { left: 0 });
+  t.like(await second, { left: 0 });
+  const regions = await run(
+    'SELECT a.region FROM monitor_sources s JOIN agents a ON a.no = s.agent_no ORDER BY region',
+  );
+  t.deepEqual(regions, [{ region: 'oslo' }, { region: 'rome' }]);
+});
