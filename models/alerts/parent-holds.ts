@@ -372,14 +372,14 @@ export async function isAnyWaiting(run: Run): Promise<boolean> {
 type CheckedParent = { no: number; untilMs: number };
 
 /**
- * Lists alerts that are not due and need not wait any longer, at most `limit`. All their parents are among `parents`
- * and well, or their own monitors have a new result. Those that still wait take no place in the list.
+ * Makes alerts due that need not wait any longer, at most `limit`. All their parents are among `parents` and well, or
+ * their own monitors have a new result. Alerts that still wait, and those that are locked, take no place among these.
  */
-export async function listDecided(
+export async function makeDecidedDue(
   run: Run,
   { parents, nowMs, limit }: { parents: readonly CheckedParent[]; nowMs: number; limit: number },
-): Promise<string[]> {
-  const rows = await run<{ id: string }>(
+): Promise<{ channels: DueChannel[]; mayHaveMore: boolean }> {
+  const channels = await run<DueChannel & { madeDue: number }>(
     `WITH well AS MATERIALIZED (
        SELECT e.monitor_no, min(coalesce(p.until_ms, 0)) AS until_ms
        FROM monitor_dependencies e LEFT JOIN unnest($2::int[], $3::float8[]) AS p (no, until_ms) ON p.no = e.parent_no
@@ -387,32 +387,21 @@ export async function listDecided(
          SELECT m.no FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
          WHERE h.joined_id IS NULL AND NOT h.awaits_own)
        GROUP BY e.monitor_no
+     ), decided AS MATERIALIZED (
+       SELECT d.id
+       FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id LEFT JOIN well w ON w.monitor_no = m.no
+         JOIN deliveries d ON d.id = h.delivery_id
+       WHERE h.joined_id IS NULL AND ${waits('$1')} AND d.next_attempt_at > $1
+         AND CASE WHEN NOT h.awaits_own THEN h.since <= coalesce(w.until_ms, 'Infinity')
+           ELSE m.sequence <> h.sequence AND NOT ${IS_UNCHECKED} OR ${failedByItself('h.since', '$1')} END
+       ORDER BY h.delivery_id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
+     ), due AS (
+       UPDATE deliveries d SET next_attempt_at = $1 FROM decided c WHERE d.id = c.id RETURNING d.id, d.channel_id
      )
-     SELECT h.delivery_id AS id
-     FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id LEFT JOIN well w ON w.monitor_no = m.no
-       JOIN deliveries d ON d.id = h.delivery_id
-     WHERE h.joined_id IS NULL AND ${waits('$1')} AND d.next_attempt_at > $1
-       AND CASE WHEN NOT h.awaits_own THEN h.since <= coalesce(w.until_ms, 'Infinity')
-         ELSE m.sequence <> h.sequence AND NOT ${IS_UNCHECKED} OR ${failedByItself('h.since', '$1')} END
-     ORDER BY h.delivery_id LIMIT $4`,
+     ${ONE_A_CHANNEL}, $1::bigint AS "dueAtMs", count(*) OVER () AS "madeDue" FROM due ORDER BY channel_id, id`,
     [nowMs, parents.map(({ no }) => no), parents.map(({ untilMs }) => untilMs), limit],
   );
-  return rows.map(({ id }) => id);
-}
-
-/** Makes alerts due now, except claimed ones. */
-export async function makeDue(run: Run, deliveryIds: readonly string[], nowMs: number): Promise<DueChannel[]> {
-  if (deliveryIds.length === 0) return [];
-  return await run<DueChannel>(
-    `WITH due AS (
-       UPDATE deliveries d SET next_attempt_at = $2
-       WHERE id IN (SELECT id FROM deliveries WHERE id = ANY ($1::text[]) ORDER BY no FOR NO KEY UPDATE SKIP LOCKED)
-         AND ${waits('$2')} AND next_attempt_at > $2
-       RETURNING id, channel_id
-     )
-     ${ONE_A_CHANNEL}, $2::bigint AS "dueAtMs" FROM due ORDER BY channel_id, id`,
-    [deliveryIds, nowMs],
-  );
+  return { channels, mayHaveMore: channels[0]?.madeDue === limit };
 }
 
 /** Deletes the records of waits that ended otherwise, such as by a recovery. */

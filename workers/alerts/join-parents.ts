@@ -11,8 +11,7 @@ import {
   findFollowed,
   hasOwnFailure,
   isAnyWaiting,
-  listDecided,
-  makeDue,
+  makeDecidedDue,
   readParentStatus,
   readSentRoot,
   storeMessage,
@@ -213,9 +212,8 @@ export async function watchParents(
   await deleteEndedHolds(run);
   const holding = await readHoldingParents(run, nowMs);
   const parents = holding.map((parent) => ({ no: parent.no, untilMs: wellUntilMs(parent) }));
-  const decided = await listDecided(run, { parents, nowMs, limit: MADE_DUE_AT_ONCE });
-  const channels = await makeDue(run, decided, nowMs);
-  return { due: channels.map(firstOfChannel), mayHaveMore: decided.length === MADE_DUE_AT_ONCE };
+  const { channels, mayHaveMore } = await makeDecidedDue(run, { parents, nowMs, limit: MADE_DUE_AT_ONCE });
+  return { due: channels.map(firstOfChannel), mayHaveMore };
 }
 
 /** Returns an attempt that stands for its channel: a job finds all due deliveries of the channel. */

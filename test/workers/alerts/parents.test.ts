@@ -4,10 +4,10 @@ import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { deleteOldDeliveries } from '../../../models/alerts/deliveries.ts';
 import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
 import { muteMonitor } from '../../../models/alerts/mutes.ts';
-import { awaitOwnResults, listDecided } from '../../../models/alerts/parent-holds.ts';
+import { awaitOwnResults, makeDecidedDue } from '../../../models/alerts/parent-holds.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
-import { inTransaction } from '../../../models/sql.ts';
+import { inTransaction, type Run } from '../../../models/sql.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { WAITING } from '../../helpers/database.ts';
@@ -71,6 +71,30 @@ test('an alert is sent if the parent is up, or is not checked in time', async (t
   t.deepEqual(await deliver(chat, 67), ['Down: Blog']);
 });
 
+/** Copies the only alert of a channel a thousand times, with ids that sort first, as those of earlier alerts do. */
+async function addCopies(run: Run, channelId: string): Promise<void> {
+  const id = `'dlv_0000' || lpad(n::text, 4, '0')`;
+  const copies = 'CROSS JOIN generate_series(1, 1000) AS n WHERE d.channel_id = $1';
+  await run(
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
+     SELECT ${id}, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at
+     FROM deliveries d ${copies}`,
+    [channelId],
+  );
+  await run(
+    `WITH copied AS (
+       SELECT ${id} AS copy_id, d.id FROM deliveries d ${copies} AND d.id NOT LIKE 'dlv_0000%'
+     ), held AS (
+       INSERT INTO held_deliveries (delivery_id, reason, held_by)
+       SELECT copy_id, h.reason, h.held_by FROM copied c JOIN held_deliveries h ON h.delivery_id = c.id
+     )
+     INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, since, awaits_own)
+     SELECT copy_id, h.monitor_id, h.sequence, h.parent_id, h.since, h.awaits_own
+     FROM copied c JOIN parent_holds h ON h.delivery_id = c.id`,
+    [channelId],
+  );
+}
+
 test('a thousand alerts that wait for one parent delay no alert of another', async (t) => {
   const { runtime, run, change, add, addChannel, at } = await prepareParents(t);
   const [router, office, store] = [await add('Router'), await add('Office'), await add('Store')];
@@ -88,40 +112,45 @@ test('a thousand alerts that wait for one parent delay no alert of another', asy
   const chat = await addChannel('telegram', [shop.id]);
   const [other, both] = [await addChannel('telegram', [printer.id]), await addChannel('telegram', [scanner.id])];
   await change('down', 0, [shop, printer, scanner]);
-  // Ids that sort before the others, as those of earlier alerts do.
-  const id = `'dlv_0000' || lpad(n::text, 4, '0')`;
-  const copies = 'CROSS JOIN generate_series(1, 1000) AS n WHERE d.channel_id = $1';
-  await run(
-    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
-     SELECT ${id}, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at
-     FROM deliveries d ${copies}`,
-    [chat],
-  );
-  await run(
-    `WITH copied AS (
-       SELECT ${id} AS copy_id, d.id FROM deliveries d ${copies} AND d.id NOT LIKE 'dlv_0000%'
-     ), held AS (
-       INSERT INTO held_deliveries (delivery_id, reason, held_by)
-       SELECT copy_id, h.reason, h.held_by FROM copied c JOIN held_deliveries h ON h.delivery_id = c.id
-     )
-     INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, since, awaits_own)
-     SELECT copy_id, h.monitor_id, h.sequence, h.parent_id, h.since, h.awaits_own
-     FROM copied c JOIN parent_holds h ON h.delivery_id = c.id`,
-    [chat],
-  );
+  await addCopies(run, chat);
   const watch = async (second: number) => {
     const { due, mayHaveMore } = await watchParents(runtime, at(second));
     return { channels: new Set(due.map(({ channelId }) => channelId)), mayHaveMore };
   };
   t.deepEqual(await watch(1), { channels: new Set(), mayHaveMore: false });
   await change('up', 2, [office]);
-  const unread = await listDecided(run, { parents: [], nowMs: at(3), limit: 9 });
-  t.deepEqual(unread, [], 'a parent that was added since they were read may hold them');
+  const unread = await makeDecidedDue(run, { parents: [], nowMs: at(3), limit: 9 });
+  t.deepEqual(
+    unread,
+    { channels: [], mayHaveMore: false },
+    'a parent that was added since they were read may hold them',
+  );
   t.deepEqual(await watch(3), { channels: new Set([other]), mayHaveMore: false });
   await change('up', 4, [router]);
   t.deepEqual(await watch(5), { channels: new Set([chat]), mayHaveMore: true });
   t.deepEqual(await watch(5), { channels: new Set([chat, both]), mayHaveMore: false });
   t.deepEqual(await watch(5), { channels: new Set(), mayHaveMore: false });
+});
+
+test('a thousand locked alerts delay no others, and the watch pauses until they are unlocked', async (t) => {
+  const { runtime, run, change, add, addChannel, at } = await prepareParents(t);
+  const router = await add('Router');
+  const [shop, printer] = [await add('Shop', [[router, 'hold']]), await add('Printer', [[router, 'hold']])];
+  const [chat, other] = [await addChannel('telegram', [shop.id]), await addChannel('telegram', [printer.id])];
+  await change('down', 0, [shop, printer]);
+  await addCopies(run, chat);
+  await change('up', 1, [router]);
+  const watch = async () => {
+    const { due, mayHaveMore } = await watchParents(runtime, at(2));
+    return { channels: new Set(due.map(({ channelId }) => channelId)), mayHaveMore };
+  };
+  await inTransaction(runtime.database, async (locking) => {
+    await locking(`SELECT FROM deliveries WHERE id LIKE 'dlv_0000%' FOR NO KEY UPDATE`);
+    t.deepEqual(await watch(), { channels: new Set([chat, other]), mayHaveMore: false });
+    t.deepEqual(await watch(), { channels: new Set(), mayHaveMore: false });
+  });
+  t.deepEqual(await watch(), { channels: new Set([chat]), mayHaveMore: true });
+  t.deepEqual(await watch(), { channels: new Set(), mayHaveMore: false });
 });
 
 test('an alert waits for the next check of a parent that has failed once', async (t) => {
