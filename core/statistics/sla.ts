@@ -51,7 +51,7 @@ const WHOLE = 100_000_000n;
  * Lists the states of a window `[fromMs, toMs)`, without holes, from the monitor's creation on. A second has the state
  * after the last change in or before it (D-61); before the first change a monitor is pending. A stretch in which the
  * service stood still is unknown, unless the monitor was paused; one of maintenance is maintenance, unless it was
- * paused or pending (D-503).
+ * paused or pending (D-503). Adjacent ones may have the same state: one maintenance has as many as changes in it.
  */
 export function listPeriods({
   transitions,
@@ -69,7 +69,10 @@ export function listPeriods({
 /** Number of periods that are measured in one turn of the event loop: a few milliseconds. */
 const PERIODS_AT_ONCE = 10_000;
 
-/** Lists the same in parts, between which the event loop gets a turn: 300,000 changes take a tenth of a second. */
+/**
+ * Lists the same in parts, between which the event loop gets a turn: 300,000 changes take a tenth of a second,
+ * also inside one maintenance. The turn of the first part also puts all changes in order.
+ */
 export async function* listInParts(
   history: StateHistory & { fromMs: number; toMs: number },
 ): AsyncGenerator<StatePeriod[]> {
@@ -212,7 +215,6 @@ function* overlay(
 ): Generator<StatePeriod> {
   const merged = mergeStretches(stretches);
   let next = 0;
-  let last: StatePeriod | undefined;
   for (const period of periods) {
     let at = period.fromSecond;
     while (at < period.toSecond) {
@@ -222,15 +224,10 @@ function* overlay(
       const edge = stretch === undefined ? period.toSecond : isInside ? stretch.to : stretch.from;
       const toSecond = Math.min(period.toSecond, edge);
       const counted: CountedState = isInside && !except.includes(period.state) ? state : period.state;
-      if (last?.state === counted && last.toSecond === at) last.toSecond = toSecond;
-      else {
-        if (last !== undefined) yield last;
-        last = { state: counted, fromSecond: at, toSecond };
-      }
+      yield { state: counted, fromSecond: at, toSecond };
       at = toSecond;
     }
   }
-  if (last !== undefined) yield last;
 }
 
 /** Merges stretches into ordered, disjoint ones in whole seconds. One that begins and ends within a second has none. */
