@@ -109,11 +109,29 @@ const MAX_NAME = 64;
 const MAX_VALUE = 200;
 const MAX_ALL = 2048;
 
+/** Part of a name that is a credential's; the short ones count only as whole words (`x-pin`, not `x-pinned`). */
+const SECRET_WORD =
+  'cookie|auth|token|secret|key|session|sessid|pass(?:w|code|phrase)|pwd|credential|bearer|csrf|xsrf|jwt|saml|' +
+  String.raw`signature|nonce|(?<![a-z\d])(?:pass|sid|otp|pin|sig|hmac|ticket)(?![a-z\d])`;
 /** Names of headers that contain credentials, which are never stored. */
-const SECRET_NAME =
-  /cookie|auth|token|secret|key|session|pass(?:w|code|phrase)|pwd|credential|bearer|csrf|xsrf|jwt|saml|signature|nonce/;
-/** Values that contain credentials, whatever the name of their header: those of `Authorization`, and JWTs. */
-const SECRET_VALUE = /\bbearer +\S|\bbasic +[\w+/=-]{8}|\beyJ[\w-]{8}/i;
+const SECRET_NAME = new RegExp(SECRET_WORD, 'i');
+
+/** Parts of values that contain credentials, whatever the name of their header. */
+const SECRET_VALUES = [
+  // A name and its value: `token=x`, `"token": "x"`; in `otp-credentials=()` there is none.
+  new RegExp(String.raw`(?:${SECRET_WORD})[\w-]*(?:["']? *= *[^\s(*;,]|["'] *:)`, 'i'),
+  /(?:authorization|cookie|bearer) *:/i,
+  /(?<![a-z\d])bearer +(?!(?:token|auth\w*)\b)\S/i,
+  // A JWT.
+  /(?<![A-Za-z\d])eyJ[\w-]{8}/,
+];
+/** What precedes a credential in `Authorization`, or in a message; in prose a plain word follows instead. */
+const INTRODUCTION =
+  /(?<![a-z\d])(?:basic|digest|ntlm|negotiate|token|password|secret|key|session)(?: *:| ) *(?=(\S+))/gi;
+const PLAIN_WORD = /^\(?[A-Za-z][a-z]{0,19}[.,;:!?)]*$/;
+
+/** A parameter of a path with the name of a credential, such as `;jsessionid=x`. */
+const PATH_PARAMETER = new RegExp(String.raw`;[\w.-]{0,30}(?:${SECRET_WORD})[\w.-]{0,30}=[^\s"'<>;,/\\?#]+`, 'gi');
 
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const NUMBER = /^\d{1,12}$/;
@@ -141,7 +159,7 @@ const HARMLESS = new Map<string, RegExp>([
   ['connection', /^(?:close|keep-alive)$/i],
 ]);
 
-/** Headers with a URL as their value: the part after its path may contain credentials. Others only lose queries. */
+/** Headers with a URL as their value, of which nothing is kept after the first `?` or `#`. */
 const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'referer']);
 
 const TEXT_TYPE =
@@ -220,9 +238,9 @@ function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: bo
   for (const [name, value] of Object.entries(headers)) {
     const key = cleanText(name, MAX_NAME).toLowerCase();
     const whole = oneValue(value) ?? '';
-    if (key === '' || SECRET_NAME.test(name.toLowerCase()) || (hasSecrets && !isHarmless(key, whole))) continue;
+    if (key === '' || SECRET_NAME.test(name) || (hasSecrets && !isHarmless(key, whole))) continue;
     const text = headerText(key, whole);
-    if (SECRET_VALUE.test(text)) continue;
+    if (containsCredential(text)) continue;
     size += key.length + text.length;
     if (stored.length === MAX_HEADERS || size > MAX_ALL) break;
     stored.push([key, text]);
@@ -235,8 +253,14 @@ function isHarmless(name: string, value: string): boolean {
 }
 
 function headerText(name: string, value: string): string {
-  const shown = URL_NAMES.has(name) ? withoutQuery(value) : withoutUsers(value).replaceAll(/\?[^\s"'<>]+/g, '');
-  return cleanText(shown, MAX_VALUE);
+  return cleanText(URL_NAMES.has(name) ? withoutQuery(value) : withoutQueries(value), MAX_VALUE);
+}
+
+function containsCredential(text: string): boolean {
+  return (
+    SECRET_VALUES.some((part) => part.test(text)) ||
+    [...text.matchAll(INTRODUCTION)].some(([, word = '']) => !PLAIN_WORD.test(word))
+  );
 }
 
 function oneValue(value: unknown): string | undefined {
@@ -246,12 +270,32 @@ function oneValue(value: unknown): string | undefined {
 
 /** Returns a URL up to the end of its path, without credentials. */
 export function withoutQuery(url: string): string {
-  return withoutUsers(url.replace(/[?#].*$/s, ''));
+  return withoutUsers(url)
+    .replace(/[?#].*$/s, '')
+    .replaceAll(PATH_PARAMETER, '');
 }
 
-/** Returns a text whose URLs have no username and password; these extend to the last `@` before the path. */
+/**
+ * Returns a text whose URLs end with their path and have no credentials. A `?` or `#` is part of a URL if a slash
+ * precedes it or a `=` follows it in the same word.
+ */
+function withoutQueries(text: string): string {
+  return withoutUsers(text)
+    .replaceAll(/[^\s"'<>]+/g, (word) => {
+      const end = word.search(/[?#]/);
+      return /[/\\]/.test(word.slice(0, Math.max(0, end))) || (end !== -1 && word.includes('=', end))
+        ? word.slice(0, end)
+        : word;
+    })
+    .replaceAll(PATH_PARAMETER, '');
+}
+
+/**
+ * Returns a text whose URLs have no username and password; these extend to the last `@` before the path. After a `?` or
+ * `#` the `@` may belong to a password or to a query: then the host becomes part of the query, to be removed with it.
+ */
 function withoutUsers(text: string): string {
-  return text.replaceAll(/[/\\]{2}[^/\\\s]*@/g, '//');
+  return text.replaceAll(/[/\\]{2}([^/\\\s]*)@/g, (_, user: string) => (/[?#]/.test(user) ? '//?=' : '//'));
 }
 
 /** Even a number may be a secret from the request. */
