@@ -9,6 +9,12 @@ const MAX_TOTAL_SIZE = 20_000;
 /** Total size below which the patterns of a request cost less than the rest of it. */
 const NOTICEABLE_SIZE = 500;
 
+/** Maximum nesting of groups: RE2 walks a nesting again at each repetition in it. */
+const MAX_NESTED = 100;
+
+/** Sizes above this one are not told apart. */
+const MILLION = 1_000_000;
+
 const WRITTEN_OUT = 'repetitions, Unicode classes and wide ranges written out';
 
 /**
@@ -17,9 +23,10 @@ const WRITTEN_OUT = 'repetitions, Unicode classes and wide ranges written out';
  */
 export function parsePattern(pattern: string, isValidPattern: (pattern: string) => boolean): Parsed<string> {
   const size = measurePattern(pattern);
+  if (size === Infinity) return refused(`must be a regular expression with at most ${MAX_NESTED} nested groups`);
   if (size > MAX_SIZE)
     return refused(
-      `must be a regular expression of at most ${MAX_SIZE} characters with its ${WRITTEN_OUT}, got ${size}`,
+      `must be a regular expression of at most ${MAX_SIZE} characters with its ${WRITTEN_OUT}, got ${showSize(size)}`,
     );
   return isValidPattern(pattern)
     ? accepted(pattern)
@@ -32,10 +39,15 @@ export function parsePattern(pattern: string, isValidPattern: (pattern: string) 
  */
 export function refuseTogether(patterns: readonly string[]): string | null {
   const size = measureTogether(patterns);
+  if (size === Infinity) return `must have regular expressions with at most ${MAX_NESTED} nested groups`;
   return size <= MAX_TOTAL_SIZE
     ? null
     : `must have regular expressions of at most ${MAX_TOTAL_SIZE} characters together with their ${WRITTEN_OUT}, ` +
-        `got ${size}`;
+        `got ${showSize(size)}`;
+}
+
+function showSize(size: number): string {
+  return size > MILLION ? `more than ${MILLION}` : String(size);
 }
 
 /** Returns the total size of patterns (`measurePattern`). */
@@ -90,8 +102,9 @@ const LAST_CASED = 0x1e943;
 
 /**
  * Estimates the work of compiling a pattern, in plain characters (a few microseconds each). Each `{n,m}` counts as m
- * copies, because thirty characters can stand for a million, and classes count as their contents. For a pattern that
- * RE2 rejects the result is arbitrary. Takes linear time.
+ * copies, because thirty characters can stand for a million, and classes count as their contents. An unclosed group
+ * counts like a closed one: RE2 parses its contents before it rejects it. Returns Infinity if more than `MAX_NESTED`
+ * groups are nested, otherwise at most `MILLION` + 1. Takes linear time.
  */
 export function measurePattern(pattern: string): number {
   const ignoresCase = IGNORES_CASE.test(pattern);
@@ -107,7 +120,7 @@ export function measurePattern(pattern: string): number {
       length += last * (copies - 1);
       last *= copies;
     } else if (token === '(') {
-      outer.push(length);
+      if (outer.push(length) > MAX_NESTED) return Infinity;
       length = 0;
     } else if (token === ')') {
       // The parentheses themselves are steps, too.
@@ -120,8 +133,9 @@ export function measurePattern(pattern: string): number {
       if (inBrackets !== undefined) classes += measureClass(inBrackets, ignoresCase);
     }
   }
-  // Zero times an infinite count is NaN, which would pass every limit.
-  return Number.isNaN(length) ? Infinity : length + classes;
+  const size = outer.reduce((sum, before) => sum + before, length) + classes;
+  // Zero times an infinite count is NaN, for which every comparison is false.
+  return size <= MILLION ? size : MILLION + 1;
 }
 
 function measureClass(inBrackets: string, ignoresCase: boolean): number {

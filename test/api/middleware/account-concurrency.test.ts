@@ -89,7 +89,8 @@ test.serial('large patterns are rate limited per account, and small ones are alw
     return status;
   };
   const statuses: number[] = [];
-  for (let tried = 0; tried < 12; tried += 1) statuses.push(await send(`${'('.repeat(190)}a${')'.repeat(190)}`, 50));
+  const pattern = `${'('.repeat(95)}a${')'.repeat(95)}`.repeat(2);
+  for (let tried = 0; tried < 12; tried += 1) statuses.push(await send(pattern, 50));
   t.deepEqual([...new Set(statuses.slice(0, 10))], [200]);
   t.is(statuses[11], 429);
   t.is(await send('order [0-9]{3}', 3), 200);
