@@ -9,12 +9,14 @@ test('a map over its limit evicts its oldest entry and no other', (t) => {
   t.deepEqual([...entries.keys()], ['b', 'c']);
 });
 
-test('a count that reaches zero leaves the map', (t) => {
+test('a count that reaches zero leaves the map, and falls no further', (t) => {
   const counts = new Map<string, number>();
   addCount(counts, 'a', 1);
   addCount(counts, 'a', 1);
   addCount(counts, 'a', -1);
   t.deepEqual([...counts], [['a', 1]]);
+  addCount(counts, 'a', -1);
+  t.deepEqual([...counts], []);
   addCount(counts, 'a', -1);
   t.deepEqual([...counts], []);
 });

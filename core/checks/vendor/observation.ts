@@ -191,7 +191,7 @@ function fold(text: string): string {
 /** Longer texts are compared only up to this length: the work is quadratic. */
 const MAX_COMPARED = 64;
 
-/** Number of candidates that are compared in full: those with the most characters in common. */
+/** Number of candidates that are compared in full: those with the most characters in common, then at equal places. */
 const MAX_MEASURED = 20;
 
 const MAX_NEAR = 5;
@@ -207,7 +207,10 @@ export function nearMatches(text: string, candidates: readonly string[]): string
   return closest(similar, wanted, editDistance).slice(0, MAX_NEAR);
 }
 
-/** Returns the candidates within the permitted distance, nearest first. One that contains the text is at distance 1. */
+/**
+ * Returns the candidates within the permitted distance, nearest first; of equal ones, those with more characters at
+ * equal places. One that contains the text is at distance 1.
+ */
 function closest(
   candidates: readonly string[],
   wanted: string,
@@ -215,12 +218,11 @@ function closest(
 ): string[] {
   return candidates
     .map((candidate) => ({ candidate, folded: cut(candidate) }))
-    .map(({ candidate, folded }) => ({
-      candidate,
-      distance: contains(wanted, folded) ? 1 : distanceOf(wanted, folded),
-    }))
+    .map((one) => ({ ...one, isPart: contains(wanted, one.folded) }))
+    .map((one) => ({ ...one, distance: one.isPart ? 1 : distanceOf(wanted, one.folded) }))
     .filter(({ distance }) => distance <= Math.max(2, Math.floor(wanted.length / 3)))
-    .toSorted((a, b) => a.distance - b.distance)
+    .map((one) => ({ ...one, aligned: one.isPart ? 2 * MAX_COMPARED : countAligned(wanted, one.folded) }))
+    .toSorted((a, b) => a.distance - b.distance || b.aligned - a.aligned)
     .map(({ candidate }) => candidate);
 }
 
@@ -250,6 +252,16 @@ function countDifferent(a: string, b: string): number {
     common += 1;
   }
   return Math.max(a.length, b.length) - common;
+}
+
+/** Returns how many characters are equal at the same place from the start, plus those so from the end. */
+function countAligned(a: string, b: string): number {
+  let aligned = 0;
+  for (let at = 0; at < Math.min(a.length, b.length); at += 1) {
+    if (a.charCodeAt(at) === b.charCodeAt(at)) aligned += 1;
+    if (a.charCodeAt(a.length - 1 - at) === b.charCodeAt(b.length - 1 - at)) aligned += 1;
+  }
+  return aligned;
 }
 
 /** Computes Levenshtein's distance in one row: `diagonal` is the value that the row before had to the left. */

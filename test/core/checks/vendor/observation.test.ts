@@ -157,6 +157,10 @@ const CANDIDATES: [text: string, candidates: string[], expected: string[]][] = [
   ['', ['github'], []],
   ['x', Array.from({ length: 9 }, (_, index) => `x${index}`), ['x0', 'x1', 'x2', 'x3', 'x4']],
 ];
+const CLUSTERS = Array.from({ length: 3211 }, (_, index) => String(1234 + index))
+  .filter((digits) => /^[1-4]{4}$/.test(digits) && new Set(digits).size === 4)
+  .map((digits) => `Cluster ${digits}`);
+CANDIDATES.push(['Clstr 4321', CLUSTERS, ['Cluster 4321']]);
 for (const [text, candidates, expected] of CANDIDATES) {
   test(`${JSON.stringify(text)} is close to ${expected.join(', ') || 'nothing'}`, (t) =>
     t.deepEqual(nearMatches(text, candidates), expected));

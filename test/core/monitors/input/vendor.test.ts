@@ -118,7 +118,7 @@ const LONG: VendorReading = {
   },
 };
 
-test('suggestions of a long page are exact, and end with the second unknown component', (t) => {
+test('suggestions of a long page find swapped letters, and end with the second unknown component', (t) => {
   const misspelt = [1099, 5, 700, 20].map((index) => LONG_NAMES[index]?.replace('mn', 'nm') ?? '');
   const { messages } = complete({ target: 'github', components: misspelt }, NOTHING, LONG);
   t.true(messages[0]?.includes(`did you mean ${JSON.stringify(LONG_NAMES[1099])}`));
