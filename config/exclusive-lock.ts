@@ -1,4 +1,5 @@
-import { chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, link, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { identifyProcess } from './processes.ts';
 
 /**
@@ -27,16 +28,19 @@ export async function lockExclusively(path: string, refusal: (pid: number) => Er
 }
 
 /**
- * Links the file so that it appears with its content: an empty file would look like a dead process's lock. Every
- * account may read it, or it could not tell that root's lock is dead.
+ * Links the file so that it appears with its content: an empty file would look like a dead process's lock. A lock of
+ * root belongs to the owner of its folder, who could not tell otherwise that it is dead.
  */
 async function take(path: string, holder: Holder): Promise<boolean> {
   const draft = `${path}.${process.pid}.new`;
   try {
     // A killed process with this pid may have left its draft, which is a link of its lock.
     await rm(draft, { force: true });
-    await writeFile(draft, JSON.stringify(holder));
-    await chmod(draft, 0o644);
+    await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
+    if (process.getuid?.() === 0) {
+      const { uid, gid } = await stat(dirname(path));
+      await chown(draft, uid, gid);
+    }
     await link(draft, path);
     return true;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { link, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, link, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
@@ -58,13 +58,24 @@ test('a process with the pid of one killed while it took the lock is not refused
   await release();
 });
 
-test.serial('every account can read whether the holder of a lock lives', async (t) => {
+const isRoot = process.getuid?.() === 0;
+
+test('a lock is readable only by its owner', async (t) => {
   const folder = await temporaryFolder(t);
-  const usual = process.umask(0o077);
-  const release = await lock(folder).finally(() => process.umask(usual));
-  t.is((await stat(join(folder, 'lock.json'))).mode & 0o777, 0o644);
+  const release = await lock(folder);
+  t.is((await stat(join(folder, 'lock.json'))).mode & 0o777, 0o600);
   await release();
 });
+
+if (isRoot)
+  test("the owner of a folder can read whether the holder of root's lock lives", async (t) => {
+    const folder = await temporaryFolder(t);
+    await chown(folder, 65_534, 65_533);
+    const release = await lock(folder);
+    t.like(await stat(join(folder, 'lock.json')), { uid: 65_534, gid: 65_533 });
+    await release();
+  });
+else test('this is not root, so no lock of root was taken', (t) => t.pass());
 
 test('a dead lock is taken over by one process at a time, and after the death of one that began to', async (t) => {
   const folder = await temporaryFolder(t);
