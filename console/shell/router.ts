@@ -136,7 +136,7 @@ function pathOf(to: string): string {
   return to.split('?')[0] ?? '';
 }
 
-/** Leaves a saved form for a page: goes back if the form was opened there, else replaces the form. */
+/** Leaves a saved or cancelled form for a page: goes back if the form was opened there, else replaces the form. */
 export function leaveForm(to: string, from: number): void {
   if (from !== currentVisit()) return;
   const { before, steps } = currentTrail();

@@ -574,6 +574,8 @@ test('after a deletion, Back and Forward lead to lists, and never to the page of
   await page.goto('/incidents');
   await page.getByRole('link', { name: 'Spotcheck' }).click();
   await page.getByRole('link', { name: /heartbeat gone/ }).click();
+  await page.getByRole('link', { name: 'Edit', exact: true }).first().click();
+  await press('Cancel');
   await removeMonitor();
   await isAt('/');
   await page.goBack();

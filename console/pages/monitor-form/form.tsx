@@ -155,9 +155,15 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
           <Button type="submit" tone="primary" busy={action.isBusy.value}>
             {monitor === null ? 'Create monitor' : 'Save changes'}
           </Button>
-          <ButtonLink href={monitor === null ? PATHS.monitors : `/monitors/${monitor.id}`} tone="quiet">
-            Cancel
-          </ButtonLink>
+          {monitor === null ? (
+            <ButtonLink href={PATHS.monitors} tone="quiet">
+              Cancel
+            </ButtonLink>
+          ) : (
+            <Button tone="quiet" onClick={() => leaveForm(`/monitors/${monitor.id}`, currentVisit())}>
+              Cancel
+            </Button>
+          )}
           <CurlButton request={() => requestOf(named(), { original: first, surroundings, monitor })} />
         </div>
       </div>
