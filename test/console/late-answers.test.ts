@@ -1,5 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page, Route } from 'playwright-core';
+import { send } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
 import { signIn } from '../helpers/browser.ts';
@@ -362,5 +363,68 @@ test('a test that ends after a refused save keeps the errors of that save', asyn
   await answer(page, trial, { json });
   await page.getByText('The settings have changed').waitFor();
   t.is(await error.count(), 1);
+  t.deepEqual(complaints, []);
+});
+
+test('a user who accepts an invitation while the members are reloaded is listed', async (t) => {
+  const { page, complaints, person } = await prepare(t);
+  const { json } = await person.call('POST', '/v1/invitations', { email: 'nell@example.org', role: 'viewer' });
+  let reads = 0;
+  page.on('request', (request) => void (reads += Number(request.url().endsWith('/v1/members'))));
+  await page.clock.install();
+  await page.goto('/settings/members');
+  const row = page.getByRole('table', { name: 'Members' }).getByRole('row', { name: /Nell/ });
+  await page.getByRole('table', { name: 'Invitations' }).waitFor();
+  const asked = await hold(page, '**/v1/invitations');
+  const before = reads;
+  await page.clock.runFor(5000);
+  const late = await asked(0);
+  await handled(page);
+  t.is(reads, before, 'members are read after invitations');
+  const read = await late.fetch();
+  const body = { token: json.url.split('/').at(-1), name: 'Nell', password: 'a longer secret than that' };
+  const accepted = `${t.context.api.url}/v1/invitations/accept`;
+  t.is((await send(accepted, { method: 'POST', headers: {}, body })).status, 201);
+  await late.fulfill({ response: read });
+  await row.waitFor();
+  await page.clock.runFor(5000);
+  await (await asked(1)).continue();
+  await page.getByText('No pending invitations.').waitFor();
+  t.is(await row.count(), 1);
+  t.deepEqual(complaints, []);
+});
+
+test('the members are not reloaded because of an expired invitation', async (t) => {
+  const { page, complaints, person } = await prepare(t);
+  await person.call('POST', '/v1/invitations', { email: 'nell@example.org', role: 'viewer' });
+  await t.context.api.database.pool.query(
+    `UPDATE invitations SET expires_at = expires_at - 8 * 86400 WHERE tenant_id = $1`,
+    [person.user.tenantId],
+  );
+  await page.clock.install();
+  await page.goto('/settings/members');
+  await page.getByRole('cell', { name: 'Expired' }).waitFor();
+  let reads = 0;
+  page.on('request', (request) => void (reads += Number(/\/v1\/(members|invitations)$/.test(request.url()))));
+  await page.clock.runFor(11_000);
+  await handled(page);
+  t.is(reads, 0);
+  t.deepEqual(complaints, []);
+});
+
+test('a failed change of a role is reported before the members are loaded again', async (t) => {
+  const { page, complaints, account } = await prepare(t);
+  await addPerson(t.context.api, account.tenantId, { mark: 'Nell', role: 'editor' });
+  await page.goto('/settings/members');
+  const role = page.getByLabel('Role of Nell');
+  await role.waitFor();
+  await page.route('**/v1/members/*', (route) => route.fulfill(FAILED));
+  const asked = await hold(page, '**/v1/members');
+  await role.selectOption('Viewer');
+  await press(page, 'Change role');
+  const late = await asked(0);
+  await page.getByRole('alert').getByText('Internal error').waitFor();
+  t.is(late.request().failure(), null, 'the page still waits');
+  await late.continue();
   t.deepEqual(complaints, []);
 });

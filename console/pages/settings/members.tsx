@@ -11,7 +11,7 @@ import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
-import { Moment } from '../../parts/time.tsx';
+import { Moment, clock } from '../../parts/time.tsx';
 import { NameForm } from './account.tsx';
 import { Invitations } from './invitations.tsx';
 
@@ -25,15 +25,15 @@ const POLL_MS = 5000;
 
 /** The members of the account and their roles. Owners can change them; every member can leave. */
 export function MemberSettings() {
-  // Loaded together: an invited person is in one of both lists.
   const load = useLoad<Answer>(async (signal) => {
-    const [{ members }, { invitations }] = await Promise.all([
-      api.get('/members', { signal }),
-      signedIn().user.role === 'owner' ? api.get('/invitations', { signal }) : { invitations: [] },
-    ]);
+    // Invitations come first: a person who accepts one meanwhile is in both lists, and never in neither.
+    const { invitations } =
+      signedIn().user.role === 'owner' ? await api.get('/invitations', { signal }) : { invitations: [] };
+    const { members } = await api.get('/members', { signal });
     return { members, invitations };
   }, []);
-  usePoll(load, load.value.value !== null && load.value.value.invitations.length > 0, POLL_MS);
+  const isAnyOpen = load.value.value?.invitations.some(({ expires_at: at }) => at > clock.value) ?? false;
+  usePoll(load, isAnyOpen, POLL_MS);
   const isOwner = signedIn().user.role === 'owner';
   return (
     <Loaded load={load}>
@@ -131,9 +131,12 @@ function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
           await api.patch('/members/{id}', { path: { id: member.id }, body: { role } });
           toast(`${called} is now ${ROLES[role].is}`);
           if (member.is_you) await loadSession();
-        } finally {
-          await load.reload();
+        } catch (failure) {
+          // It is reported at once.
+          void load.reload();
+          throw failure;
         }
+        await load.reload();
       });
     chosen.value = null;
   };
