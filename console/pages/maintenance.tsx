@@ -166,12 +166,13 @@ function Calendar({ month: wanted }: { month: string }) {
   const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(wanted) ? wanted : today.slice(0, 7);
   const dates = datesOf(month);
   const startOf = (date: string | undefined) => Math.max(0, fromWallTime(`${date}T00:00:00`, zone) ?? 0);
+  const shown = JSON.stringify([month, zone]);
   const load = useLoad(
     async (signal) => {
       const query = { from: startOf(dates[0]), to: startOf(dates.at(-1)) };
-      return (await api.get('/maintenance-windows/occurrences', { query, signal })).occurrences;
+      return { of: shown, ...(await api.get('/maintenance-windows/occurrences', { query, signal })) };
     },
-    [month, zone],
+    [shown],
   );
   usePoll(load, true, POLL_MS);
   const isWide = useWide();
@@ -189,8 +190,8 @@ function Calendar({ month: wanted }: { month: string }) {
         <IconButton icon="chevron" label="Next month" onClick={() => step(1)} />
       </div>
       <Loaded load={load} height="h-[30rem]">
-        {(occurrences) => {
-          if (load.isLoading.value) return <Placeholder class="h-[30rem]" />;
+        {({ of, occurrences }) => {
+          if (of !== shown) return <Placeholder class="h-[30rem]" />;
           const starts = dates.map(startOf);
           const days = dates.slice(0, -1).map((date, index) => {
             const [from = 0, to = 0] = starts.slice(index, index + 2);

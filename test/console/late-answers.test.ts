@@ -1,5 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Page, Route } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { send } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
@@ -44,6 +44,21 @@ async function prepare(t: Context, body: object = {}) {
 }
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+
+/** Clicks a button or chooses an option, and returns whether what matches a selector is in the very next frame. */
+const rightAfter = (control: Locator, selector: string, option: string | null = null) =>
+  control.evaluate(
+    async (element, [shown, value]) => {
+      if (value !== null && element instanceof HTMLSelectElement) {
+        element.value = value;
+        element.dispatchEvent(new Event('change', { bubbles: true }));
+      } else if (element instanceof HTMLElement) element.click();
+      // The page renders in microtasks, before the frame.
+      for (let tasks = 0; tasks < 50; tasks += 1) await Promise.resolve();
+      return document.querySelector(shown) === null ? 'gone' : 'shown';
+    },
+    [selector, option] as const,
+  );
 
 const isIdle = (page: Page, name: string) => page.getByRole('button', { name, exact: true, disabled: true }).waitFor();
 
@@ -108,8 +123,9 @@ test('a dialog that asks how long closes once the answer is stored, before the p
   await press(page, 'Mute');
   const dialog = page.getByRole('dialog', { name: 'Mute Shop' });
   await dialog.getByRole('button', { name: 'Mute', exact: true }).click();
-  await asked(0);
+  const late = await asked(0);
   await dialog.waitFor({ state: 'detached' });
+  t.is(late.request().failure(), null, 'the page still waits');
   t.deepEqual(complaints, []);
 });
 
@@ -220,6 +236,8 @@ test('figures of another period, month or region are not shown as those of the c
   const loading = page.getByRole('status', { name: 'Loading' });
   await page.goto(path);
   await page.getByText('Burn rate (1 h)').waitFor();
+  // The drills have their own.
+  await until(async () => (await loading.count()) === 0);
   const stats = await hold(page, '**/stats?*resolution=day*');
   await press(page, '90 days');
   await stats(0);
@@ -232,7 +250,7 @@ test('figures of another period, month or region are not shown as those of the c
   await page.goto('/maintenance?view=calendar');
   await page.getByRole('table', { name: 'Maintenance of the month' }).waitFor();
   const occurrences = await hold(page, '**/v1/maintenance-windows/occurrences*');
-  await press(page, 'Next month');
+  t.is(await rightAfter(page.getByRole('button', { name: 'Next month' }), 'table'), 'gone');
   await occurrences(0);
   await loading.waitFor();
   await (await occurrences(0)).continue();
@@ -248,9 +266,10 @@ test('figures of another period, month or region are not shown as those of the c
   const dialog = page.getByRole('dialog', { name: 'Retire tokyo?' });
   await dialog.getByText('Moved to the replacement').waitFor();
   const plans = await hold(page, '**/v1/fleet/retirements', 'POST');
-  await dialog.getByLabel('Replacement region').selectOption('paris');
+  const replacement = dialog.getByLabel('Replacement region');
+  t.is(await rightAfter(replacement, 'dialog dl', 'paris'), 'gone');
   await plans(0);
-  await loading.waitFor();
+  await dialog.getByRole('status', { name: 'Loading' }).waitFor();
   await isIdle(page, 'Retire region');
   await (await plans(0)).continue();
   await dialog.getByText('Moved to the replacement').waitFor();
@@ -301,6 +320,8 @@ test('an older history that arrives last does not replace a newer one', async (t
     hourly_latency_ms: [],
   });
   const answerWith = (...histories: object[]) => ({ json: { histories } });
+  // Requests of the same millisecond have an order, too.
+  await page.clock.setFixedTime(Date.now());
   const asked = await hold(page, '**/v1/overview/history*');
   const stream = await hold(page, '**/v1/live');
   await page.goto('/');

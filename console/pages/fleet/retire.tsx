@@ -20,9 +20,13 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
   const target = useSignal(NO_ONE);
   const moveTo = target.value === NO_ONE ? null : target.value;
   const plan = useLoad(
-    (signal) => api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: false }, signal }),
+    async (signal) => {
+      const body = { region, move_to: moveTo, confirmed: false };
+      return { of: moveTo, ...(await api.post('/fleet/retirements', { body, signal })) };
+    },
     [region, moveTo],
   );
+  const isKnown = plan.value.value?.of === moveTo;
   const formAction = useFormAction();
   const retire = () =>
     formAction.run(async () => {
@@ -44,7 +48,7 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
       action="Retire region"
       tone="danger"
       isBusy={formAction.isBusy.value}
-      canSubmit={plan.value.value !== null && !plan.isLoading.value}
+      canSubmit={isKnown}
       error={rest}
       onSubmit={() => void retire()}
       onClose={onClose}
@@ -60,7 +64,7 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
         onValue={(value) => (target.value = value)}
       />
       <Loaded load={plan} height="h-24">
-        {(known) => (plan.isLoading.value ? <Placeholder class="h-24" /> : <Meaning plan={known} />)}
+        {(known) => (isKnown ? <Meaning plan={known} /> : <Placeholder class="h-24" />)}
       </Loaded>
     </FormDialog>
   );

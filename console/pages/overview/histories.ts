@@ -4,8 +4,8 @@ import { api, type Schemas } from '../../client/api.ts';
 /** The past of a monitor, as a row shows it. */
 export type History = Schemas['OverviewHistory'];
 
-/** A history with the times of its last request, and of the request that it came from. */
-type CachedHistory = { history: Signal<History | null>; requestedAtMs: number; knownAtMs: number };
+/** A history with the time of its last request, and the number of the request that it came from. */
+type CachedHistory = { history: Signal<History | null>; requestedAtMs: number; knownFrom: number };
 
 /** Age at which the history of a row that becomes visible is reloaded, in milliseconds. */
 const FRESH_MS = 15_000;
@@ -23,6 +23,7 @@ export class Histories {
   #wanted: readonly string[] = [];
   /** Loads under way. */
   #underWay = 0;
+  #requests = 0;
 
   /** Returns the history of a monitor; null until it is loaded. */
   of(id: string): Signal<History | null> {
@@ -61,13 +62,15 @@ export class Histories {
 
   async #askFor(ids: readonly string[], nowMs: number): Promise<void> {
     for (const id of ids) this.#entryOf(id).requestedAtMs = nowMs;
+    this.#requests += 1;
+    const number = this.#requests;
     try {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) {
         const entry = this.#entryOf(history.id);
         // A later request may have been answered first.
-        if (entry.knownAtMs > nowMs) continue;
-        entry.knownAtMs = nowMs;
+        if (entry.knownFrom > number) continue;
+        entry.knownFrom = number;
         entry.history.value = history;
       }
     } catch (error) {
@@ -82,7 +85,7 @@ export class Histories {
   #entryOf(id: string): CachedHistory {
     const known = this.#cached.get(id);
     if (known !== undefined) return known;
-    const cached = { history: signal<History | null>(null), requestedAtMs: 0, knownAtMs: 0 };
+    const cached = { history: signal<History | null>(null), requestedAtMs: 0, knownFrom: 0 };
     this.#cached.set(id, cached);
     return cached;
   }
