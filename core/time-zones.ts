@@ -90,7 +90,7 @@ const MAX_FORMATS = 100;
 
 /**
  * Converts a moment to local time in a zone, as Unix milliseconds of the same date and time in UTC. The zone is one
- * that `readTimeZone` accepts, but not `browser`.
+ * that `readTimeZone` accepts, but not `browser`; one that this program does not know counts as UTC (D-757).
  */
 export function toLocalTime(unixMs: number, zone: string): number {
   const parts = Object.fromEntries(
@@ -144,7 +144,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   if (kept !== undefined) return kept;
   if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
+    timeZone: resolve(zone) === null ? 'UTC' : zone,
     calendar: 'iso8601',
     numberingSystem: 'latn',
     hourCycle: 'h23',

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import test from 'ava';
-import { listTimeZones, readTimeZone } from '../../core/time-zones.ts';
+import { listTimeZones, readTimeZone, toInstant, toLocalTime } from '../../core/time-zones.ts';
 import { formatDuration, toUnixSeconds, within } from '../../core/time.ts';
 
 test('times are rounded down to whole seconds, also before 1970', (t) => {
@@ -52,6 +52,12 @@ test('a zone name in any case gets its IANA spelling, older names are kept, and 
   };
   for (const [typed, name] of Object.entries(names)) t.is(readTimeZone(typed), name);
   for (const typed of ['', 'Mars/Olympus', '+05:00', 'Europe/Berlin ']) t.is(readTimeZone(typed), null, typed);
+});
+
+test('a stored zone that this program does not know counts as UTC', (t) => {
+  const atMs = Date.UTC(2026, 6, 1, 12);
+  t.is(toLocalTime(atMs, 'Mars/Olympus'), atMs);
+  t.is(toInstant(atMs, 'Mars/Olympus'), atMs);
 });
 
 test('time zones are listed once each, under their current names', (t) => {

@@ -104,4 +104,5 @@ test('a missed run is reported in its time zone and in UTC', (t) => {
     'No ping came in time: expected at 2026-11-28 00:30 Europe/Berlin (2026-11-27 23:30 UTC), grace period 10 min',
   );
   t.is(reasonIn('UTC'), 'No ping came in time: expected at 2026-11-27 23:30 UTC, grace period 10 min');
+  t.regex(String(reasonIn('Mars/Olympus')), /expected at .*\(2026-11-27 23:30 UTC\)/, 'unknown to this program');
 });
