@@ -80,12 +80,12 @@ export type PingMarks = { rowsUsedUpMs: number | null; bytesUsedUpMs: number | n
 type PingRoom = { hasRow: boolean; hasBody: boolean; marks: PingMarks };
 
 /**
- * Burst of rows. After it there are four per interval, for two starts and two ends, but at least one a minute and at
- * most two a second.
+ * Burst of rows. After it there are four per interval, for two starts and two ends, but at most two a second. There are
+ * at least four a minute, because a job that runs each minute may have a long interval: on workdays, for example.
  */
 const BURST_ROWS = 60;
 const ROWS_PER_INTERVAL = 4;
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 15_000;
 const SHORTEST_MS = 500;
 
 /** A burst of 64 KiB of bodies, and as much again per hour. */

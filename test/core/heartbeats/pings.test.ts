@@ -61,6 +61,21 @@ test('over the row quota a repeated ping is accepted without a row, and a change
   t.is(heartbeat.verdict, 'up');
 });
 
+test('a job that starts and ends each minute stores all of its pings and its failure, whatever the interval', (t) => {
+  let current = pinged({ heartbeat: { ...made(), intervalSeconds: 86_400 } });
+  const send = (ping: Ping, nowMs: number): AdmittedPing => {
+    const admitted = admitPing(current, ping, nowMs);
+    if (admitted.outcome !== 'refused') current = { ...current, ...admitted };
+    return admitted;
+  };
+  const endings = Array.from({ length: 300 }, (_, minute) => (minute < 299 ? SUCCESS : FAILURE));
+  for (const [minute, end] of endings.entries()) {
+    const startedMs = START_MS + 1000 + minute * 60_000;
+    t.like(send({ ...SUCCESS, kind: 'start' }, startedMs), { outcome: 'taken', row: { atMs: startedMs } });
+    t.like(send(end, startedMs + 20_000), { outcome: 'taken', row: { ping: end } });
+  }
+});
+
 test('over the byte quota a body is cut to 200 characters of its first line, for at most an hour', (t) => {
   const long = { ...SUCCESS, body: `${'x'.repeat(300)}\nand more ${'é'.repeat(5000)}` };
   const pings = Array.from({ length: 10 }, () => long);
