@@ -136,6 +136,9 @@ function pullMarks(nowMs: number): string[] {
     // These alerts wait for a result newer than this time.
     `UPDATE parent_holds SET since = ${nowMs} WHERE since > ${nowMs}`,
     `UPDATE certificates SET observed_at = ${nowMs} WHERE observed_at > ${nowMs}`,
+    // Answers that a domain is not registered are counted from the first one.
+    `UPDATE domains SET ${pulled(['answered_at', 'not_found_since'], nowMs)}
+     WHERE greatest(answered_at, not_found_since) > ${nowMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}
      WHERE greatest(fetched_at, asked_at) > ${nowMs}`,

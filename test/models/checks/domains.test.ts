@@ -1,5 +1,5 @@
 import test from 'ava';
-import { learnDomain, unknownDomain } from '../../../core/checks/domain/facts.ts';
+import { isGone, learnDomain, unknownDomain } from '../../../core/checks/domain/facts.ts';
 import {
   acquireRegistry,
   claimDomain,
@@ -11,6 +11,8 @@ import {
   storeDomain,
 } from '../../../models/checks/lookups.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
+import { inTransaction } from '../../../models/sql.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
 const NOW_MS = 1_795_000_000_000;
@@ -51,6 +53,22 @@ test('the facts about a domain are returned as they were stored', async (t) => {
     (await listDomains(database, ['a.example', 'b.example', 'unheard.example'])).map(({ name }) => name).toSorted(),
     ['a.example', 'b.example'],
   );
+});
+
+test('after the clock was set back a domain not found is gone as soon as a second lookup agrees', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  const itsDatabase = openTestDatabase(databaseUrl);
+  t.teardown(async () => {
+    await closeDatabase(itsDatabase);
+    await drop();
+  });
+  const backMs = 300 * 24 * HOUR_MS;
+  const name = 'gone.example';
+  await storeDomain(itsDatabase, learnDomain(unknownDomain(name), { outcome: 'not_found' }, NOW_MS + backMs));
+  await inTransaction(itsDatabase, (_, client) => pullBackTimes(client, { nowMs: NOW_MS, backMs }));
+  const known = await findDomain(itsDatabase, name);
+  t.like(known, { answeredAtMs: NOW_MS, notFoundSinceMs: NOW_MS, nextLookupAtMs: NOW_MS + HOUR_MS });
+  t.true(isGone(learnDomain(known ?? unknownDomain(name), { outcome: 'not_found' }, NOW_MS + HOUR_MS)));
 });
 
 test('only one of concurrent lookups of a domain proceeds, until it is stored or its claim expires', async (t) => {
