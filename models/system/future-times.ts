@@ -91,6 +91,10 @@ function pullDecided(nowMs: number): string[] {
     ...['monitors', 'channels', 'tenants'].map(
       (table) => `UPDATE ${table} SET created_at = ${toUnixSeconds(nowMs)} WHERE created_at > ${toUnixSeconds(nowMs)}`,
     ),
+    // A recovery finds the alerts of its trouble by its time.
+    `UPDATE deliveries SET ${pulled(['created_at', 'finished_at'], nowMs)} WHERE id IN (
+       SELECT a.id FROM channels c, LATERAL (
+         SELECT d.id FROM deliveries d WHERE d.channel_id = c.id AND d.created_at > ${nowMs} OFFSET 0) a)`,
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // These are undecided, and so newer than the newest decided one.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position

@@ -12,7 +12,8 @@ import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
 import { createWindow, moveEnd } from '../../../models/maintenance/windows.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
-import { runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
@@ -559,6 +560,17 @@ test('ending a mute early sends alerts that still hold, and none of a monitor th
   );
   t.deepEqual(await deliver(chat, 30), ['Down: Shop 0']);
   t.deepEqual(await deliver(chat, 90), []);
+});
+
+test('a chat that was notified of an outage before the clock was set back gets its recovery', async (t) => {
+  const { runtime, change, addChannel, deliver, at } = await prepare(t);
+  const chat = await addChannel('telegram', null);
+  await change('down', 60);
+  t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
+  const setBack = { nowMs: at(10), backMs: 50 * MINUTE };
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, setBack));
+  await change('up', 11);
+  t.deepEqual(await deliver(chat, 11), ['Recovered: Shop 0']);
 });
 
 const PREVIEWED: readonly ChannelRule[][] = [
