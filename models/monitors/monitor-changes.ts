@@ -197,13 +197,19 @@ export async function updateMonitor(
     change.agentIds.filter((id) => !agentIds.includes(id)),
   );
   const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
+  const checkSpec = await keepDependencies(run, current.tenantId, change.settings.checkSpec);
+  const isEdited = !isDeepStrictEqual(
+    [{ ...current, ...change.settings, checkSpec }, change.secrets, change.agentIds, parents],
+    [current, secrets, agentIds, locked.parents],
+  );
   const changed = await writeChanges(run, row, {
     ...change.settings,
-    checkSpec: await keepDependencies(run, current.tenantId, change.settings.checkSpec),
+    checkSpec,
     sealedSecrets: sealSecrets(database, current.id, change.secrets),
     checksVersion,
     awaitsSources: change.agentIds.length === 0 && row.awaitsSources,
-    updatedAt: Math.floor(nowMs / 1000),
+    // Silence counts from the last edit: a client that sends the same settings again must not postpone that.
+    ...(isEdited && { updatedAt: Math.floor(nowMs / 1000) }),
   });
   const monitor = monitorOf(changed);
   let rechecks: Dependents = {};

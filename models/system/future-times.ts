@@ -95,6 +95,8 @@ function pullDecided(nowMs: number): string[] {
     `UPDATE deliveries SET ${pulled(['created_at', 'finished_at'], nowMs)} WHERE id IN (
        SELECT a.id FROM channels c, LATERAL (
          SELECT d.id FROM deliveries d WHERE d.channel_id = c.id AND d.created_at > ${nowMs} OFFSET 0) a)`,
+    // Silence counts from the last edit.
+    `UPDATE monitors SET updated_at = ${toUnixSeconds(nowMs)} WHERE updated_at > ${toUnixSeconds(nowMs)}`,
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // These are undecided, and so newer than the newest decided one.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position

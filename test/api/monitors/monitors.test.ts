@@ -236,6 +236,7 @@ for (const body of OF_EVERY_TYPE) {
           [id],
         )
       ).rows;
+    await t.context.api.database.pool.query('UPDATE monitors SET updated_at = 1 WHERE id = $1', [id]);
     const [read, before] = [(await owner('GET', `/v1/monitors/${id}`)).json, await stored()];
     const refusal = await owner('PATCH', `/v1/monitors/${id}`, read);
     t.is(refusal.status, 400);
@@ -265,7 +266,7 @@ for (const body of OF_EVERY_TYPE) {
     const kept = { ...spec, ...(spec.request && { request: { ...spec.request, preserveSecretHeaders: true } }) };
     const sentBack = await owner('PATCH', `/v1/monitors/${id}`, { ...rest, check_spec: kept });
     t.is(sentBack.status, 200, sentBack.text);
-    t.deepEqual({ ...(await owner('GET', `/v1/monitors/${id}`)).json, updated_at: 0 }, { ...read, updated_at: 0 });
+    t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json, read, 'it was not edited, so silence counts on');
     t.deepEqual(await stored(), before, 'checks and secrets are unchanged');
   });
 }

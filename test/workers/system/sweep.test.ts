@@ -7,8 +7,9 @@ import type { MeasuredResult } from '../../../models/checks/check-results.ts';
 import { listSilentAfterOverload, listStaleMonitors } from '../../../models/incidents/evaluation.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
-import { runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { pageServiceGaps } from '../../../models/statistics/service-gaps.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { newSweepMemory, sweep } from '../../../workers/system/sweep.ts';
 import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
@@ -183,6 +184,17 @@ test('a shortened interval or a retired region makes no monitor unknown retroact
   await pool.query('UPDATE agents SET revoked_at = 1 WHERE id = $1', [agent.id]);
   t.is(await sweepThrough(runtime, editedMs + 300 * SECOND, 120), 0);
   t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
+test('a monitor edited while the clock was ahead becomes unknown once its sources are silent', async (t) => {
+  const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  const { pool } = runtime.database;
+  const backMs = 36_000 * SECOND;
+  await pool.query('UPDATE agents SET last_seen_at = last_seen_at + 1000');
+  await pool.query('UPDATE monitors SET updated_at = $1::bigint / 1000', [nowMs + backMs]);
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, { nowMs, backMs }));
+  t.is(await sweepThrough(runtime, nowMs, 600), 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
 for (const backend of listQueueBackends()) {
