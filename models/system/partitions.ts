@@ -37,7 +37,7 @@ type Partition = { name: string; fromMs: number; toMs: number };
 
 /**
  * Creates the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their
- * months. Existing ones stay.
+ * months. Existing ones stay. Throws if a table is locked for long.
  */
 export async function createPartitions(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
   const moments = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => nowMs + (index - 1) * DAY_MS);
@@ -56,6 +56,12 @@ export async function createRollupPartitions(database: Pick<Database, 'pool'>, a
 }
 
 /**
+ * SQL: the maximum wait for a table. A long read such as a dump blocks its lock, and everyone else waits behind that
+ * one (D-761).
+ */
+const LIMIT_LOCKS = `SET LOCAL lock_timeout = '2s'`;
+
+/**
  * Creates partitions in a separate transaction for each table. A common one would hold the lock of one table while it
  * waits for another, and queries lock them in any order.
  */
@@ -67,6 +73,7 @@ async function create(
     await inTransaction(database, async (run) => {
       // Without this lock, one of two processes that create a table concurrently fails, even with IF NOT EXISTS.
       await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
+      await run(LIMIT_LOCKS);
       for (const { partition } of partitions) {
         await run(
           `CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES
@@ -80,6 +87,7 @@ async function create(
 /**
  * Drops the partitions whose newest row is older than their table's retention, and returns their names. Single events
  * stay until they are rolled up, even on days without runs, unless all runs of the roll-ups have failed for a week.
+ * Throws if a table is locked for long.
  */
 export async function dropOldPartitions(
   database: Pick<Database, 'pool'>,
@@ -95,7 +103,10 @@ export async function dropOldPartitions(
     const keptFromMs = (Math.floor(nowMs / DAY_MS) - keptDays[table]) * DAY_MS;
     const endsByMs = PARTITIONED[table] === 'day' ? Math.min(keptFromMs, rolledMs) : keptFromMs;
     for (const { name } of (await listPartitions(run, table)).filter(({ toMs }) => toMs <= endsByMs)) {
-      await run(`DROP TABLE IF EXISTS ${name}`);
+      await inTransaction(database, async (drop) => {
+        await drop(LIMIT_LOCKS);
+        await drop(`DROP TABLE IF EXISTS ${name}`);
+      });
       dropped.push(name);
     }
   }
@@ -112,7 +123,7 @@ export const LOCK_NOT_AVAILABLE = '55P03';
 export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   try {
     await inTransaction(database, async (run) => {
-      await run(`SET LOCAL lock_timeout = '2s'`);
+      await run(LIMIT_LOCKS);
       await run(
         `SELECT brin_summarize_new_values(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a
          ON a.oid = c.relam
