@@ -76,7 +76,7 @@ const RATE_LIMITS = {
   export: { counter: 'export', points: 10, seconds: MINUTE, what: 'CSV exports in this account' },
   /** Per account: each reads a year of many monitors. */
   sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
-  /** Per account: each measures a monitor from more than 10,000 changes. */
+  /** Per account: each measures a monitor from more than 10,000 changes or maintenance times. */
   changes: { counter: 'changes', points: 30, seconds: MINUTE, what: 'statistics of many changes in this account' },
   /** Per account: each preview reads a month of its monitors' changes. */
   rules: { counter: 'rules', points: 10, seconds: MINUTE, what: 'previews of rules in this account' },

@@ -22,7 +22,8 @@ import { nameAgents, type NamedAgent } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
 import { countChanges, listIncidentSpans, readStateHistories } from '../../models/incidents/transitions.ts';
 import {
-  excludedTimes,
+  countMaintenanceTimes,
+  readExcludedTimes,
   readMaintenanceTimes,
   type MaintenanceTime,
 } from '../../models/maintenance/maintenance-times.ts';
@@ -50,8 +51,11 @@ const DEFAULT_DAYS = 90;
  */
 const MAX_CHANGES = 300_000;
 
-/** Number of changes beyond which a window counts toward the account's limit. */
+/** Number of changes, or maintenance times, beyond which a window counts toward the account's limit. */
 const MANY_CHANGES = 10_000;
+
+/** Maximum number of maintenance times in a response. */
+const MAX_LISTED = 10_000;
 
 /** `GET /monitors/{id}/stats` */
 export function getMonitorStatsHandler({
@@ -99,6 +103,7 @@ export function getMonitorStatsHandler({
       readHistory(ofAccount, monitor, judged),
       listOverloadGaps(runOn(database.pool), { ...span, tenantId: caller.tenantId, monitorId: monitor.id }),
     ]);
+    const maintenance = await readMaintenanceTimes(database, { ...span, monitorNos: [monitor.no], most: MAX_LISTED });
     const edges = edgesOf(window).map((edge) => edge * 1000);
     const [seconds = noSeconds(), hour = seconds, day = seconds, ...steps] = await measureWindows(history, [
       span,
@@ -126,9 +131,7 @@ export function getMonitorStatsHandler({
       ]
         .toSorted((a, b) => a.startMs - b.startMs)
         .map(presentServiceGap),
-      maintenance: history.allMaintenance
-        .filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs)
-        .map(presentMaintenance),
+      maintenance: (maintenance.get(monitor.no) ?? []).map(presentMaintenance),
     });
   };
 }
@@ -200,34 +203,32 @@ function countByDay(
   return changes.slice(0, days).map((change) => (open += change));
 }
 
-type History = Omit<StateHistory, 'gaps'> & {
-  gaps: Awaited<ReturnType<typeof listServiceGaps>>;
-  /** Includes maintenance that is not excluded from the uptime. */
-  allMaintenance: readonly MaintenanceTime[];
-};
+type History = Omit<StateHistory, 'gaps'> & { gaps: Awaited<ReturnType<typeof listServiceGaps>> };
 
 /**
- * Reads the history that a monitor's uptime is measured from; throws 429 if many windows with many changes were read
- * within a minute.
+ * Reads the history that a monitor's uptime is measured from. Throws 429 if many windows with many changes or much
+ * maintenance were read within a minute.
  */
 async function readHistory(
   { database, rateLimits, tenantId }: { database: Database; tenantId: string } & Parts<'rateLimits'>,
   monitor: { no: number; id: string; createdAt: number },
   span: { fromMs: number; toMs: number; nowMs: number },
 ): Promise<History> {
-  const [count = 0] = await countChanges(database, { ...span, monitorIds: [monitor.id], most: MANY_CHANGES + 1 });
-  if (count > MANY_CHANGES) await rateLimits.take('changes', tenantId);
+  const [[changes = 0], times] = await Promise.all([
+    countChanges(database, { ...span, monitorIds: [monitor.id], most: MANY_CHANGES + 1 }),
+    countMaintenanceTimes(database, { ...span, monitorNo: monitor.no, most: MANY_CHANGES + 1 }),
+  ]);
+  if (Math.max(changes, times) > MANY_CHANGES) await rateLimits.take('changes', tenantId);
   const [histories, gaps, maintenance] = await Promise.all([
     readStateHistories(database, { ...span, monitorIds: [monitor.id], most: MAX_CHANGES }),
     listServiceGaps(runOn(database.pool), span),
-    readMaintenanceTimes(database, { ...span, monitorNos: [monitor.no] }),
+    readExcludedTimes(database, { ...span, monitorNos: [monitor.no] }),
   ]);
   return {
     transitions: histories.get(monitor.id) ?? [],
     createdAtMs: monitor.createdAt * 1000,
     gaps,
-    maintenance: excludedTimes(maintenance, monitor.no),
-    allMaintenance: maintenance.get(monitor.no) ?? [],
+    maintenance: maintenance?.get(monitor.no)?.excluded ?? [],
   };
 }
 

@@ -24,13 +24,30 @@ type TimesRead = { monitorNos: readonly number[]; fromMs: number; toMs: number }
 
 type TimeRow = Omit<MaintenanceTime, 'retroactive'> & { monitorNo: number; late: [number, number][] | null };
 
+/** Counts a monitor's maintenance times that overlap the window `[fromMs, toMs)`, up to `most`. */
+export async function countMaintenanceTimes(
+  database: Pick<Database, 'pool'>,
+  { monitorNo, fromMs, toMs, most }: { monitorNo: number; fromMs: number; toMs: number; most: number },
+): Promise<number> {
+  const [row] = await runOn(database.pool)<{ count: number }>(
+    {
+      name: 'count-maintenance-times',
+      text: `SELECT count(*) FROM (
+               SELECT FROM maintenance_times
+               WHERE monitor_no = $1 AND started_at < $3 AND ended_at > $2 LIMIT $4) AS one`,
+    },
+    [monitorNo, fromMs, toMs, most],
+  );
+  return row?.count ?? 0;
+}
+
 /**
- * Returns the maintenance of these monitors that overlaps the window `[fromMs, toMs)`, in full, in order; monitors
- * without any have no entry. One index lookup for each monitor.
+ * Returns the maintenance of these monitors that overlaps the window `[fromMs, toMs)`, in full, in order. Of more than
+ * `most` times the newest are returned; monitors without any have no entry. One index lookup for each monitor.
  */
 export async function readMaintenanceTimes(
   database: Pick<Database, 'pool'>,
-  { monitorNos, fromMs, toMs }: TimesRead,
+  { monitorNos, fromMs, toMs, most }: TimesRead & { most: number },
 ): Promise<Map<number, MaintenanceTime[]>> {
   const rows = await runOn(database.pool)<TimeRow>(
     {
@@ -40,20 +57,15 @@ export async function readMaintenanceTimes(
                (SELECT json_agg(json_build_array(lower(r), upper(r))) FROM unnest(o.retroactive) AS r) AS late
              FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
              WHERE t.monitor_no = ANY($1::int[]) AND t.started_at < $3 AND t.ended_at > $2 AND NOT o.is_skipped
-             ORDER BY t.monitor_no, t.started_at, o.no`,
+             ORDER BY t.monitor_no DESC, t.started_at DESC, o.no DESC LIMIT $4`,
     },
-    [monitorNos, fromMs, toMs],
+    [monitorNos, fromMs, toMs, most],
   );
-  const times = rows.map(({ late, ...time }) => ({
+  const times = rows.toReversed().map(({ late, ...time }) => ({
     ...time,
     retroactive: (late ?? []).map(([startMs, endMs]) => ({ startMs, endMs })),
   }));
   return Map.groupBy(times, ({ monitorNo }) => monitorNo);
-}
-
-/** Returns a monitor's maintenance that is excluded from its uptime. */
-export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTime[]>, no: number): MaintenanceTime[] {
-  return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
 }
 
 /** Maximum number of maintenance times of several monitors that are read at once. */

@@ -299,3 +299,30 @@ test('a day counts the incidents open on it, including those of no length or acr
   );
   t.deepEqual(counts, [4, 2, 2]);
 });
+
+test('of more than 10,000 maintenance times all are measured, and the newest are listed', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, no } = await addMonitor(api, account, { createdAtMs: at('01T00:00:00') });
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [[at('01T00:00:00'), 'up']]);
+  const [fromMs, toMs] = [at('08T00:00:00'), at('10T00:00:00')];
+  await api.database.pool.query(
+    `WITH o AS (
+       INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+         all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, covered_at)
+       SELECT 'mnt_1', $1, 'x', 'x' || i, $2::bigint + i * 10000, $2::bigint + i * 10000 + 5000, true, '{}', '{}',
+         'hold', 'exclude', 0, 0
+       FROM generate_series(0, 10000) AS i RETURNING no, starts_at, ends_at
+     )
+     INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
+     SELECT $3, no, starts_at, ends_at FROM o`,
+    [account.tenantId, fromMs, no],
+  );
+  const stats = await statsOf(account, id, `?from=${fromMs / 1000}&to=${toMs / 1000}`);
+  const seconds = 5 * 10_001;
+  t.deepEqual(stats['totals'].seconds, { ...NONE, up: 2 * 24 * HOUR - seconds, maintenance: seconds });
+  const { maintenance } = stats;
+  t.is(maintenance.length, 10_000);
+  t.is(maintenance[0]?.from, fromMs / 1000 + 10);
+  t.is(maintenance.at(-1)?.from, fromMs / 1000 + 100_000);
+});

@@ -63,6 +63,27 @@ const manyChanges: Walker = async (t) => {
   t.is((await reader('GET', `/v1/monitors/${id}/uptime?days=1`)).status, 200);
 };
 
+const muchMaintenance: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, reader, tenantId } = await api.account();
+  const id = await made(owner('POST', '/v1/monitors', { name: 'x' }));
+  const dayMs = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  await api.database.pool.query(
+    `WITH o AS (
+       INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+         all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, covered_at)
+       SELECT 'mnt_x', $2, 'x', 'x' || no, $3::bigint - no * 2000, $3::bigint - no * 2000 + 1000, true, '{}', '{}',
+         'hold', 'exclude', 0, 0
+       FROM generate_series(1, 10001) AS no RETURNING no, starts_at, ends_at
+     )
+     INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
+     SELECT m.no, o.no, o.starts_at, o.ends_at FROM o, monitors m WHERE m.id = $1`,
+    [id, tenantId, dayMs],
+  );
+  const paths = [`/v1/monitors/${id}/uptime?days=7`, `/v1/monitors/${id}/stats?from=${dayMs / 1000 - 86_400}`] as const;
+  t.deepEqual(await statusesOf(31, (no) => reader('GET', paths[no % 2] ?? paths[0])), thenRefused(30, 200, 429));
+};
+
 const metrics: Walker = async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, other] = [await api.account(), await api.account()];
@@ -85,6 +106,9 @@ const metrics: Walker = async (t) => {
 export const READING_WALKERS: Readonly<Record<string, Walker>> = {
   'exports of results': exports,
   'SLAs of tags': slas,
-  'statistics of many changes': manyChanges,
+  'statistics of many changes': async (t) => {
+    await manyChanges(t);
+    await muchMaintenance(t);
+  },
   'metrics of monitors': metrics,
 };
