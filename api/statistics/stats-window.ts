@@ -1,3 +1,4 @@
+import { HOURLY_DAYS } from '../../core/statistics/rollup-spans.ts';
 import { DAY_MS, DAY_SECONDS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
 import type { SeriesStepMs } from '../../models/statistics/statistics.ts';
 import { badRequest } from '../api-error.ts';
@@ -70,22 +71,31 @@ export function readStatsWindow(
   const now = toUnixSeconds(nowMs);
   const { from, to } = readWindow(requested, { nowMs, defaultSeconds: DAY_SECONDS });
   const keptFrom = now - resultDays * DAY_SECONDS;
+  const hoursFrom = now - HOURLY_DAYS * DAY_SECONDS;
+  // Checks before that time are known by whole days alone, if the window contains any.
+  const hasHours = from >= hoursFrom || !hasWholeDay({ from, to });
+  const least = hasHours ? 'hour' : 'day';
   const isTooMany = (to - Math.max(from, results.since)) * results.perSecond > MAX_RESULTS;
   const resolution =
     requested.resolution === undefined || requested.resolution === 'auto'
-      ? suitable({ from, to }, isTooMany ? Infinity : keptFrom)
+      ? suitable({ from, to }, { keptFrom: isTooMany ? Infinity : keptFrom, hasHours })
       : requested.resolution;
   if (isTooMany && STEP_MS[resolution] < STEP_MS.hour)
     throw badRequest(
-      `resolution must be ${coarserFor({ from, to }, 'hour')} for this window, got ${resolution}: a monitor that is ` +
+      `resolution must be ${coarserFor({ from, to }, least)} for this window, got ${resolution}: a monitor that is ` +
         `checked so often has more than ${MAX_RESULTS} results in it`,
     );
   if (from < keptFrom && STEP_MS[resolution] < STEP_MS.hour) {
     throw badRequest(
-      `resolution must be hour or day when from is before ${keptFrom}, got ${resolution}: raw results are ` +
-        `kept for ${resultDays} days`,
+      `resolution must be ${hasHours ? 'hour or day' : 'day'} when from is before ${keptFrom}, got ${resolution}: ` +
+        `raw results are kept for ${resultDays} days`,
     );
   }
+  if (resolution === 'hour' && !hasHours)
+    throw badRequest(
+      `resolution must be day when from is before ${hoursFrom}, got hour: hourly figures are kept for ` +
+        `${HOURLY_DAYS} days`,
+    );
   const points = countSteps({ from, to }, resolution);
   if (points > MAX_POINTS)
     throw badRequest(
@@ -115,9 +125,16 @@ function countSteps({ from, to }: { from: number; to: number }, resolution: Reso
   return Math.ceil(to / step) - Math.floor(from / step);
 }
 
-function suitable({ from, to }: { from: number; to: number }, keptFrom: number): Resolution {
+function hasWholeDay({ from, to }: { from: number; to: number }): boolean {
+  return Math.ceil(from / DAY_SECONDS) < Math.floor(to / DAY_SECONDS);
+}
+
+function suitable(
+  { from, to }: { from: number; to: number },
+  { keptFrom, hasHours }: { keptFrom: number; hasHours: boolean },
+): Resolution {
   const fits = ({ resolution, upTo }: (typeof AUTO)[number]) =>
-    to - from <= upTo && (from >= keptFrom || STEP_MS[resolution] >= STEP_MS.hour);
+    to - from <= upTo && (STEP_MS[resolution] < STEP_MS.hour ? from >= keptFrom : hasHours);
   return AUTO.find(fits)?.resolution ?? 'day';
 }
 

@@ -1,5 +1,8 @@
 import { DAY_MS, HOUR_MS } from '../time.ts';
 
+/** Retention of hourly roll-ups, in days: more than that of single results. Days are kept longer. */
+export const HOURLY_DAYS = 100;
+
 /** A span of time in Unix milliseconds, excluding the end. */
 export type Span = { fromMs: number; toMs: number };
 

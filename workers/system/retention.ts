@@ -1,4 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { HOURLY_DAYS } from '../../core/statistics/rollup-spans.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { deleteOldAuditEntries } from '../../models/accounts/audit-log.ts';
 import { deleteUsedOnce } from '../../models/accounts/identities.ts';
@@ -21,8 +22,7 @@ import type { Runtime } from '../runtime.ts';
 /** Maximum days that any plan keeps single results: a partition contains those of every tenant. */
 const RAW_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((limits) => limits.resultDays));
 
-/** Retention of roll-ups, whatever the plan: those of hours more than 90 days, those of days more than two years. */
-const HOURLY_DAYS = 100;
+/** Retention of daily roll-ups, whatever the plan: more than two years. */
 const DAILY_DAYS = 26 * 31;
 
 const KEPT_DAYS = {

@@ -59,6 +59,25 @@ test('auto chooses a resolution that fits the window, and at least an hour witho
   t.is(chosen(NOW - 60 * DAY, NOW - 60 * DAY + 3600), 'hour');
 });
 
+test('before the retention of hours a window with a whole day has no steps of hours, whose checks are gone', (t) => {
+  const chosen = (from: number, to: number) => readStatsWindow({ from, to }, AT).resolution;
+  const midnight = Math.floor(NOW / DAY) * DAY - 150 * DAY;
+  t.is(chosen(midnight, midnight + 31 * DAY), 'day');
+  t.is(chosen(midnight, midnight + DAY), 'day');
+  t.is(chosen(midnight + 1, midnight + 2 * DAY - 1), 'hour');
+  t.is(chosen(NOW - 100 * DAY, NOW - 90 * DAY), 'hour');
+  t.is(chosen(NOW - 100 * DAY - 1, NOW - 90 * DAY), 'day');
+  const before = NOW - 100 * DAY;
+  t.is(
+    refusalOf({ from: before - 1, to: before + 10 * DAY, resolution: 'hour' }),
+    `resolution must be day when from is before ${before}, got hour: hourly figures are kept for 100 days`,
+  );
+  t.is(
+    refusalOf({ from: midnight, to: midnight + DAY, resolution: 'minute' }),
+    `resolution must be day when from is before ${NOW - 30 * DAY}, got minute: raw results are kept for 30 days`,
+  );
+});
+
 test('with too many single results none are read, and the resolution is an hour', (t) => {
   const often = { ...AT, results: { since: NOW - 3 * DAY, perSecond: 4 } };
   t.is(readStatsWindow({}, often).resolution, 'hour');
