@@ -95,12 +95,19 @@ const RATE_LIMITS = {
   metrics: { counter: 'metrics', points: 120, seconds: MINUTE, what: 'scrapes of metrics in this account' },
   /** Per link that connects Slack or an address: each attempt tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'attempts to connect with this link' },
-  /** Per invitation, which any account can create: each attempt hashes a password. */
+  /** Per invitation: each attempt hashes a password. */
   acceptance: {
     counter: 'acceptance',
     points: 10,
     seconds: MINUTE,
     what: 'attempts to accept this invitation',
+  },
+  /** Per inviting account: an owner can replace an invitation by another one at any time. */
+  accountAcceptance: {
+    counter: 'account-acceptance',
+    points: 60,
+    seconds: MINUTE,
+    what: 'attempts to accept invitations of this account',
   },
   /** Per network: each sign-in sends up to four requests to the OpenID Connect provider. */
   openId: { counter: 'open-id', points: 120, seconds: MINUTE, what: 'sign-ins by a provider from this network' },

@@ -170,6 +170,7 @@ export function acceptInvitationHandler(
     const isTaken = () =>
       conflict(`${invitation.email} already has an account: ask to be invited with another address, or sign in`);
     await rateLimits.take('acceptance', invitation.id);
+    await rateLimits.take('accountAcceptance', invitation.tenantId);
     if ((await findUserByEmail(database, invitation.email)) !== null) throw isTaken();
     const user = await acceptInvitation(database, {
       author: authorOf(response),

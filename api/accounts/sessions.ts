@@ -37,7 +37,11 @@ export function signInHandler(
     if (openId?.settings.isOnly === true && (user?.passwordSignInUntil ?? 0) * 1000 <= now())
       throw passwordsOff(openId.settings.name);
     // Unknown addresses are counted like known ones, or the count would distinguish them.
-    const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });
+    const attempt = await throttle.begin(
+      user?.id ?? digestOf(email),
+      { request, response },
+      { tenantId: user?.tenantId ?? null },
+    );
     if (!(await attempt.verify(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null)
       throw wrong();
     if (user.totpConfirmedAt !== null && code === undefined) {

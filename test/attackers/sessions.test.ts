@@ -270,6 +270,32 @@ test.serial('frequent sign-ins with the correct password are limited, so that ot
   t.is((await signIn(api, { email: other.email, password: PASSWORD })).status, 201);
 });
 
+test.serial('the members of one account together cannot occupy the hashing of passwords', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const [first, second, newcomer] = [
+    await addPerson(api, tenantId),
+    await addPerson(api, tenantId),
+    await addPerson(api, tenantId),
+  ];
+  const other = await newPerson(api);
+  const statusOf = async ({ email }: Person) => (await signIn(api, { email, password: PASSWORD })).status;
+  for (const person of [first, second, other, first]) t.is(await statusOf(person), 201);
+  // An hour more, so that the minute does not end before the last request.
+  const { rowCount } = await api.database.pool.query(
+    `UPDATE rate_limits SET points = points + 119, expire = expire + 3600000
+     WHERE key = 'spotcheck-sign-in-tenant:' || $1`,
+    [tenantId],
+  );
+  t.is(rowCount, 1);
+  const refused = await signIn(api, { email: second.email, password: PASSWORD });
+  t.is(refused.status, 429);
+  t.regex(String(refused.json['error']), /^too many sign-ins in this account: wait \d+ minutes$/);
+  t.is(await statusOf(other), 201);
+  t.is(await statusOf(newcomer), 201, 'a network that a person has not signed in from');
+  t.is((await second.call('GET', '/v1/session')).status, 200, 'existing sessions keep working');
+});
+
 test.serial(
   'an IP address is limited after thirty failures on many accounts; its successful sign-ins do not count',
   async (t) => {

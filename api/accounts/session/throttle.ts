@@ -17,8 +17,11 @@ const WINDOW_SECONDS = 15 * 60;
 /** Failures within the window after which nothing more is verified. A whole office may share a network. */
 const FAILURES = { account: 10, network: 30 } as const;
 
-/** Attempts in a minute, successful ones included: each hash delays all other requests. */
+/** Attempts of a person in a minute, successful ones included: each hash delays all other requests. */
 const ATTEMPTS_A_MINUTE = 30;
+
+/** Those of all members of a tenant together, whose owners can invite any number of people. */
+const TENANT_ATTEMPTS_A_MINUTE = 120;
 
 /** An attempt that was counted and may be verified. */
 type Attempt = {
@@ -36,8 +39,15 @@ type Attempt = {
  * placeholder where there is no user.
  */
 export type Throttle = {
-  /** `isHashed` (the default): verifying computes a password hash. */
-  begin: (account: string, exchange: Exchange, how?: { isHashed: boolean }) => Promise<Attempt>;
+  /**
+   * `isHashed` (the default): verifying computes a password hash. `tenantId` is that of a person who signs in. Null
+   * (the default) = not counted for a tenant, as prompts of signed-in people, few of which run at a time.
+   */
+  begin: (
+    account: string,
+    exchange: Exchange,
+    how?: { isHashed?: boolean; tenantId?: string | null },
+  ) => Promise<Attempt>;
 };
 
 /** The account whose further attempts are refused, and the address of the attempt that triggered this. */
@@ -57,15 +67,13 @@ export function createThrottle(
     createLimiter(store, { points: FAILURES[kind], duration: WINDOW_SECONDS, keyPrefix });
   const accounts = limiterOf('account', 'spotcheck-sign-in-account');
   const networks = limiterOf('network', 'spotcheck-sign-in-address');
-  const paces = createLimiter(store, {
-    points: ATTEMPTS_A_MINUTE,
-    duration: 60,
-    keyPrefix: 'spotcheck-sign-in-pace',
-  });
+  const paceOf = (points: number, keyPrefix: string) => createLimiter(store, { points, duration: 60, keyPrefix });
+  const paces = paceOf(ATTEMPTS_A_MINUTE, 'spotcheck-sign-in-pace');
+  const tenantPaces = paceOf(TENANT_ATTEMPTS_A_MINUTE, 'spotcheck-sign-in-tenant');
   const cookie = browserCookie(publicUrl);
 
   return {
-    async begin(account, { request, response }, { isHashed } = { isHashed: true }) {
+    async begin(account, { request, response }, { isHashed = true, tenantId = null } = {}) {
       const address = addressOf(response) ?? '';
       const [secret, network] = [cookie.read(request), networkOf(address)];
       const [byBrowser, byNetwork] = [secret === null ? null : clientOfBrowser(secret), clientOfNetwork(network)];
@@ -88,6 +96,10 @@ export function createThrottle(
       // All known clients share one count of hashes: a person with the password may have any number of clients.
       const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
       if (isHashed) await consume(() => paces.consume(pace), 'too many sign-ins', excuse);
+      // Strangers are left out: a refusal would reveal to them whose address belongs to a busy tenant. Their own limits
+      // are lower, and a person's sign-in makes their network known.
+      if (tenantId !== null && client !== '')
+        await consume(() => tenantPaces.consume(tenantId), 'too many sign-ins in this account', excuse);
       return {
         async verify(verification) {
           try {

@@ -130,6 +130,18 @@ const people: Walker = async (t) => {
   const token = String(invited.json['url']).split('/').at(-1);
   const accept = () => api.anonymous('POST', '/v1/invitations/accept', { token, name: 'X', password: PASSWORD });
   t.deepEqual(await statusesOf(11, accept), thenRefused(10, 409, 429));
+  // A new invitation has attempts of its own, but not an account.
+  const acceptAnother = async () => {
+    const { json } = await owner.call('POST', '/v1/invitations', { email, role: 'viewer' });
+    const body = { token: String(json['url']).split('/').at(-1), name: 'X', password: PASSWORD };
+    return await statusesOf(10, () => api.anonymous('POST', '/v1/invitations/accept', body));
+  };
+  const countKey = `key = 'spotcheck-account-acceptance:' || $1`;
+  t.deepEqual(new Set(await acceptAnother()), new Set([409]));
+  // The minute must not end meanwhile.
+  await api.database.pool.query(`UPDATE rate_limits SET expire = expire + 3600000 WHERE ${countKey}`, [inviting]);
+  for (let no = 0; no < 4; no += 1) t.deepEqual(new Set(await acceptAnother()), new Set([409]));
+  t.deepEqual(new Set(await acceptAnother()), new Set([429]));
 };
 
 const sessions: Walker = async (t) => {
