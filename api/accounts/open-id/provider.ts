@@ -181,7 +181,8 @@ export class OpenIdProvider {
   /** Returns cached metadata while it is read again; concurrent first callers share one read. */
   async #discover(): Promise<Discovered> {
     const known = this.#discovered;
-    if (known !== null && this.#now() - known.atMs < DISCOVERED_MS) return known;
+    // If the clock was set back, the packages never read new keys with metadata of a later time.
+    if (known !== null && Math.abs(this.#now() - known.atMs) < DISCOVERED_MS) return known;
     this.#discovering ??= this.#read().finally(() => (this.#discovering = null));
     if (known === null) return await this.#discovering;
     this.#discovering.catch((error: unknown) =>

@@ -1,8 +1,19 @@
 import anyTest, { type TestFn } from 'ava';
+import { pino } from 'pino';
+import { OpenIdProvider } from '../../../../api/accounts/open-id/provider.ts';
 import { generateInvitationToken, createInvitation } from '../../../../models/accounts/invitations.ts';
 import { resetAccess } from '../../../../models/accounts/users.ts';
+import { until } from '../../../helpers/until.ts';
 import { addPerson, PASSWORD } from '../../person.ts';
-import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdContext } from './open-id-sign-in.ts';
+import {
+  addProviderUser,
+  auditOf,
+  Browser,
+  openIdOf,
+  settingsOf,
+  withOpenId,
+  type OpenIdContext,
+} from './open-id-sign-in.ts';
 
 // Serial, because the provider is unavailable for all tests at once.
 const { serial: test } = anyTest as TestFn<OpenIdContext>;
@@ -120,4 +131,19 @@ test('while the provider is unreachable its sign-in returns a 503, and passwords
   t.is((await browser.call('POST', '/session', { email: person.email, password: PASSWORD })).status, 201);
   provider.isAway = false;
   t.is((await fresh.call('POST', '/session/open-id', {})).status, 200);
+});
+
+test('the metadata of the provider is read again after the clock was set back', async (t) => {
+  let nowMs = Date.now();
+  const openId = new OpenIdProvider(settingsOf(provider), { logger: pino({ level: 'silent' }), now: () => nowMs });
+  const checks = { state: 'a', nonce: 'b', verifier: 'c'.repeat(43) };
+  const begin = () => openId.authorizeUrl(checks, 'http://127.0.0.1/connect/open-id');
+  const countReads = () => provider.requests.filter((path) => path === '/.well-known/openid-configuration').length;
+  const before = countReads();
+  await begin();
+  await begin();
+  t.is(countReads(), before + 1);
+  nowMs -= 30 * 86_400_000;
+  await begin();
+  await until(() => countReads() > before + 1);
 });
