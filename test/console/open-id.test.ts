@@ -2,6 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import { findBarriers, openPage, waitForConsole } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startOpenIdProvider, type OpenIdProviderServer } from '../helpers/open-id-provider.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 let provider: OpenIdProviderServer;
@@ -76,4 +77,20 @@ test.serial('a user links the provider after entering their password, and unlink
   await page.getByRole('button', { name: 'Unlink' }).click();
   await page.getByText('Not linked.').waitFor();
   t.is(await page.getByRole('button', { name: 'Link Keycloak' }).count(), 1);
+});
+
+test.serial('a user with an account at a former provider can link the present one', async (t) => {
+  const { databaseUrl, person } = t.context;
+  await withClient(databaseUrl, (client) =>
+    client.query(
+      `INSERT INTO open_id_identities (id, user_id, issuer, subject, email, created_at)
+       SELECT 'idn_former', id, 'https://former.example', 'ada', 'ada@former.example', 0 FROM users WHERE email = $1`,
+      [person.email],
+    ),
+  );
+  const { page } = await openSignedIn(t, '/settings/account');
+  await page.getByText('ada@former.example at https://former.example').waitFor();
+  await page.getByText('no longer used here').waitFor();
+  t.is(await page.getByRole('button', { name: 'Link Keycloak' }).count(), 1);
+  t.deepEqual(await findBarriers(page), []);
 });

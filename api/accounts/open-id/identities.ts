@@ -8,10 +8,12 @@ import { codeProof, passwordProof, requireProofs, takeCode } from '../session/pr
 import { beginVisit } from './visit.ts';
 
 /** `GET /user/identities`. */
-export function listIdentitiesHandler({ database }: Parts<'database'>): Handler<'listIdentities'> {
+export function listIdentitiesHandler({ database, openId }: Parts<'database' | 'openId'>): Handler<'listIdentities'> {
   return async (_request, response) => {
     const identities = await listIdentities(database, personOf(response).user.id);
-    response.json({ identities: identities.map(presentIdentity) });
+    response.json({
+      identities: identities.map((identity) => presentIdentity(identity, openId?.settings.issuer ?? null)),
+    });
   };
 }
 
@@ -64,12 +66,11 @@ export function unlinkIdentityHandler({ database, openId }: Parts<'database' | '
   };
 }
 
-function presentIdentity({
-  id,
-  issuer,
-  email,
-  createdAt,
-  lastSignedInAt,
-}: Identity): components['schemas']['Identity'] {
-  return { id, issuer, email, created_at: createdAt, last_signed_in_at: lastSignedInAt };
+/** `currentIssuer` is that of the installation's provider; null if there is none. */
+function presentIdentity(
+  { id, issuer, email, createdAt, lastSignedInAt }: Identity,
+  currentIssuer: string | null,
+): components['schemas']['Identity'] {
+  const isCurrent = issuer === currentIssuer;
+  return { id, issuer, is_current: isCurrent, email, created_at: createdAt, last_signed_in_at: lastSignedInAt };
 }

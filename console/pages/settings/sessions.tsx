@@ -150,7 +150,8 @@ export function Identities() {
   const isLinking = useSignal(false);
   const identities = list.value.value?.identities ?? null;
   if (identities === null || (provider === null && identities.length === 0)) return null;
-  const canLink = provider !== null && identities.length === 0 && signedIn().user.has_password;
+  const isLinked = identities.some(({ is_current: isCurrent }) => isCurrent);
+  const canLink = provider !== null && !isLinked && signedIn().user.has_password;
   return (
     <Section title="Sign-in provider" lead="Your account there signs you in without a password.">
       <Card>
@@ -165,7 +166,7 @@ export function Identities() {
           ))}
           {canLink && (
             <>
-              <p class="text-soft">Not linked.</p>
+              <p class="text-soft">{identities.length === 0 ? 'Not linked.' : `Not linked at ${provider.name}.`}</p>
               <Button icon="key" onClick={() => (isLinking.value = true)}>
                 Link {provider.name}
               </Button>
@@ -201,6 +202,7 @@ function LinkedIdentity({ identity, canUnlink, onUnlinked }: LinkedIdentityProps
         <span class="text-soft">
           {' '}
           · linked <Moment at={identity.created_at} />
+          {!identity.is_current && ' · no longer used here'}
         </span>
       </p>
       {canUnlink && (

@@ -79,7 +79,7 @@ test('a user links an account at the provider with their password, signs in with
   t.is(((await other.session()).json['user'] as { id: string }).id, person.user.id);
   const listed = await browser.call('GET', '/user/identities');
   const [identity] = listed.json['identities'] as { id: string; issuer: string; email: string }[];
-  t.like(identity, { issuer: provider.issuer, email: 'private@home.example' });
+  t.like(identity, { issuer: provider.issuer, is_current: true, email: 'private@home.example' });
 
   const unlinked = await browser.call('DELETE', `/user/identities/${identity?.id}`, undefined, csrf);
   t.deepEqual(unlinked.json, { ended_sessions: 1 });
@@ -113,6 +113,33 @@ test('a user with two-factor authentication links the provider with a code, and 
   const other = new Browser(api.url);
   t.is((await other.signIn(provider, sub)).status, 303);
   t.like((await other.session()).json['user'], { id: person.user.id, totp_enabled: true });
+});
+
+test('a user with an account at a former provider links one at the present provider as well', async (t) => {
+  const { api } = t.context;
+  const person = await addPerson(api, (await api.account()).tenantId);
+  await api.database.pool.query(
+    `INSERT INTO open_id_identities (id, user_id, issuer, subject, email, created_at)
+     VALUES ($1, $2, 'https://former.example', $2, '', 0)`,
+    [api.makeId('idn'), person.user.id],
+  );
+  const url = await api.another({ openId: openIdOf(provider, { isOnly: true }) });
+  const browser = new Browser(url, cookiesOf(person.headers));
+  const csrf = { 'X-CSRF-Token': person.headers['X-CSRF-Token'] ?? '' };
+  const listed = async () => {
+    const { identities } = (await browser.call('GET', '/user/identities')).json as {
+      identities: { issuer: string; is_current: boolean }[];
+    };
+    return identities.map(({ issuer, is_current: isCurrent }) => [issuer, isCurrent]);
+  };
+  t.deepEqual(await listed(), [['https://former.example', false]]);
+  const begun = await browser.call('POST', '/user/identities', { password: PASSWORD }, csrf);
+  const page = await browser.open(await provider.signIn(String(begun.json['url']), addProviderUser(provider)));
+  t.is(page.status, 303, page.html);
+  t.deepEqual(await listed(), [
+    ['https://former.example', false],
+    [provider.issuer, true],
+  ]);
 });
 
 function cookiesOf(headers: Record<string, string>): Map<string, string> {
