@@ -79,7 +79,7 @@ export class Agent {
       stallWatch: new StallWatch(),
       selfCheck: parts.selfCheck,
       now: Date.now,
-      aheadMs: () => this.#connection.aheadMs,
+      aheadMs: () => 0,
       onCrash: (error, monitorId) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
     });
     this.#clock = new Clock({

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import packageJson from '../../package.json' with { type: 'json' };
 import { newestOnDiskMs, startAgentFixture } from '../helpers/agent-program.ts';
 import { workItem, type AgentServer } from '../helpers/agent-server.ts';
-import { TestAuthority } from '../helpers/certificates.ts';
 import { runCommand } from '../helpers/command.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startListener } from '../helpers/listener.ts';
 import { outputMatching, type Program } from '../helpers/program.ts';
 import { sealFor } from '../helpers/sealed-box.ts';
 import { startTarget } from '../helpers/target.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
 /** Child processes are slow on a busy machine. */
@@ -373,24 +371,6 @@ test("a clock that differs from the service's is reported once, with the differe
   const warnings = logged(program, 'clock.wrong');
   t.is(warnings.length, 1);
   t.true(Math.abs(Number(warnings[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(warnings));
-});
-
-test('a certificate that is not valid yet is no vote while the clock is wrong, and then a failure', async (t) => {
-  const fixture = await startAgentFixture(t);
-  const { server } = fixture;
-  const authority = await TestAuthority.create();
-  const trusted = join(await temporaryFolder(t), 'authority.pem');
-  await writeFile(trusted, authority.pem);
-  const keys = await authority.issue({ hosts: ['127.0.0.1'], validFromDays: 2 });
-  const { port } = await startHttpServer(t, (_, response) => response.end(), keys);
-  server.state.date = new Date(Date.now() + 3_600_000).toUTCString();
-  server.state.work = [workItem({ target: `https://127.0.0.1:${port}/`, intervalSeconds: 1 })];
-  await fixture.startConnected({ NODE_EXTRA_CA_CERTS: trusted });
-  await until(() => server.taken().length > 0, PATIENT);
-  t.like(server.taken()[0], { ok: false, cause: 'unsupported_by_agent' });
-  t.regex(String(server.taken()[0]?.['reason']), /clock of the checking machine/);
-  server.state.date = null;
-  await until(() => server.taken().some(({ cause }) => cause === 'tls_error'), PATIENT);
 });
 
 test('while its own network is down failures are no votes; once a reference host responds they count', async (t) => {

@@ -85,8 +85,8 @@ export function pullHandler({
         secretsKeyId && (keyTags.get(secretsKeyId) ?? null),
       ]),
     });
-    // The response is for this agent only, which revalidates it each time, and compares its clock with the service's.
-    response.set({ 'Cache-Control': 'private, no-cache', Date: new Date(now()).toUTCString() });
+    // The response is for this agent only, which revalidates it each time.
+    response.set('Cache-Control', 'private, no-cache');
     if (namesTag(request.headers['if-none-match'], tag) && assigned.every(isGiven)) {
       count.inc({ outcome: 'unchanged' });
       response.set('ETag', tag).status(304).end();

@@ -30,19 +30,6 @@ function keyPair(): { publicKey: string; open: (sealed: unknown) => Record<strin
   };
 }
 
-test("the Date of a check-in is the service's time, not that of the machine", async (t) => {
-  const { api } = t.context;
-  const agent = await agentCaller(api, await api.account());
-  const nowMs = Date.UTC(2100, 0, 1);
-  const ahead = await api.another({ now: () => nowMs });
-  const answer = await agent.post('pull', {}, {}, ahead);
-  t.is(answer.headers.get('date'), new Date(nowMs).toUTCString());
-  const etag = { 'If-None-Match': String(answer.headers.get('etag')) };
-  const unchanged = await agent.post('pull', {}, etag, ahead);
-  t.is(unchanged.status, 304);
-  t.is(unchanged.headers.get('date'), new Date(nowMs).toUTCString());
-});
-
 test('a check-in returns the id, capabilities and work of the agent, and is visible in the API', async (t) => {
   const { api } = t.context;
   const account = await api.account();
