@@ -198,10 +198,12 @@ export async function updateMonitor(
   );
   const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
   const checkSpec = await keepDependencies(run, current.tenantId, change.settings.checkSpec);
-  const isEdited = !isDeepStrictEqual(
-    [{ ...current, ...change.settings, checkSpec }, change.secrets, change.agentIds, parents],
-    [current, secrets, agentIds, locked.parents],
-  );
+  const isEdited =
+    checksVersion !== current.checksVersion ||
+    !isDeepStrictEqual(
+      [{ ...current, ...change.settings, checkSpec }, change.secrets, change.agentIds, parents],
+      [current, secrets, agentIds, locked.parents],
+    );
   const changed = await writeChanges(run, row, {
     ...change.settings,
     checkSpec,

@@ -71,6 +71,6 @@ function presentIdentity(
   { id, issuer, email, createdAt, lastSignedInAt }: Identity,
   currentIssuer: string | null,
 ): components['schemas']['Identity'] {
-  const isCurrent = issuer === currentIssuer;
+  const isCurrent = currentIssuer !== null && URL.parse(issuer)?.href === URL.parse(currentIssuer)?.href;
   return { id, issuer, is_current: isCurrent, email, created_at: createdAt, last_signed_in_at: lastSignedInAt };
 }

@@ -97,7 +97,7 @@ export function createThrottle(
       const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
       if (isHashed) await consume(() => paces.consume(pace), 'too many sign-ins', excuse);
       // Strangers are left out: a refusal would reveal to them whose address belongs to a busy tenant. Their own limits
-      // are lower, and a person's sign-in makes their network known.
+      // are lower.
       if (tenantId !== null && client !== '')
         await consume(() => tenantPaces.consume(tenantId), 'too many sign-ins in this account', excuse);
       return {
