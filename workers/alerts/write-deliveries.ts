@@ -13,7 +13,6 @@ import {
 } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate } from '../../models/alerts/delivery-rates.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
-import { readSnoozes } from '../../models/alerts/mutes.ts';
 import { insertParentHolds, type ParentHold } from '../../models/alerts/parent-holds.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/routes.ts';
 import { lockSummaries } from '../../models/alerts/summaries.ts';
@@ -144,23 +143,18 @@ async function writeWaiting(
 async function writeReminders(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  { newId, calendar, nowMs }: WritingParts,
+  { newId, calendar }: WritingParts,
 ): Promise<NewDelivery[]> {
-  const incidentIds = deliveries.flatMap(({ repeat, message }) =>
-    repeat === null ? [] : (message.detail.incident_id ?? []),
-  );
-  const snoozes = await readSnoozes(run, unique(incidentIds), nowMs);
   const reminders = deliveries.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
     if (repeat === null) return [];
     const { everySeconds, most } = repeat;
     const firstAtMs = Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000;
-    const snoozedUntilMs = snoozes.get(message.detail.incident_id ?? '') ?? 0;
     return {
       ...change,
       id: newId('dlv'),
       message: { ...message, reminder: { number: 1, of: most, every_seconds: everySeconds } },
-      dueAtMs: reminderDueAtMs(repeat, Math.max(firstAtMs, snoozedUntilMs), calendar),
-      reason: snoozedUntilMs > firstAtMs ? ('snooze' as const) : ('reminder' as const),
+      dueAtMs: reminderDueAtMs(repeat, firstAtMs, calendar),
+      reason: 'reminder' as const,
       follows: id,
       number: 1,
       unlessAcknowledged,

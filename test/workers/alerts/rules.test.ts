@@ -251,20 +251,6 @@ test('a snooze that ends early leaves the delay of an alert', async (t) => {
   t.deepEqual(await deliver(chat, 15), ['Down: Shop 0']);
 });
 
-test('a snooze also postpones the reminders of a worse state, which is sent at once', async (t) => {
-  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
-  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
-  await change('degraded', 0);
-  t.deepEqual(await deliver(chat, 0), ['Degraded: Shop 0']);
-  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
-  await snoozeIncident(runtime.database, key, { untilMs: at(60), nowMs: at(5) });
-  await change('down', 6);
-  t.deepEqual(await deliver(chat, 6), ['Down: Shop 0']);
-  for (const minute of [16, 59]) t.deepEqual(await deliver(chat, minute), []);
-  t.deepEqual(await deliver(chat, 60), ['Still down: Shop 0']);
-  t.deepEqual(await deliver(chat, 70), ['Still down: Shop 0']);
-});
-
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
 async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
