@@ -10,9 +10,6 @@ export type HoldReason = (typeof MONITOR_HOLDS)[number] | (typeof TIMED_HOLDS)[n
 /** Reasons after which a delivery may be held again, for maintenance or a mute that began meanwhile. */
 export const MAY_WAIT_AGAIN: readonly HoldReason[] = [...MONITOR_HOLDS, ...TIMED_HOLDS];
 
-/** Reasons that may end early, before the delay or the quiet hours of a channel's rule are over. */
-export const MAY_END_EARLY: readonly HoldReason[] = [...MONITOR_HOLDS, 'snooze'];
-
 /**
  * Why a delivery is held, and until when (Unix milliseconds). It is superseded if its monitor recovers before.
  * `occurrenceNo` is the occurrence of maintenance, null for other reasons; `heldBy` is data that the reason needs, such

@@ -1,7 +1,7 @@
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import type { EventState } from '../../core/alerts/event.ts';
-import { MAY_END_EARLY, MONITOR_HOLDS, TIMED_HOLDS, type Hold, type HoldReason } from '../../core/alerts/hold.ts';
-import type { ChannelRule, PlannedEvent } from '../../core/alerts/rules.ts';
+import { MONITOR_HOLDS, TIMED_HOLDS, type HoldReason } from '../../core/alerts/hold.ts';
+import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { quoteList, type Run } from '../sql.ts';
 import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
@@ -105,49 +105,6 @@ export async function holdAgain(
   );
   const until = new Map(rows.map(({ id, attempt, untilMs }) => [`${id} ${attempt}`, untilMs]));
   return claimed.map(({ deliveryId, attempt }) => until.get(`${deliveryId} ${attempt}`) ?? null);
-}
-
-/** A waiting alert to a channel with rules. `nowMs` is when it was written. */
-type RuledAlert = PlannedEvent & { id: string; rules: readonly ChannelRule[] };
-
-/**
- * Lists those of these alerts to channels with rules that wait for something that may have ended early. Reminders have
- * waited for their time already.
- */
-export async function listRuledAlerts(run: Run, deliveryIds: readonly string[]): Promise<RuledAlert[]> {
-  return await run<RuledAlert>(
-    `SELECT d.id, d.event, c.rules, m.tags, d.created_at AS "nowMs", (
-       SELECT greatest(i.started_at, (
-         SELECT t.at FROM transitions t WHERE t.monitor_id = m.id AND t.to_state IN ('degraded', 'down')
-           AND t.sequence > coalesce((SELECT u.sequence FROM transitions u WHERE u.monitor_id = m.id
-             AND u.to_state = 'up' ORDER BY u.sequence DESC LIMIT 1), 0)
-         ORDER BY t.sequence LIMIT 1))
-       FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}') AS "incidentStartedAtMs"
-     FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id
-       JOIN channels c ON c.id = d.channel_id AND c.rules IS NOT NULL JOIN monitors m ON m.id = d.monitor_id
-     WHERE d.id = ANY ($1::text[]) AND d.event <> 'monitor.up' AND d.attempts_before = 0
-       AND h.reason IN ${quoteList(MAY_END_EARLY)}
-       AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)`,
-    [deliveryIds],
-  );
-}
-
-/** Makes a claimed alert wait for the rest of its rule's hold, unless another worker has taken it over. */
-export async function holdByRule(
-  run: Run,
-  { deliveryId, attempt }: { deliveryId: string; attempt: number },
-  { reason, untilMs }: Hold,
-): Promise<void> {
-  await run(
-    `WITH ${OWN}, unmade AS (
-       DELETE FROM delivery_attempts a USING own o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
-     ), named AS (
-       UPDATE held_deliveries h SET reason = $3, occurrence_no = NULL FROM own o WHERE h.delivery_id = o.id
-     )
-     UPDATE deliveries d SET claimed_until = NULL, attempts = d.attempts - 1, next_attempt_at = $4
-     FROM own o WHERE d.id = o.id`,
-    [[deliveryId], [attempt], reason, untilMs],
-  );
 }
 
 /** The outcome of a claimed alert that waited; `open` if more than its own row decides. */

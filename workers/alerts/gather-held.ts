@@ -1,5 +1,5 @@
-import { MAY_END_EARLY, MAY_WAIT_AGAIN, type Hold } from '../../core/alerts/hold.ts';
-import { QUIET_AHEAD_MS, planDelivery, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
+import { MAY_WAIT_AGAIN } from '../../core/alerts/hold.ts';
+import { QUIET_AHEAD_MS, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
 import { releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
 import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
@@ -8,10 +8,8 @@ import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import {
   hasOtherHeld,
   holdAgain,
-  holdByRule,
   insertReminders,
   listFollowedReminders,
-  listRuledAlerts,
   lockDueHeld,
   moveToSummary,
   releaseHeld,
@@ -45,7 +43,6 @@ type Released = { isSent: boolean; attempts: DueAttempt[] };
 export class HeldAlerts {
   readonly #parts: GatheringParts;
   readonly #holdAgain: Batched<ClaimedAttempt, number | null>;
-  readonly #findRest: Batched<string, Hold | null>;
   readonly #settle: Batched<ClaimedAttempt & { isAlone: boolean }, SettledHeld>;
   readonly #planReminders: Batched<string, DueAttempt[]>;
   readonly #release: Batched<ClaimedAttempt, boolean>;
@@ -55,7 +52,6 @@ export class HeldAlerts {
     const run = runOn(database.pool);
     this.#parts = parts;
     this.#holdAgain = createBatched((claimed) => holdAgain(run, claimed, now()));
-    this.#findRest = createBatched((ids) => findRests(run, ids, now()));
     this.#settle = createBatched((claimed) => settleHeld(run, claimed, now()));
     this.#planReminders = createBatched((ids) => planReminders(run, ids, { newId, nowMs: now() }));
     this.#release = createBatched((claimed) => releaseHeld(run, claimed, now()));
@@ -68,7 +64,6 @@ export class HeldAlerts {
   async release(claimed: ClaimedAttempt): Promise<Released> {
     return (
       (await this.#waitAgain(claimed)) ??
-      (await this.#waitForRule(claimed)) ??
       (await this.#settleByItself(claimed)) ??
       (await this.#followParents(claimed)) ??
       (await this.#gather(claimed)) ??
@@ -81,15 +76,6 @@ export class HeldAlerts {
     if (holdReason === null || !MAY_WAIT_AGAIN.includes(holdReason)) return null;
     const dueAtMs = await this.#holdAgain(claimed);
     return dueAtMs === null ? null : unsent([{ deliveryId, channelId, attempt: 1, dueAtMs }]);
-  }
-
-  async #waitForRule(claimed: ClaimedAttempt): Promise<Released | null> {
-    const { deliveryId, channelId, holdReason } = claimed;
-    if (holdReason === null || !MAY_END_EARLY.includes(holdReason)) return null;
-    const rest = await this.#findRest(deliveryId);
-    if (rest === null) return null;
-    await holdByRule(runOn(this.#parts.database.pool), claimed, rest);
-    return unsent([{ deliveryId, channelId, attempt: 1, dueAtMs: rest.untilMs }]);
   }
 
   async #settleByItself(claimed: ClaimedAttempt): Promise<Released | null> {
@@ -122,21 +108,6 @@ export class HeldAlerts {
 
 function unsent(attempts: DueAttempt[]): Released {
   return { isSent: false, attempts };
-}
-
-/**
- * Returns what is left of the delay or the quiet hours that held each of these alerts when it was written; null if
- * nothing is. Maintenance, a mute or a snooze was to last longer, and has ended early.
- */
-async function findRests(run: Run, deliveryIds: readonly string[], nowMs: number): Promise<(Hold | null)[]> {
-  const ruled = await listRuledAlerts(run, deliveryIds);
-  const fromMs = Math.min(nowMs, ...ruled.map((alert) => alert.nowMs));
-  const calendar = new ServiceCalendar({ fromMs, toMs: nowMs + QUIET_AHEAD_MS });
-  const holds = new Map(ruled.map(({ id, rules, ...alert }) => [id, planDelivery(rules, alert, calendar)?.hold]));
-  return deliveryIds.map((id) => {
-    const hold = holds.get(id) ?? null;
-    return hold !== null && hold.untilMs > nowMs ? hold : null;
-  });
 }
 
 /** Writes the reminders that follow these deliveries, and returns the attempts of each. */
@@ -187,13 +158,7 @@ async function gatherHeld(
   if (!(await hasOtherHeld(runOn(database.pool), claimed, nowMs))) return null;
   return await inTransaction(database, async (run) => {
     await lockSummaries(run, [claimed.tenantId]);
-    const due = await lockDueHeld(run, claimed, nowMs);
-    const rests = await findRests(
-      run,
-      due.map(({ id }) => id),
-      nowMs,
-    );
-    const held = due.filter((_alert, index) => rests[index] === null);
+    const held = await lockDueHeld(run, claimed, nowMs);
     if (held.length < 2 || !held.some(({ id }) => id === claimed.deliveryId)) return null;
     return await moveInto(run, { held, claimed, nowMs, ...parts });
   });

@@ -240,17 +240,6 @@ test('ending a snooze early sends the alert that it held', async (t) => {
   t.deepEqual(await deliver(chat, 21), ['Down: Shop 0']);
 });
 
-test('a snooze that ends early leaves the delay of an alert', async (t) => {
-  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
-  const chat = await addChannel('telegram', ESCALATION);
-  await change('down', 0);
-  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
-  await snoozeIncident(runtime.database, key, { untilMs: at(60), nowMs: at(1) });
-  await snoozeIncident(runtime.database, key, { untilMs: null, nowMs: at(2) });
-  for (const minute of [2, 14.9]) t.deepEqual(await deliver(chat, minute), []);
-  t.deepEqual(await deliver(chat, 15), ['Down: Shop 0']);
-});
-
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
 async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
@@ -571,34 +560,6 @@ test('ending a mute early sends alerts that still hold, and none of a monitor th
   );
   t.deepEqual(await deliver(chat, 30), ['Down: Shop 0']);
   t.deepEqual(await deliver(chat, 90), []);
-});
-
-test('a mute that ends early leaves the delay and the quiet hours of alerts', async (t) => {
-  const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
-  const delayed = await addChannel('telegram', [{ after_seconds: 900 }]);
-  const quiet = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
-  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
-  await muteMonitor(runtime.database, key, { untilMs: at(180), nowMs: at(60) });
-  await change('down', 65);
-  await muteMonitor(runtime.database, key, { untilMs: null, nowMs: at(66) });
-  t.deepEqual([await deliver(delayed, 66), await deliver(quiet, 66)], [[], []]);
-  t.deepEqual(await outcomes(delayed), ['monitor.down pending delay']);
-  t.deepEqual(await outcomes(quiet), ['monitor.down pending quiet_hours']);
-  t.deepEqual([await deliver(delayed, 79.9), await deliver(quiet, 119.9)], [[], []]);
-  t.deepEqual([await deliver(delayed, 80), await deliver(quiet, 120)], [['Down: Shop 0'], ['Down: Shop 0']]);
-});
-
-test('alerts that their delay holds after a mute are left out of the summary of the others', async (t) => {
-  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t, 3);
-  await runtime.database.pool.query(`UPDATE monitors SET tags = '{slow}' WHERE id = $1`, [monitors[2]?.id]);
-  const chat = await addChannel('telegram', [{ tags: ['slow'], after_seconds: 900 }, {}]);
-  const keys = monitors.map(({ id }) => ({ tenantId: runtime.tenantId, id, author: null }));
-  for (const key of keys) await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(0) });
-  await change('down', 1);
-  for (const key of keys) await muteMonitor(runtime.database, key, { untilMs: null, nowMs: at(2) });
-  t.deepEqual(await deliver(chat, 2), ['2 monitors: 2 down']);
-  t.deepEqual(await deliver(chat, 15.9), []);
-  t.deepEqual(await deliver(chat, 16), ['Down: Shop 2']);
 });
 
 test('a chat that was notified of an outage before the clock was set back gets its recovery', async (t) => {
