@@ -71,7 +71,7 @@ export function readStatsWindow(
   const now = toUnixSeconds(nowMs);
   const { from, to } = readWindow(requested, { nowMs, defaultSeconds: DAY_SECONDS });
   const keptFrom = now - resultDays * DAY_SECONDS;
-  const hoursFrom = now - HOURLY_DAYS * DAY_SECONDS;
+  const hoursFrom = (Math.floor(now / DAY_SECONDS) - HOURLY_DAYS) * DAY_SECONDS;
   // Checks before that time are known by whole days alone, if the window contains any.
   const hasHours = from >= hoursFrom || !hasWholeDay({ from, to });
   const least = hasHours ? 'hour' : 'day';

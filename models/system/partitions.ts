@@ -37,14 +37,16 @@ type Partition = { name: string; fromMs: number; toMs: number };
 
 /**
  * Creates the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their
- * months. Existing ones stay. Throws if a table is locked for long.
+ * months. Existing ones stay. Throws if a table is locked for `lockMs`, by default as long as a statement may take.
  */
-export async function createPartitions(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
+export async function createPartitions(
+  database: Pick<Database, 'pool'>,
+  nowMs: number,
+  { lockMs = null }: { lockMs?: number | null } = {},
+): Promise<void> {
   const moments = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => nowMs + (index - 1) * DAY_MS);
-  await create(
-    database,
-    TABLES.flatMap((table) => moments.map((atMs) => ({ table, partition: partitionOf(table, atMs) }))),
-  );
+  const wanted = TABLES.flatMap((table) => moments.map((atMs) => ({ table, partition: partitionOf(table, atMs) })));
+  await create(database, wanted, lockMs);
 }
 
 /** Creates the partitions for roll-ups of the month of `atMs`, however long ago it was. */
@@ -52,14 +54,15 @@ export async function createRollupPartitions(database: Pick<Database, 'pool'>, a
   await create(
     database,
     (['hourly_rollups', 'daily_rollups'] as const).map((table) => ({ table, partition: partitionOf(table, atMs) })),
+    CHORE_LOCK_MS,
   );
 }
 
 /**
- * SQL: the maximum wait for a table. A long read such as a dump blocks its lock, and everyone else waits behind that
- * one (D-761).
+ * Maximum time that a chore waits for a table, in milliseconds. A long read such as a dump blocks its lock, and
+ * everyone else waits behind that one (D-761). Who needs a missing partition now waits longer: so do all others.
  */
-const LIMIT_LOCKS = `SET LOCAL lock_timeout = '2s'`;
+export const CHORE_LOCK_MS = 2000;
 
 /**
  * Creates partitions in a separate transaction for each table. A common one would hold the lock of one table while it
@@ -68,12 +71,13 @@ const LIMIT_LOCKS = `SET LOCAL lock_timeout = '2s'`;
 async function create(
   database: Pick<Database, 'pool'>,
   wanted: readonly { table: Table; partition: Partition }[],
+  lockMs: number | null,
 ): Promise<void> {
   for (const [table, partitions] of Map.groupBy(wanted, (one) => one.table)) {
     await inTransaction(database, async (run) => {
       // Without this lock, one of two processes that create a table concurrently fails, even with IF NOT EXISTS.
       await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
-      await run(LIMIT_LOCKS);
+      if (lockMs !== null) await run(`SET LOCAL lock_timeout = ${lockMs}`);
       for (const { partition } of partitions) {
         await run(
           `CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES
@@ -104,7 +108,7 @@ export async function dropOldPartitions(
     const endsByMs = PARTITIONED[table] === 'day' ? Math.min(keptFromMs, rolledMs) : keptFromMs;
     for (const { name } of (await listPartitions(run, table)).filter(({ toMs }) => toMs <= endsByMs)) {
       await inTransaction(database, async (drop) => {
-        await drop(LIMIT_LOCKS);
+        await drop(`SET LOCAL lock_timeout = ${CHORE_LOCK_MS}`);
         await drop(`DROP TABLE IF EXISTS ${name}`);
       });
       dropped.push(name);
@@ -123,7 +127,7 @@ export const LOCK_NOT_AVAILABLE = '55P03';
 export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   try {
     await inTransaction(database, async (run) => {
-      await run(LIMIT_LOCKS);
+      await run(`SET LOCAL lock_timeout = ${CHORE_LOCK_MS}`);
       await run(
         `SELECT brin_summarize_new_values(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a
          ON a.oid = c.relam

@@ -74,7 +74,13 @@ async function jsonOf(args: readonly string[], env: Record<string, string>) {
 }
 
 async function hasStatus(call: ApiClient, id: string, status: 'up' | 'down'): Promise<boolean> {
-  return await until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, WAIT);
+  // A request on a slow machine may meet a connection that the service closes after its idle time.
+  const current = () =>
+    call('GET', `/monitors/${id}`).then(
+      ({ json }) => json['status'],
+      () => null,
+    );
+  return await until(async () => (await current()) === status, WAIT);
 }
 
 async function startWatched(): Promise<Watched> {

@@ -16,7 +16,7 @@ import { deleteOldMaintenance } from '../../models/maintenance/occurrences.ts';
 import { deleteOldBulkChanges } from '../../models/monitors/bulk-changes.ts';
 import { deleteOldZoneReports } from '../../models/statistics/reports.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
-import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
+import { CHORE_LOCK_MS, createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Maximum days that any plan keeps single results: a partition contains those of every tenant. */
@@ -35,7 +35,7 @@ const KEPT_DAYS = {
 
 /** Creates the partitions of the coming days and drops those that no plan keeps, unless the time is uncertain. */
 export async function maintainPartitions({ database, now }: Runtime): Promise<{ dropped: string[] }> {
-  await createPartitions(database, now());
+  await createPartitions(database, now(), { lockMs: CHORE_LOCK_MS });
   if (await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: JUMP_WINDOW_MS })) return { dropped: [] };
   return { dropped: await dropOldPartitions(database, now(), KEPT_DAYS) };
 }

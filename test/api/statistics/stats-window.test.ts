@@ -65,9 +65,9 @@ test('before the retention of hours a window with a whole day has no steps of ho
   t.is(chosen(midnight, midnight + 31 * DAY), 'day');
   t.is(chosen(midnight, midnight + DAY), 'day');
   t.is(chosen(midnight + 1, midnight + 2 * DAY - 1), 'hour');
-  t.is(chosen(NOW - 100 * DAY, NOW - 90 * DAY), 'hour');
-  t.is(chosen(NOW - 100 * DAY - 1, NOW - 90 * DAY), 'day');
-  const before = NOW - 100 * DAY;
+  const before = Math.floor(NOW / DAY) * DAY - 100 * DAY;
+  t.is(chosen(before, before + 10 * DAY), 'hour');
+  t.is(chosen(before - 1, before + 10 * DAY), 'day');
   t.is(
     refusalOf({ from: before - 1, to: before + 10 * DAY, resolution: 'hour' }),
     `resolution must be day when from is before ${before}, got hour: hourly figures are kept for 100 days`,

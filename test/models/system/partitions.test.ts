@@ -1,6 +1,11 @@
 import test from 'ava';
 import { runOn, sqlStateOf, withClient } from '../../../models/sql.ts';
-import { LOCK_NOT_AVAILABLE, createPartitions, dropOldPartitions } from '../../../models/system/partitions.ts';
+import {
+  CHORE_LOCK_MS,
+  LOCK_NOT_AVAILABLE,
+  createPartitions,
+  dropOldPartitions,
+} from '../../../models/system/partitions.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,7 +31,7 @@ test('while a dump reads a table, its partitions are left alone instead of holdi
   await withClient(database, async (dump) => {
     await dump.query('BEGIN');
     await dump.query('LOCK TABLE check_results IN ACCESS SHARE MODE');
-    t.is(await stateOf(createPartitions(database, laterMs)), LOCK_NOT_AVAILABLE);
+    t.is(await stateOf(createPartitions(database, laterMs, { lockMs: CHORE_LOCK_MS })), LOCK_NOT_AVAILABLE);
     t.is(await stateOf(dropOldPartitions(database, laterMs, keptDays)), LOCK_NOT_AVAILABLE);
     await dump.query('ROLLBACK');
   });
