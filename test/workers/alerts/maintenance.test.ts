@@ -338,6 +338,46 @@ test('an alert is sent when its monitor leaves the maintenance window', async (t
   t.is((await deliveriesTo(chat))[0]?.due, 15);
 });
 
+test('an alert held again by a later window is sent when its monitor leaves that window', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
+  const tag = (tags: string[]) =>
+    runtime.database.pool.query('UPDATE monitors SET tags = $2 WHERE id = $1', [monitor.id, tags]);
+  await tag(['db']);
+  await plan();
+  await planAnother(prepared, { allMonitors: false, tags: ['db'], startsAt: START_MS / 1000 + 3000 });
+  await change('down', 10);
+  await inTransaction(runtime.database, (run) => coverNext(run, START_MS + 50 * MINUTE));
+  const deliverer = createDeliverer({ database: runtime.database, now: () => START_MS + 60 * MINUTE });
+  t.is((await deliverer.claim(chat)).claimed, null);
+  t.is((await deliveriesTo(chat))[0]?.due, 110);
+  t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 70 * MINUTE), []);
+  await tag([]);
+  await coverAt(runtime, 75);
+  t.is((await releaseUncovered(runOn(runtime.database.pool), START_MS + 75 * MINUTE)).length, 1);
+  t.is((await deliveriesTo(chat))[0]?.due, 75);
+  t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 76 * MINUTE), []);
+});
+
+test('an alert of an extended window is sent when its monitor leaves it after the first end', async (t) => {
+  const prepared = await prepare(t, { allMonitors: false, tags: ['db'] });
+  const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
+  const tag = (tags: string[]) =>
+    runtime.database.pool.query('UPDATE monitors SET tags = $2 WHERE id = $1', [monitor.id, tags]);
+  await tag(['db']);
+  const { window } = await plan();
+  await change('down', 10);
+  await moveEnd(
+    runtime.database,
+    { tenantId: runtime.tenantId, id: window.id, author: null },
+    { endOf: () => START_MS + 90 * MINUTE, nowMs: START_MS + 50 * MINUTE },
+  );
+  await tag([]);
+  await coverAt(runtime, 70);
+  t.is((await releaseUncovered(runOn(runtime.database.pool), START_MS + 70 * MINUTE)).length, 1);
+  t.is((await deliveriesTo(chat))[0]?.due, 70);
+});
+
 test('a webhook that follows maintenance waits as chats do', async (t) => {
   const { runtime, webhook, plan, change, deliveriesTo } = await prepare(t);
   await updateChannel(
