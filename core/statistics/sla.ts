@@ -244,18 +244,6 @@ function mergeStretches(stretches: readonly Stretch[]): { from: number; to: numb
   return merged;
 }
 
-/** Returns how many whole seconds of a window `[fromMs, toMs)` are in any of these stretches. */
-export function secondsWithin(
-  stretches: readonly Stretch[],
-  { fromMs, toMs }: { fromMs: number; toMs: number },
-): number {
-  const [first, end] = [toUnixSeconds(fromMs), toUnixSeconds(toMs)];
-  return mergeStretches(stretches).reduce(
-    (sum, { from, to }) => sum + Math.max(0, Math.min(to, end) - Math.max(from, first)),
-    0,
-  );
-}
-
 function exactTarget(slaTarget: number): bigint {
   return BigInt(Math.round(slaTarget * 1_000_000));
 }

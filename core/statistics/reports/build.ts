@@ -6,7 +6,6 @@ import { measureService, ServiceCalendar, serviceFigures } from '../service-sla.
 import {
   judgeSla,
   measureSteps,
-  secondsWithin,
   type StateChange,
   type StateSeconds,
   type Stretch,
@@ -95,6 +94,10 @@ export async function reportMonitor(
     seconds.maintenance === 0
       ? seconds
       : sumSeconds(await measureSteps({ ...history, maintenance: [] }, [span.fromMs, span.toMs]));
+  const ofRetroactive =
+    retroactive.length === 0
+      ? []
+      : await measureSteps({ ...history, maintenance: retroactive }, [span.fromMs, span.toMs]);
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
   const { id, name, type, slaTarget, sla } = monitor;
   return {
@@ -116,7 +119,7 @@ export async function reportMonitor(
       checks: days.reduce((sum, { checks }) => sum + checks, 0),
       response_ms: percentiles(mergeHistograms(days.map(({ latency }) => latency))),
       maintenance_seconds: seconds.maintenance,
-      retroactive_seconds: secondsWithin(retroactive, span),
+      retroactive_seconds: sumSeconds(ofRetroactive).maintenance,
       uptime_percent_with_maintenance: judgeSla(secondsWithMaintenance, null).uptimePercent,
       service_hours: sla && serviceFigures(sla, await measureService(calendar, sla, history)),
     },

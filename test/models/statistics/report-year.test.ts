@@ -148,7 +148,7 @@ function isTrue(
       {
         ...naiveLine(life, counted, { from, to }),
         maintenance_seconds: counted.get('maintenance') ?? 0,
-        retroactive_seconds: lateSeconds(life, { from, to }),
+        retroactive_seconds: lateSeconds({ life, seconds }, { from, to }),
         uptime_percent_with_maintenance: uptimeOf(countedWith),
         service_hours: null,
       },
@@ -186,14 +186,16 @@ function shownLine({ name: _name, response_ms: _ms, ...line }: ReportMonitor) {
   return line;
 }
 
-/** Counts the seconds of retroactively entered maintenance, one by one. */
-function lateSeconds({ maintenance }: Life, { from, to }: { from: number; to: number }): number {
-  const late = maintenance.filter(({ isExcluded, lateMs }) => isExcluded && lateMs > 0);
-  const seconds = new Set<number>();
-  for (const { startMs, lateMs } of late)
+/** Counts the seconds of retroactively entered maintenance that count as maintenance, one by one. */
+function lateSeconds(
+  { life, seconds }: Pick<Painted, 'life' | 'seconds'>,
+  { from, to }: { from: number; to: number },
+): number {
+  const late = new Set<number>();
+  for (const { startMs, lateMs } of life.maintenance.filter(({ isExcluded }) => isExcluded))
     for (let at = Math.max(from, second(startMs)); at < Math.min(to, second(startMs + lateMs)); at += 1)
-      seconds.add(at);
-  return seconds.size;
+      if (seconds[at - ORIGIN_SECOND] === STATES.indexOf('maintenance')) late.add(at);
+  return late.size;
 }
 
 function naiveLine(

@@ -206,6 +206,15 @@ test('uptime is reported with and without maintenance, and retroactive maintenan
   t.is(days[0]?.worst_state, 'down');
 });
 
+test('retroactive maintenance while a monitor is paused is not counted, as its maintenance is not', async (t) => {
+  const { line } = await report({
+    transitions: [...UP, { atMs: (START + 100) * 1000, to: 'paused' as const }],
+    maintenance: [{ startMs: START * 1000, endMs: (START + 500) * 1000 }],
+    retroactive: [{ startMs: START * 1000, endMs: (START + 500) * 1000 }],
+  });
+  t.like(line, { maintenance_seconds: 100, retroactive_seconds: 100 });
+});
+
 test('gaps are clipped to the period and count as unknown', async (t) => {
   const gaps = [
     { kind: 'checks' as const, startMs: (START - 50) * 1000, endMs: (START + 50) * 1000 + 500 },
