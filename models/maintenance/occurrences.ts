@@ -54,7 +54,7 @@ export async function planOccurrences(
   await run('UPDATE maintenance_windows SET planned_until = $2, has_more = $3 WHERE id = $1', [
     id,
     untilMs,
-    more.length > 0,
+    more.length > 0 || starts.length === most,
   ]);
   return starts.length;
 }
@@ -68,26 +68,27 @@ const REPLANNED_MS = DAY_MS;
 /**
  * Creates the occurrences of recurring windows up to 60 days from now, for 50 windows; returns the number of windows. A
  * window's creation does not consider rules that begin, or recur more often, after those 60 days: occurrences beyond an
- * account's limit are left out then.
+ * account's limit are left out then. The next day continues after the last one that was created.
  */
 export async function planWindows(database: Database, nowMs: number): Promise<number> {
   return await inTransaction(database, async (run) => {
-    const windows = await run<Recurrence & { id: string; tenantId: string; plannedUntilMs: number }>(
+    const windows = await run<Recurrence & { id: string; tenantId: string; fromMs: number }>(
       `SELECT id, tenant_id AS "tenantId", starts_at AS "startsAt", timezone, local_start AS "localStart", cron, rrule,
-         planned_until AS "plannedUntilMs"
-       FROM maintenance_windows WHERE has_more AND planned_until < $1 ORDER BY planned_until LIMIT ${PLANNED_AT_ONCE}
+         least(planned_until, greatest($2, (
+           SELECT max(o.starts_at) + 1 FROM maintenance_occurrences o WHERE o.window_id = w.id))) AS "fromMs"
+       FROM maintenance_windows w WHERE has_more AND planned_until < $1 ORDER BY planned_until LIMIT ${PLANNED_AT_ONCE}
        FOR UPDATE SKIP LOCKED`,
-      [nowMs + PLANNED_MS - REPLANNED_MS],
+      [nowMs + PLANNED_MS - REPLANNED_MS, nowMs],
     );
     const planned = await countPlanned(
       run,
       windows.map(({ tenantId }) => tenantId),
       nowMs,
     );
-    for (const { plannedUntilMs: fromMs, ...window } of windows) {
+    for (const window of windows) {
       const before = planned.get(window.tenantId) ?? 0;
       const most = Math.min(MAX_STARTS, Math.max(0, MAX_OCCURRENCES - before));
-      const made = await planOccurrences(run, { ...window, fromMs, most }, nowMs);
+      const made = await planOccurrences(run, { ...window, most }, nowMs);
       planned.set(window.tenantId, before + made);
     }
     return windows.length;

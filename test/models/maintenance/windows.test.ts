@@ -73,6 +73,9 @@ test('a rule that starts after the first planning period fills its account up to
     await planWindows(database, NOW_MS + days * DAY_MS);
     t.is(await count(), 10, `after ${days} days`);
   }
+  // Once the others are over, what was left out is planned.
+  await planWindows(database, NOW_MS + 40 * DAY_MS);
+  t.is(await count(), (100 - 61) * 24);
 });
 
 test('all of 120 occurrences due at once are covered, and kept in step with their monitors', async (t) => {
