@@ -216,20 +216,33 @@ export async function releaseUncovered(run: Run, nowMs: number): Promise<Release
   );
 }
 
+/** Number of occurrences that one statement deletes: each has up to all monitors of its account. */
+const DELETED_AT_ONCE = 100;
+
 /**
- * Deletes occurrences that ended before a time, and windows that have been over since another; returns the number of
- * occurrences.
+ * Deletes occurrences that ended before a time, in chunks while `mayGoOn` returns true. Also deletes windows that have
+ * been over since another time. Returns the number of occurrences.
  */
 export async function deleteOldMaintenance(
   database: Pick<Database, 'pool'>,
   { occurrencesBeforeMs, windowsBeforeMs }: { occurrencesBeforeMs: number; windowsBeforeMs: number },
+  mayGoOn: () => boolean = () => true,
 ): Promise<number> {
   const run = runOn(database.pool);
-  const gone = await run('DELETE FROM maintenance_occurrences WHERE ends_at < $1 RETURNING no', [occurrencesBeforeMs]);
+  let deleted = 0;
+  for (let last = DELETED_AT_ONCE; last === DELETED_AT_ONCE && mayGoOn(); deleted += last) {
+    const gone = await run(
+      `DELETE FROM maintenance_occurrences WHERE no IN (
+         SELECT no FROM maintenance_occurrences WHERE ends_at < $1 LIMIT ${DELETED_AT_ONCE})
+       RETURNING no`,
+      [occurrencesBeforeMs],
+    );
+    last = gone.length;
+  }
   await run(
     `DELETE FROM maintenance_windows w WHERE NOT w.has_more AND w.updated_at < $1::bigint / 1000
        AND NOT EXISTS (SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $1)`,
     [windowsBeforeMs],
   );
-  return gone.length;
+  return deleted;
 }

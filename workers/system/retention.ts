@@ -101,15 +101,19 @@ export async function retainHistory(
     invitations: () => deletePastInvitations(database, now()),
     pings: () => deleteOrphanedPings(database, MAX_PINGS),
     rates: () => deletePastRates(database, now()),
-    maintenance: () =>
-      deleteOldMaintenance(database, {
-        occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,
-        windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
-      }),
     bulkChanges: () => deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
     zoneReports: () => deleteOldZoneReports(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
     drills: () => deleteOldDrills(database, now() - KEEP_DRILLS_DAYS * DAY_MS),
     // The longest deletions come last.
+    maintenance: () =>
+      deleteOldMaintenance(
+        database,
+        {
+          occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,
+          windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
+        },
+        mayGoOn,
+      ),
     auditEntries: () => deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS, mayGoOn),
     deliveries: () => deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS, mayGoOn),
   };

@@ -2,7 +2,7 @@ import test from 'ava';
 import { MAX_OCCURRENCES, type WindowSettings } from '../../../core/maintenance/window.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import type { Database } from '../../../models/database.ts';
-import { planWindows } from '../../../models/maintenance/occurrences.ts';
+import { deleteOldMaintenance, planWindows } from '../../../models/maintenance/occurrences.ts';
 import { createWindow, deleteWindow, updateWindow } from '../../../models/maintenance/windows.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
@@ -76,6 +76,15 @@ test('a rule that starts after the first planning period fills its account up to
   // Once the others are over, what was left out is planned.
   await planWindows(database, NOW_MS + 40 * DAY_MS);
   t.is(await count(), (100 - 61) * 24);
+});
+
+test('old occurrences are deleted in chunks, until no more time is left', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await copyOccurrences(runtime, await plan(runtime, {}), 149);
+  const before = { occurrencesBeforeMs: NOW_MS + 10 * DAY_MS, windowsBeforeMs: 0 };
+  let chunks = 1;
+  t.is(await deleteOldMaintenance(runtime.database, before, () => chunks-- > 0), 100);
+  t.is(await deleteOldMaintenance(runtime.database, before), 50);
 });
 
 test('all of 120 occurrences due at once are covered, and kept in step with their monitors', async (t) => {
