@@ -135,8 +135,12 @@ async function giveBack(run: Run, merged: readonly ChangeDelivery[]): Promise<vo
   );
 }
 
-/** Deletes rates that are no longer used up; returns their number. */
+/** Deletes rates that are no longer used up and that no other transaction changes; returns their number. */
 export async function deletePastRates(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
-  const { rowCount } = await database.pool.query('DELETE FROM delivery_rates WHERE used_up < $1', [nowMs]);
+  const { rowCount } = await database.pool.query(
+    `DELETE FROM delivery_rates WHERE key IN (
+       SELECT key FROM delivery_rates WHERE used_up < $1 FOR UPDATE SKIP LOCKED)`,
+    [nowMs],
+  );
   return rowCount ?? 0;
 }

@@ -1,6 +1,8 @@
 import test from 'ava';
 import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
 import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
+import { deletePastRates } from '../../../models/alerts/delivery-rates.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { retainHistory } from '../../../workers/system/retention.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
@@ -108,6 +110,17 @@ test('a rate-limited channel gets the first four changes at once and the newest 
   t.deepEqual(await drain(endMs), [1, 2, 3, 4]);
   t.deepEqual(await drain(endMs + 4 * 60_000), [10]);
   t.like(await retainHistory({ ...runtime, now: () => endMs + 3 * 3_600_000 }), { rates: 2 });
+});
+
+test('past rates are deleted without waiting for changes that use them again', async (t) => {
+  const { database } = await openTestRuntime(t);
+  await database.pool.query(`INSERT INTO delivery_rates (key, used_up) VALUES ('a', 1), ('b', 1)`);
+  await inTransaction(database, async (run) => {
+    await run(`UPDATE delivery_rates SET used_up = 3 WHERE key = 'a'`);
+    t.is(await deletePastRates(database, 2), 1);
+  });
+  t.is(await deletePastRates(database, 2), 0);
+  t.is(await deletePastRates(database, 4), 1);
 });
 
 test('the rate limit of one account does not affect another', async (t) => {
