@@ -75,7 +75,7 @@ export const MAX_KEPT_WINDOWS = 10_000;
 
 /**
  * Maximum number of monitors in all windows of a tenant that are in progress, begin soon or ended within the hour,
- * together.
+ * together. It limits new and changed windows: one that was planned earlier always covers its monitors.
  */
 export const MAX_COVERED = 100_000;
 
