@@ -1,6 +1,7 @@
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { JOINS_AFTER_MS } from '../../core/alerts/parents.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
+import { scheduleOf, type ScheduleColumns } from '../heartbeats/schedule.ts';
 import type { Run } from '../sql.ts';
 
 /** An alert that waits for a parent: its transition, and the parent. */
@@ -259,17 +260,23 @@ const failedByItself = (since: string, now: string) => `CASE WHEN ${IS_UNCHECKED
 
 /**
  * Reports whether a monitor failed by itself after a time: it has a newer bad result, or has been without results for
- * long enough since.
+ * long enough since. A heartbeat with a schedule has failed by itself once it missed its next run, even if its interval
+ * is longer.
  */
 export async function hasOwnFailure(
   run: Run,
   { monitorId, sinceMs, nowMs }: { monitorId: string; sinceMs: number; nowMs: number },
 ): Promise<boolean> {
-  const [row] = await run<{ has: boolean }>(
-    `SELECT ${failedByItself('$2', '$3')} AS has FROM monitors m WHERE m.id = $1`,
+  const [row] = await run<ScheduleColumns & { has: boolean; isUnchecked: boolean; graceSeconds: number }>(
+    `SELECT ${failedByItself('$2', '$3')} AS has, ${IS_UNCHECKED} AS "isUnchecked", h.cron, h.time_zone AS timezone,
+       h.early_seconds AS "earlySeconds", h.grace_seconds AS "graceSeconds"
+     FROM monitors m LEFT JOIN heartbeats h ON h.monitor_no = m.no WHERE m.id = $1`,
     [monitorId, sinceMs, nowMs],
   );
-  return row?.has === true;
+  if (row === undefined || row.has || row.isUnchecked) return row?.has === true;
+  const schedule = scheduleOf(row);
+  const runMs = schedule?.runAfter(sinceMs + schedule.earlySeconds * 1000) ?? Infinity;
+  return runMs + row.graceSeconds * 1000 <= nowMs;
 }
 
 /**

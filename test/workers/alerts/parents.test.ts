@@ -911,6 +911,37 @@ test('a heartbeat that reports a failure soon after its parent recovered is aler
   t.deepEqual(await deliver(chat, 52), ['Down: Backup']);
 });
 
+test('a heartbeat with a schedule is alerted once it misses a run after its parent recovered', async (t) => {
+  const { runtime, change, add, addChannel, deliver, run, at } = await prepareParents(t);
+  const { database, tenantId, newId, publicUrl } = runtime;
+  const router = await add('Router');
+  const schedule = { cron: '* * * * *', timezone: 'UTC', early_seconds: 30 };
+  const { monitor: backup } = await addHeartbeat(runtime, at(-3600), {
+    name: 'Backup',
+    intervalSeconds: 86_400,
+    heartbeatGraceSeconds: 600,
+    heartbeat: { schedule },
+  });
+  const [source] = await run<{ no: number }>('SELECT agent_no AS no FROM monitor_sources WHERE monitor_no = $1', [
+    backup.no,
+  ]);
+  await replaceParents(run, { tenantId, monitor: backup, parents: [{ id: router.id, mode: 'hold' }] });
+  const observe = async (verdict: Vote, second: number) => {
+    const evaluate = createEvaluator({ database, now: () => at(second), newId, publicUrl });
+    await evaluate([resultOf(backup, source ?? { no: 0 }, { dueAtMs: at(second) - 100, verdict })]);
+  };
+  await observe('up', -60);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await observe('down', 5);
+  await deliver(chat, 7);
+  await change('up', 60, [router]);
+  t.deepEqual(await deliver(chat, 61), ['Recovered: Router']);
+  // The next run is at 120.
+  for (const second of [361, 719]) t.deepEqual(await deliver(chat, second), []);
+  t.deepEqual(await deliver(chat, 1020), ['Down: Backup']);
+});
+
 test('after a downtime a reminder and an update about monitors behind do not block each other', async (t) => {
   const { run, change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
