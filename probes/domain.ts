@@ -217,8 +217,11 @@ class PutOffs {
     this.#now = now;
   }
 
+  /** Whether a lookup still waits: not if the clock was set back to before its wait began. */
   has(lookup: { account: string; name: string }): boolean {
-    return (this.#putOff.get(keyOf(lookup))?.untilMs ?? 0) > this.#now();
+    const { waitMs, untilMs } = this.#putOff.get(keyOf(lookup)) ?? { waitMs: 0, untilMs: 0 };
+    const leftMs = untilMs - this.#now();
+    return leftMs > 0 && leftMs <= waitMs;
   }
 
   learn(lookup: { account: string; name: string }, isPutOff: boolean): void {

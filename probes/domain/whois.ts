@@ -40,6 +40,10 @@ const REFERRAL_LASTS_MS = DAY_MS;
 const UNKNOWN_LASTS_MS = HOUR_MS;
 const MAX_UNKNOWN = 5000;
 
+function lifetimeOf(server: HostPort | null): number {
+  return server === null ? UNKNOWN_LASTS_MS : REFERRAL_LASTS_MS;
+}
+
 /** Pause for a server that reports too many queries, in milliseconds: none names a duration. */
 const PAUSE_MS = HOUR_MS;
 
@@ -60,13 +64,15 @@ export function createWhois(tools: WhoisTools): AskWhois {
 
   const recall = (tld: string): Referral | null => {
     const referral = registries.get(tld) ?? unknown.get(tld);
-    return referral !== undefined && referral.untilMs > tools.now() ? referral : null;
+    if (referral === undefined) return null;
+    const leftMs = referral.untilMs - tools.now();
+    // After the clock was set back, more may be left than a referral lasts.
+    return leftMs > 0 && leftMs <= lifetimeOf(referral.server) ? referral : null;
   };
 
   const remember = (tld: string, server: HostPort | null): void => {
     for (const known of [registries, unknown]) known.delete(tld);
-    if (server === null) unknown.set(tld, { server, untilMs: tools.now() + UNKNOWN_LASTS_MS });
-    else registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
+    (server === null ? unknown : registries).set(tld, { server, untilMs: tools.now() + lifetimeOf(server) });
     forgetOldest(unknown, MAX_UNKNOWN);
   };
 

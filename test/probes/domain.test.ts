@@ -223,6 +223,13 @@ test('a crowded-out lookup is retried after 5, 20 and 80 s, but by another accou
   filled.push(knowFor('ten_one', 'next.example'));
   await until(() => countClaims() === 5);
   await Promise.all(filled);
+  // The last wait does not outlast a clock that is set back to before it began.
+  clock.ms = START_MS - 1000;
+  facts.clear();
+  const again = fill();
+  await knowFor('ten_many', 'next.example');
+  t.is(countClaims(), 6);
+  await again;
 });
 
 test('an unknown top-level domain costs the root one query for all of its names', async (t) => {
@@ -235,6 +242,36 @@ test('an unknown top-level domain costs the root one query for all of its names'
   for (const { facts } of [...answers, await know(`late.${io}`, PATIENCE_MS)])
     t.is(facts.failure, `No registry is known for .${io}`);
   t.is(whois.queries.length, 1);
+});
+
+test('an unknown top-level domain is queried again after the clock was set back', async (t) => {
+  const { io, whois } = await openFixture(t, {
+    whois: () => '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n',
+  });
+  const clock = { ms: START_MS + 24 * HOUR_MS };
+  const { know } = openKnownDomains({
+    allowPrivateNetwork: true,
+    whoisServer: whois,
+    domains: {
+      read: async () => null,
+      claim: async () => true,
+      write: async () => undefined,
+      findRdapService: async () => null,
+      acquireRegistry: async () => null,
+      releaseRegistry: async () => undefined,
+    },
+    now: () => clock.ms,
+  });
+  for (const [no, aheadMs, queries] of [
+    [1, 24 * HOUR_MS, 1],
+    [2, 24 * HOUR_MS + 1, 1],
+    [3, 0, 2],
+    [4, 1, 2],
+  ] as const) {
+    clock.ms = START_MS + aheadMs;
+    t.is((await know(`made-up${no}.${io}`, PATIENCE_MS)).facts.failure, `No registry is known for .${io}`);
+    t.is(whois.queries.length, queries);
+  }
 });
 
 test('one name that the configured WHOIS server does not understand does not affect others', async (t) => {
