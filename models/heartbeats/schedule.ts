@@ -89,14 +89,17 @@ function gapsOf(days: readonly number[], times: readonly number[]): number[] {
   return gaps.length === 0 ? [SEARCHED_MS] : gaps;
 }
 
-/** The search for an expression's runs in a zone, and the two adjacent times of its last result. */
-type Search = { cron: Cron; afterMs: number; runMs: number | null };
+/** The last results of searches by expression and zone: `runMs` is the first run after any moment from `afterMs` on. */
+const RUNS = new Map<string, { afterMs: number; runMs: number }>();
 
-/** Searches by expression and zone: starting one takes ten times as long as continuing it. */
-const SEARCHES = new Map<string, Search>();
+/** Maximum number of cached results. */
+const MAX_RUNS = 20_000;
 
-/** Maximum number of cached searches. */
-const MAX_SEARCHES = 2000;
+/** Searches by expression and zone: starting one takes five times as long as continuing it. */
+const SEARCHES = new Map<string, { cron: Cron; afterMs: number }>();
+
+/** Maximum number of cached searches: each takes 60 to 80 kB, most of it for the years. */
+const MAX_SEARCHES = 500;
 
 /**
  * Returns the runs of a schedule that `readSchedule` accepted. Clock changes are treated as by Vixie cron (D-554):
@@ -109,15 +112,19 @@ export function runScheduleOf(cron: string, timezone: string, earlySeconds: numb
 
 function findRun(cron: string, timezone: string, unixMs: number): number | null {
   const key = `${timezone} ${cron}`;
-  const kept = SEARCHES.get(key);
-  if (kept !== undefined && kept.runMs !== null && unixMs >= kept.afterMs && unixMs < kept.runMs) return kept.runMs;
+  const known = RUNS.get(key);
+  if (known !== undefined && unixMs >= known.afterMs && unixMs < known.runMs) return known.runMs;
   try {
+    const kept = SEARCHES.get(key);
     // A cached search ends with its last year; one that begins later goes further.
     const search = kept !== undefined && unixMs >= kept.afterMs ? goOn(kept.cron, unixMs) : null;
     const { cron: runs, runMs } = search ?? beginSearch(cron, timezone, unixMs);
     SEARCHES.delete(key);
-    SEARCHES.set(key, { cron: runs, afterMs: unixMs, runMs });
+    SEARCHES.set(key, { cron: runs, afterMs: unixMs });
     forgetOldest(SEARCHES, MAX_SEARCHES);
+    RUNS.delete(key);
+    if (runMs !== null) RUNS.set(key, { afterMs: unixMs, runMs });
+    forgetOldest(RUNS, MAX_RUNS);
     return runMs;
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) return null;

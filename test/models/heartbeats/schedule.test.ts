@@ -1,4 +1,5 @@
 import test from 'ava';
+import { Cron } from 'croner';
 import type { HeartbeatSchedule, ScheduleInput } from '../../../core/heartbeats/schedule.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { readSchedule, runScheduleOf } from '../../../models/heartbeats/schedule.ts';
@@ -199,3 +200,22 @@ for (const [input, field, message] of REFUSED) {
     t.regex(read.message, message);
   });
 }
+
+test.serial('the next runs of thousands of schedules are computed once, until they are over', (t) => {
+  let searches = 0;
+  const schedules = Array.from({ length: 3000 }, (_, index) =>
+    runScheduleOf(`${index % 60} ${Math.floor(index / 60) % 24} ${1 + Math.floor(index / 1440)} 1 *`, 'UTC', 0),
+  );
+  const before = schedules.map(({ runAfter }) => runAfter(NOW));
+  const { nextRun } = Cron.prototype;
+  Cron.prototype.nextRun = function count(...values) {
+    searches += 1;
+    return nextRun.apply(this, values);
+  };
+  t.teardown(() => (Cron.prototype.nextRun = nextRun));
+  t.deepEqual(
+    schedules.map(({ runAfter }) => runAfter(NOW + DAY_MS)),
+    before,
+  );
+  t.is(searches, 0);
+});
