@@ -79,7 +79,7 @@ export class Agent {
       stallWatch: new StallWatch(),
       selfCheck: parts.selfCheck,
       now: Date.now,
-      aheadMs: () => 0,
+      aheadMs: () => this.#connection.aheadMs,
       onCrash: (error, monitorId) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
     });
     this.#clock = new Clock({

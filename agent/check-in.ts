@@ -118,10 +118,16 @@ export class ConnectionStatus {
   #wasKnown = false;
   #isRefused = false;
   #isClockWrong = false;
+  #aheadMs = 0;
 
   constructor(log: Logger, now: () => number) {
     this.#log = log;
     this.#now = now;
+  }
+
+  /** Lead of this machine's clock over the service's at the last check-in, in milliseconds; 0 before the first. */
+  get aheadMs(): number {
+    return this.#aheadMs;
   }
 
   welcomed({ agentId, monitors, capabilities, serverTimeMs }: Welcome): void {
@@ -141,10 +147,11 @@ export class ConnectionStatus {
 
   /** Compares the clocks: results of a clock that is ahead are declined, those of one that is behind are stale. */
   #compareClocks(serverTimeMs: number): void {
-    const aheadMs = this.#now() - serverTimeMs;
+    this.#aheadMs = this.#now() - serverTimeMs;
     const wasWrong = this.#isClockWrong;
-    this.#isClockWrong = Math.abs(aheadMs) > CLOCKS_APART_MS;
-    if (this.#isClockWrong && !wasWrong) this.#log.warn({ ahead_seconds: Math.round(aheadMs / 1000) }, 'clock.wrong');
+    this.#isClockWrong = Math.abs(this.#aheadMs) > CLOCKS_APART_MS;
+    if (this.#isClockWrong && !wasWrong)
+      this.#log.warn({ ahead_seconds: Math.round(this.#aheadMs / 1000) }, 'clock.wrong');
   }
 }
 

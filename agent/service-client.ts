@@ -171,9 +171,10 @@ function isDuration(value: unknown): boolean {
   return typeof value === 'number' && value >= 1 && value <= LONGEST_TIMER_MS;
 }
 
+/** Returns the service's time. `Date` is no substitute: a proxy may have set it by its own clock (D-775). */
 function timeOf({ headers }: Answered): number | null {
-  const ms = Date.parse(headers.date ?? '');
-  return Number.isNaN(ms) ? null : ms;
+  const text = String(headers['spotcheck-time'] ?? '');
+  return /^\d{1,12}$/.test(text) ? Number(text) * 1000 : null;
 }
 
 /** Validates the fields on which the results and the clock rely. */

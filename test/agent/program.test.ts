@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import packageJson from '../../package.json' with { type: 'json' };
 import { newestOnDiskMs, startAgentFixture } from '../helpers/agent-program.ts';
 import { workItem, type AgentServer } from '../helpers/agent-server.ts';
+import { TestAuthority } from '../helpers/certificates.ts';
 import { runCommand } from '../helpers/command.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startListener } from '../helpers/listener.ts';
 import { outputMatching, type Program } from '../helpers/program.ts';
 import { sealFor } from '../helpers/sealed-box.ts';
 import { startTarget } from '../helpers/target.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
 /** Child processes are slow on a busy machine. */
@@ -364,13 +366,31 @@ test('all four types are measured, icmp only where the machine supports it', asy
 
 test("a clock that differs from the service's is reported once, with the difference", async (t) => {
   const fixture = await startAgentFixture(t);
-  fixture.server.state.date = new Date(Date.now() + 36_000_000).toUTCString();
+  fixture.server.state.time = String(Math.floor(Date.now() / 1000) + 36_000);
   const program = await fixture.startConnected();
   await fixture.server.give([workItem()]);
   await fixture.server.give([]);
   const warnings = logged(program, 'clock.wrong');
   t.is(warnings.length, 1);
   t.true(Math.abs(Number(warnings[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(warnings));
+});
+
+test('a certificate that is not valid yet is no vote while the clock is wrong, and then a failure', async (t) => {
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
+  const authority = await TestAuthority.create();
+  const trusted = join(await temporaryFolder(t), 'authority.pem');
+  await writeFile(trusted, authority.pem);
+  const keys = await authority.issue({ hosts: ['127.0.0.1'], validFromDays: 2 });
+  const { port } = await startHttpServer(t, (_, response) => response.end(), keys);
+  server.state.time = String(Math.floor(Date.now() / 1000) + 3600);
+  server.state.work = [workItem({ target: `https://127.0.0.1:${port}/`, intervalSeconds: 1 })];
+  await fixture.startConnected({ NODE_EXTRA_CA_CERTS: trusted });
+  await until(() => server.taken().length > 0, PATIENT);
+  t.like(server.taken()[0], { ok: false, cause: 'unsupported_by_agent' });
+  t.regex(String(server.taken()[0]?.['reason']), /clock of the checking machine/);
+  server.state.time = null;
+  await until(() => server.taken().some(({ cause }) => cause === 'tls_error'), PATIENT);
 });
 
 test('while its own network is down failures are no votes; once a reference host responds they count', async (t) => {

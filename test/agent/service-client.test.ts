@@ -38,9 +38,19 @@ test('a check-in with the current ETag returns no work', async (t) => {
 
 test("a check-in returns the service's time", async (t) => {
   const { server, client } = await connected(t);
-  server.state.date = 'Sat, 01 Nov 2025 10:11:12 GMT';
-  t.like(await client.pull({}, null), { serverTimeMs: Date.UTC(2025, 10, 1, 10, 11, 12) });
+  server.state.time = '1761991872';
+  const time = { serverTimeMs: Date.UTC(2025, 10, 1, 10, 11, 12) };
+  t.like(await client.pull({}, null), { outcome: 'work', ...time });
+  t.like(await client.pull({}, '"1"'), { outcome: 'unchanged', ...time });
 });
+
+for (const time of ['', '-1', '1e99', 'Sat, 01 Nov 2025 10:11:12 GMT', '1761991872, 1761991872']) {
+  test(`a check-in has no service time if the header is ${JSON.stringify(time)}`, async (t) => {
+    const { server, client } = await connected(t);
+    server.state.time = time;
+    t.like(await client.pull({}, null), { outcome: 'work', serverTimeMs: null });
+  });
+}
 
 /** Placeholder for a JSON number that parses as infinity. */
 const INFINITE = 'INFINITE';

@@ -27,8 +27,8 @@ export type AgentServer = {
     /** Reports whether a result is malformed; its whole batch is refused. */
     isMalformed: (result: Json) => boolean;
     recheck: (result: Json) => number | null;
-    /** Date header of responses; null = the actual time. */
-    date: string | null;
+    /** `Spotcheck-Time` of check-ins; null = the actual time. */
+    time: string | null;
   };
   /** Sets the work, and waits until the agent has fetched it. */
   give: (work: Json[]) => Promise<void>;
@@ -45,7 +45,7 @@ export async function startAgentServer(t: Harness): Promise<AgentServer> {
     ingest: null,
     isMalformed: () => false,
     recheck: () => null,
-    date: null,
+    time: null,
   };
 
   const answer = (
@@ -57,7 +57,7 @@ export async function startAgentServer(t: Harness): Promise<AgentServer> {
   const pull = (request: IncomingMessage, response: ServerResponse, body: Json): void => {
     pulls.push({ headers: request.headers, body });
     if (state.pull !== null) return void answer(response, state.pull);
-    const headers = { ETag: state.etag, ...(state.date !== null && { Date: state.date }) };
+    const headers = { ETag: state.etag, 'Spotcheck-Time': state.time ?? String(Math.floor(Date.now() / 1000)) };
     if (request.headers['if-none-match'] === state.etag) return void response.writeHead(304, headers).end();
     answer(
       response,

@@ -85,8 +85,8 @@ export function pullHandler({
         secretsKeyId && (keyTags.get(secretsKeyId) ?? null),
       ]),
     });
-    // The response is for this agent only, which revalidates it each time.
-    response.set('Cache-Control', 'private, no-cache');
+    // The response is for this agent only, which revalidates it each time. A proxy may replace `Date` (D-775).
+    response.set({ 'Cache-Control': 'private, no-cache', 'Spotcheck-Time': String(Math.floor(now() / 1000)) });
     if (namesTag(request.headers['if-none-match'], tag) && assigned.every(isGiven)) {
       count.inc({ outcome: 'unchanged' });
       response.set('ETag', tag).status(304).end();

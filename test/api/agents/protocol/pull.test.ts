@@ -30,6 +30,18 @@ function keyPair(): { publicKey: string; open: (sealed: unknown) => Record<strin
   };
 }
 
+test("a check-in has the service's time, not that of the machine", async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  const ahead = await api.another({ now: () => 4_102_444_800_999 });
+  const answer = await agent.post('pull', {}, {}, ahead);
+  t.is(answer.headers.get('spotcheck-time'), '4102444800');
+  const etag = { 'If-None-Match': String(answer.headers.get('etag')) };
+  const unchanged = await agent.post('pull', {}, etag, ahead);
+  t.is(unchanged.status, 304);
+  t.is(unchanged.headers.get('spotcheck-time'), '4102444800');
+});
+
 test('a check-in returns the id, capabilities and work of the agent, and is visible in the API', async (t) => {
   const { api } = t.context;
   const account = await api.account();
