@@ -265,7 +265,9 @@ export async function listMonitorLocations(
   nowMs: number,
 ): Promise<MonitorLocation[]> {
   return await runOn(pool)<MonitorLocation>(
-    `SELECT a.id, a.no AS "agentNo", a.name, a.region, a.last_seen_at AS "lastSeenAt", is_online(a) AS online, s.state,
+    // As in decisions, a retired region counts until its monitors have moved (D-654).
+    `SELECT a.id, a.no AS "agentNo", a.name, a.region, a.last_seen_at AS "lastSeenAt",
+            is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL) AS online, s.state,
             (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n) AS "newestAtMs"
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
      WHERE s.monitor_no = $1 AND a.kind <> 'service' ORDER BY a.id`,

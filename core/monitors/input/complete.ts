@@ -164,7 +164,9 @@ function chooseSources(
     doesNotApply('agent_sources', { type, only: 'http, tcp, icmp and udp' }, problems);
     return [];
   }
-  const unknown = sent.filter((id) => !context.sharedAgentIds.includes(id) && !context.ownAgentIds.includes(id));
+  // A retired region keeps the monitors that nothing else can check, and they can be sent back as they were read.
+  const known = new Set([...context.sharedAgentIds, ...context.ownAgentIds, ...base.agentSources]);
+  const unknown = sent.filter((id) => !known.has(id));
   if (unknown.length > 0) problems.push({ field: 'agent_sources', message: explainUnknownAgents(unknown) });
   return [...new Set(sent)].toSorted();
 }

@@ -61,6 +61,19 @@ test('each location of a monitor shows whether its vote counts, and if not, why'
   const stranger = await api.account();
   isError(t, await stranger.owner('GET', path), { status: 404, error: `monitor ${json['id']} does not exist` });
   await api.database.pool.query('UPDATE agents SET offline_at = NULL WHERE no = $1', [offline?.no]);
+
+  // A region that is being retired counts until its monitors have moved.
+  await api.database.pool.query('UPDATE agents SET revoked_at = $2 WHERE no = $1', [counted?.no, now]);
+  const retired = (await reader('GET', path)).json['locations'] as typeof locations;
+  t.like(retired[0], { id: counted?.id, status: 'counted' });
+  const { json: detail } = await owner('GET', `/v1/monitors/${json['id']}`);
+  const { status: patched } = await owner('PATCH', `/v1/monitors/${json['id']}`, {
+    name: 'Shop 2',
+    agent_sources: detail['agent_sources'],
+    down_min_sources: 2,
+  });
+  t.is(patched, 200);
+  await api.database.pool.query('UPDATE agents SET revoked_at = NULL WHERE no = $1', [counted?.no]);
 });
 
 test('a monitor that the service checks itself has no locations', async (t) => {

@@ -252,6 +252,14 @@ test('an empty list of agents keeps the stored ones', (t) => {
   t.deepEqual(patched(own, { agent_sources: ['agt_a'] }).agentSources, ['agt_a']);
 });
 
+test('a region that was retired meanwhile can be sent back with the agents as they were read', (t) => {
+  const stored = { ...FULL, agentSources: ['agt_a', 'agt_retired'] };
+  t.deepEqual(patched(stored, { agent_sources: ['agt_retired', 'agt_b'] }).agentSources, ['agt_b', 'agt_retired']);
+  t.deepEqual(messages(FULL, { agent_sources: ['agt_retired'], down_min_sources: 1 }), [
+    'agent_sources must be ids of your agents or of shared ones, got unknown agt_retired',
+  ]);
+});
+
 const REFUSED: [string, MonitorBody, string][] = [
   ['another type', { type: 'tcp' }, 'type must stay http, got tcp: the type of a monitor cannot be changed'],
   [
