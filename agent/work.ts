@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { PullAnswer, WorkItem, WorkSecrets } from '../core/agents/wire.ts';
 import { checkTargetOf } from '../core/agents/work-item.ts';
 import { parseJson } from '../core/foreign-text.ts';
@@ -61,7 +61,7 @@ export function createWorkFile(folder: string, now: () => number): WorkFile {
 
 /**
  * Writes a file that only its owner may read. A crash at any time leaves the old content or the new one, never a part
- * of it.
+ * of it; a power cut after the return leaves the new one.
  */
 async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.new`;
@@ -73,6 +73,19 @@ async function writeWhole(path: string, text: string): Promise<void> {
     await file.close();
   }
   await rename(draft, path);
+  await syncFolder(dirname(path));
+}
+
+/** Forces the names in a folder to the disk, where its file system can do that. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+  } finally {
+    await folder.close();
+  }
 }
 
 /** The agent's X25519 keys: the service seals secrets to the public one, in base64. */

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdir, readFile, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { mkdir, open, readFile, rmdir, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createWorkFile, createWorkReader, loadKeyPair, type SavedWork } from '../../agent/work.ts';
 import type { WorkItem } from '../../core/agents/wire.ts';
 import { publicKeyOf, sealFor } from '../helpers/sealed-box.ts';
@@ -133,6 +134,38 @@ test('work that failed to save is saved on a later confirmation; until then the 
   nowMs += 3_600_001;
   await file.confirm();
   t.deepEqual(await file.load(), newer);
+});
+
+/** Calls back before each file or folder is forced to the disk. */
+async function beforeSyncs(t: ExecutionContext, folder: string, call: (facts: Stats) => void): Promise<void> {
+  const anyFile = await open(folder);
+  const handles = Object.getPrototypeOf(anyFile);
+  await anyFile.close();
+  const { sync } = handles;
+  handles.sync = async function (this: FileHandle) {
+    call(await this.stat());
+    await sync.call(this);
+  };
+  t.teardown(() => (handles.sync = sync));
+}
+
+test.serial('the keys and the work are on the disk, and then their names, before they are used', async (t) => {
+  const folder = await temporaryFolder(t);
+  const synced: number[] = [];
+  await beforeSyncs(t, folder, ({ ino }) => void synced.push(ino));
+  await loadKeyPair(folder);
+  await createWorkFile(folder, Date.now).save(SAVED);
+  const inodes = ['key.json', '', 'work.json', ''].map(async (name) => (await stat(join(folder, name))).ino);
+  t.deepEqual(synced, await Promise.all(inodes));
+});
+
+test.serial('keys are created in a folder whose file system cannot sync it', async (t) => {
+  const folder = await temporaryFolder(t);
+  await beforeSyncs(t, folder, (facts) => {
+    if (facts.isDirectory()) throw Object.assign(new Error('invalid argument'), { code: 'EINVAL' });
+  });
+  const { publicKey } = await loadKeyPair(folder);
+  t.is((await loadKeyPair(folder)).publicKey, publicKey);
 });
 
 test('a damaged work file is ignored and left alone', async (t) => {
