@@ -168,7 +168,12 @@ function flatten(fields: Fields | null, into = new Map<string, unknown>(), prefi
 }
 
 function differ(before: unknown, after: unknown): boolean {
-  return JSON.stringify(before) !== JSON.stringify(after);
+  return JSON.stringify(before, sortKeys) !== JSON.stringify(after, sortKeys);
+}
+
+/** Sorts the keys of records: the database returns those of a list's items in another order than they were sent in. */
+function sortKeys(_key: string, value: unknown): unknown {
+  return isRecord(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value;
 }
 
 function cut(value: unknown): unknown {

@@ -235,8 +235,8 @@ export function monitorFields(
     },
     secrets: {
       // Secret headers count as one field without names, which `secretHeaderNames` shows.
-      'check_spec.request.secretHeaders': secrets.secretHeaders && Object.entries(secrets.secretHeaders),
-      'check_spec.request.auth': secrets.auth && Object.entries(secrets.auth),
+      'check_spec.request.secretHeaders': secrets.secretHeaders && [secrets.secretHeaders],
+      'check_spec.request.auth': secrets.auth && [secrets.auth],
       'check_spec.request.body': secrets.body,
       'check_spec.transport.payload': secrets.payload,
       'check_spec.heartbeat.token': token,

@@ -283,6 +283,18 @@ test.serial(
       check_spec: { ...spec, request: { ...spec.request, auth: { type: 'bearer' } } },
     });
     t.is((await log())[0]?.id, changed?.id, 'the same secrets are not a change');
+    const assertion = { source: 'text_body', op: 'contains', value: 'ok' };
+    const auth = { type: 'basic', username: 'ann', password: 'another' };
+    await account.owner('PATCH', `/v1/monitors/${id}`, {
+      check_spec: { request: { ...spec.request, auth }, assertions: [assertion] },
+    });
+    const [specified] = await log();
+    t.not(specified?.id, changed?.id);
+    const reversed = <Value extends object>(value: Value) => Object.fromEntries(Object.entries(value).toReversed());
+    await account.owner('PATCH', `/v1/monitors/${id}`, {
+      check_spec: { request: { ...spec.request, auth: reversed(auth) }, assertions: [reversed(assertion)] },
+    });
+    t.is((await log())[0]?.id, specified?.id, 'another order of keys is not a change');
     await account.owner('PATCH', `/v1/monitors/${id}`, { body_match: 'x'.repeat(1024), check_spec: spec });
     t.deepEqual((await log())[0]?.changes['body_match'], ['quiet', `${'x'.repeat(1000)}…`]);
     const heartbeat = await account.owner('GET', `/v1/monitors/${ids.monitor[1]}`);

@@ -23,6 +23,15 @@ test('nested settings are compared as separate fields, lists as a whole, and unc
   t.deepEqual(compareFields(before, before), {});
 });
 
+test('the order of keys is no change, in lists as well, but that of a list is one', (t) => {
+  const [one, other] = [
+    { source: 'status', op: 'eq', value: { a: 1, b: [2] } },
+    { value: { b: [2], a: 1 }, op: 'eq', source: 'status' },
+  ];
+  t.deepEqual(compareFields({ fields: { rules: [one, 1] } }, { fields: { rules: [other, 1] } }), {});
+  t.deepEqual(Object.keys(compareFields({ fields: { rules: [one, 1] } }, { fields: { rules: [1, one] } })), ['rules']);
+});
+
 test('a secret that is added, changed or removed is only reported as changed', (t) => {
   const [none, one, two] = [
     { fields: {}, secrets: { key: undefined } },
