@@ -36,7 +36,7 @@ type OpenInvitation = {
 };
 
 /** Validity of an invitation, and time that an expired one is kept, in seconds. */
-const GOOD_SECONDS = 7 * DAY_SECONDS;
+export const GOOD_SECONDS = 7 * DAY_SECONDS;
 const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** Maximum number of open invitations of an account. */

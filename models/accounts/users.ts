@@ -190,7 +190,7 @@ export async function changePassword(
 type AccessReset = { endedSessions: number; secondFactorRemoved: boolean };
 
 /** Time that a reset password is accepted where only the provider's sign-in is, in seconds. */
-const BREAK_GLASS_SECONDS = DAY_SECONDS;
+export const BREAK_GLASS_SECONDS = DAY_SECONDS;
 
 /**
  * Replaces a person's password, removes their second factor, even an unconfirmed one, and ends all their sessions, in

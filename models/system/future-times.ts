@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
+import { GOOD_SECONDS } from '../accounts/invitations.ts';
+import { BREAK_GLASS_SECONDS } from '../accounts/users.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
 import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from '../heartbeats/schedule.ts';
 import { KEPT_MS } from '../maintenance/maintenance-times.ts';
@@ -31,6 +33,7 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
     ...pullDecided(nowMs),
     ...pullMarks(nowMs),
     ...pullMaintenance(nowMs),
+    ...pullAccess(nowMs),
     ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : []),
   ])
     await run(statement);
@@ -164,6 +167,19 @@ function pullMaintenance(nowMs: number): string[] {
      SELECT DISTINCT t.monitor_no, t.occurrence_no FROM current_occurrences c
        JOIN maintenance_times t ON t.occurrence_no = c.occurrence_no WHERE t.ended_at > ${nowMs - KEPT_MS}
      ON CONFLICT DO NOTHING`,
+  ];
+}
+
+/** Limits sessions, invitations and reset passwords, by users first: none may last longer than a new one. */
+function pullAccess(nowMs: number): string[] {
+  const nowSeconds = toUnixSeconds(nowMs);
+  const [reset, invited] = [nowSeconds + BREAK_GLASS_SECONDS, nowSeconds + GOOD_SECONDS];
+  return [
+    `UPDATE users SET password_sign_in_until = ${reset} WHERE password_sign_in_until > ${reset}`,
+    `UPDATE sessions SET ${pulled(['created_at', 'last_seen_at'], nowSeconds)}
+     WHERE greatest(created_at, last_seen_at) > ${nowSeconds}`,
+    `UPDATE invitations SET created_at = ${notAfter('created_at', nowSeconds)}, expires_at = ${invited}
+     WHERE expires_at > ${invited}`,
   ];
 }
 

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { createInvitation, generateInvitationToken, listInvitations } from '../../../models/accounts/invitations.ts';
 import {
   beginSecondFactor,
   confirmSecondFactor,
@@ -14,10 +15,19 @@ import {
   listSessions,
 } from '../../../models/accounts/sessions.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
-import { changePassword, createUser, findUserByEmail, updateUser } from '../../../models/accounts/users.ts';
+import {
+  changePassword,
+  createUser,
+  findUserByEmail,
+  resetAccess,
+  updateUser,
+} from '../../../models/accounts/users.ts';
+import { inTransaction } from '../../../models/sql.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 const START_MS = 1_763_720_000_000;
+const DAY_MS = 86_400_000;
 
 async function open(t: ExecutionContext): Promise<{
   runtime: TestRuntime;
@@ -55,6 +65,42 @@ async function open(t: ExecutionContext): Promise<{
   };
   return { runtime, user, signIn };
 }
+
+test('after the clock was set back, access given before lasts no longer than if it were given now', async (t) => {
+  const { runtime, user, signIn } = await open(t);
+  const { database, tenantId, newId } = runtime;
+  const backMs = 10 * DAY_MS;
+  const [aheadMs, now] = [START_MS + backMs, START_MS / 1000];
+  await resetAccess(database, { userId: user.id, passwordHash: 'new', nowMs: aheadMs, author: null });
+  const reset = await findUserByEmail(database, user.email);
+  if (reset === null) throw new Error('The user is gone');
+  await signIn(reset, START_MS - 1000);
+  await signIn(reset, aheadMs);
+  const invite = { tenantId, role: 'viewer', invitedBy: user.id, author: null } as const;
+  for (const [email, nowMs] of [
+    ['before@example.org', START_MS - DAY_MS],
+    ['ahead@example.org', aheadMs],
+  ] as const)
+    await createInvitation(database, { ...invite, id: newId('inv'), token: generateInvitationToken(), email, nowMs });
+  await inTransaction(database, (_, client) => pullBackTimes(client, { nowMs: START_MS, backMs }));
+
+  const sessions = await listSessions(database, user.id, START_MS);
+  t.deepEqual(
+    sessions.map(({ createdAt, lastSeenAt }) => [createdAt, lastSeenAt]),
+    [
+      [now, now],
+      [now - 1, now - 1],
+    ],
+  );
+  t.deepEqual(
+    (await listInvitations(database, tenantId, START_MS)).map(({ createdAt, expiresAt }) => [createdAt, expiresAt]),
+    [
+      [now - 86_400, now + 6 * 86_400],
+      [now, now + 7 * 86_400],
+    ],
+  );
+  t.is((await findUserByEmail(database, user.email))?.passwordSignInUntil, now + 86_400);
+});
 
 test('email addresses are found and unique regardless of case', async (t) => {
   const {
