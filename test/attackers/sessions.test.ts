@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { readDescription } from '../../api/description.ts';
 import { generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { verifyPassword } from '../../models/secrets/password.ts';
+import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
 import { addPerson, addSession, callWith, cookieOf, PASSWORD, type Person } from '../api/person.ts';
 import { listOperations, type Document } from '../helpers/described-operations.ts';
@@ -600,6 +601,21 @@ test.serial('a confirmed second factor is required, its codes work once, and dis
     201,
     'without a second factor no code is required',
   );
+});
+
+test.serial('recovery codes work while no key of the ring opens the secret of the second factor', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const { recovery } = await turnOn(t, person);
+  const [first, second] = recovery;
+  const { email, password, headers } = person;
+  const secrets = createSecretBox([{ id: 'other', key: randomBytes(32) }]);
+  const url = await api.another({ database: { ...api.database, secrets } });
+  t.is((await signIn({ url }, { email, password, code: first })).status, 201);
+  t.is((await signIn({ url }, { email, password, code: first })).status, 401);
+  const body = { password, code: second };
+  t.is((await send(`${url}/v1/user/totp`, { method: 'DELETE', body, headers })).status, 200);
+  t.is((await signIn({ url }, { email, password })).status, 201);
 });
 
 test.serial(

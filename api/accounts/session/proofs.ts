@@ -53,10 +53,12 @@ export async function takeCode(
   typed: string,
 ): Promise<boolean> {
   const code = normalizeCode(typed);
+  // Recovery codes replace a secret that is lost, also because no key of the ring opens it.
+  if (!SIX_DIGITS.test(code)) return await takeRecoveryCode(database, userId, code);
   const factor = await findSecondFactor(database, userId);
   if (factor === null || factor.confirmedAt === null) return false;
   const step = findTotpStep(factor.secret, code, now());
-  return step === null ? await takeRecoveryCode(database, userId, code) : await takeTotpStep(database, userId, step);
+  return step !== null && (await takeTotpStep(database, userId, step));
 }
 
 const DIGITS = 6;
