@@ -291,5 +291,11 @@ export async function findPeer(database: Database, peerUrl: string) {
  * Returns the token at the end of a peer's address, which identifies this installation there; null if there is none.
  */
 export async function readPeerToken(database: Database, channelId: string): Promise<string | null> {
-  return (await openCanaryAddress(database, channelId))?.split(`${PING_PATH}/`).at(-1) ?? null;
+  const url = await openCanaryAddress(database, channelId);
+  return url && peerTokenOf(url);
+}
+
+/** Returns the token at the end of a peer's address. */
+export function peerTokenOf(url: string): string {
+  return url.split(`${PING_PATH}/`).at(-1) ?? '';
 }

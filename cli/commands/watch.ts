@@ -5,6 +5,7 @@ import {
   PEER_PATH,
   findPeer,
   keepPeerHeartbeat,
+  peerTokenOf,
   readPeerToken,
   sealInvitation,
 } from '../../api/system/watching.ts';
@@ -87,15 +88,17 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
 
 /** Has the other side watch this one, stores the address that it wants to be pinged at, and returns its answer. */
 async function joinPeer(
-  { database, newId, nowMs }: CommandContext,
+  { database, environment, newId, nowMs }: CommandContext,
   { base, monitorId, body }: { base: string; monitorId: string; body: object },
 ): Promise<Record<string, unknown>> {
   const answer = await callService({ method: 'POST', url: `${base}${PEER_PATH}`, body });
   const url = watchUrl(String(answer['ping_url']));
   if (url === null) throw new Refusal(`${base} answered without a ping URL: is it a Spotcheck of this release?`);
   const address = { origin: 'peer', name: base, monitorId, url } as const;
-  if (!(await storeCanaryAddress(database, address, { newId, nowMs }))) throw tooMany();
-  return answer;
+  if (await storeCanaryAddress(database, address, { newId, nowMs })) return answer;
+  // Another address was added meanwhile: the other side must not wait for pings that never come.
+  const there = await leave({ name: base, own: environment.publicUrl, token: peerTokenOf(url) });
+  throw new Refusal(`${tooMany().message}. The other side: ${there}`);
 }
 
 /** `watch add`: pings any address from now on. */
@@ -134,7 +137,10 @@ export async function remove(name: string, options: Common): Promise<void> {
     const { origin, channelId, monitorId } = address;
     if (origin === 'environment')
       throw new Refusal(`${name} is in WATCH_URLS of maintain (or npm start): take it out there, and restart`);
-    const there = origin === 'peer' ? await leave(database, { channelId, name, own: environment.publicUrl }) : null;
+    const there =
+      origin === 'peer'
+        ? await leave({ name, own: environment.publicUrl, token: await readPeerToken(database, channelId) })
+        : null;
     await deleteCanaryAddress(database, channelId);
     const heartbeat = monitorId === null ? null : await findPeerHeartbeat(database, monitorId);
     if (heartbeat !== null) {
@@ -147,11 +153,7 @@ export async function remove(name: string, options: Common): Promise<void> {
 }
 
 /** Ends the watch on the other side as well; returns a sentence if that remains to be done there. */
-async function leave(
-  database: CommandContext['database'],
-  { channelId, name, own }: { channelId: string; name: string; own: string },
-): Promise<string> {
-  const token = await readPeerToken(database, channelId);
+async function leave({ name, own, token }: { name: string; own: string; token: string | null }): Promise<string> {
   try {
     await callService({ method: 'DELETE', url: `${name}${PEER_PATH}`, body: { peer_url: own, token } });
     return 'removed';

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { PEER_PATH } from '../../api/system/watching.ts';
+import { MAX_ADDRESSES } from '../../core/system/canary.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { listAllMonitors } from '../../models/monitors/monitor-overview.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
+import { storeCanaryAddress } from '../../models/system/canary-addresses.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { hostCommands, runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
@@ -195,6 +197,28 @@ test('watch join keeps no heartbeat of a service that answers with a page instea
   const { port } = await startHttpServer(t, (_request, response) => void response.end('<h1>Sign in</h1>'));
   const joining = run('watch', 'join', `http://127.0.0.1:${port}${PEER_PATH}#sealed`, '--no-wait');
   await isRefused(t, joining, /answered without a ping URL/);
+  t.deepEqual(await listAllMonitors(run.database, tenantId), []);
+});
+
+test('watch join that finds no room for another address any more ends the watch on the other side', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const tenantId = await newTenant(run.database);
+  const ended: unknown[] = [];
+  const { port } = await startHttpServer(t, async (request, response) => {
+    const body = JSON.parse(await text(request));
+    if (request.method === 'DELETE') {
+      ended.push(body);
+      return void response.writeHead(204).end();
+    }
+    for (let number = 0; number < MAX_ADDRESSES; number += 1) {
+      const address = { origin: 'command', name: `${number}.example`, url: `https://${number}.example/` } as const;
+      await storeCanaryAddress(run.database, address, { newId, nowMs: Date.now() });
+    }
+    response.end(JSON.stringify({ ping_url: `http://127.0.0.1:${port}/ping/its-token`, monitor_id: 'mon_1' }));
+  });
+  const joining = run('watch', 'join', `http://127.0.0.1:${port}${PEER_PATH}#sealed`, '--no-wait');
+  await isRefused(t, joining, /^At most 10 addresses are pinged: .*\. The other side: removed$/m);
+  t.like(ended, { length: 1, 0: { token: 'its-token' } });
   t.deepEqual(await listAllMonitors(run.database, tenantId), []);
 });
 
