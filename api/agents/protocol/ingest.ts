@@ -143,14 +143,14 @@ function mostMsOf({ timeoutMs }: ReportedMonitor): number {
 }
 
 /**
- * Returns the version of the checks that a result measured: the newest, or the previous one for a result from before
- * the newest was given.
+ * Returns the version of the checks that a result measured: the newest that was given, or the previous one for a result
+ * from before. An agent that was given none can only have an older one, from before it was removed from the monitor.
  */
 function measuredVersion(
   { startedAtMs }: Report,
   { checksVersion, givenVersion, givenAtMs, givenBefore }: ReportedMonitor,
 ): number {
-  if (givenVersion === null || givenAtMs === null) return checksVersion;
+  if (givenVersion === null || givenAtMs === null) return Math.max(1, checksVersion - 1);
   return latestStartMs(startedAtMs) >= givenAtMs ? givenVersion : (givenBefore ?? givenVersion);
 }
 

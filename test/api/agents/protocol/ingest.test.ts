@@ -108,6 +108,27 @@ test('results count for the old checks until the agent pulls new ones, even with
   t.is(await versionOf(nowSeconds() - 600), 1);
 });
 
+test('results of an agent that was removed from a monitor and added again count for the old checks', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const [agent, other] = [await agentCaller(api, account), await agentCaller(api, account, 'other')];
+  const id = await agent.watch({ agent_sources: [agent.id, other.id] });
+  await agent.post('pull', { capabilities: ALL });
+  for (const change of [
+    { agent_sources: [other.id] },
+    { target: 'https://other.example' },
+    { agent_sources: [agent.id, other.id] },
+  ])
+    t.is((await account.owner('PATCH', `/v1/monitors/${id}`, change)).status, 200);
+  const versionOf = async () => {
+    await agent.post('ingest', { results: [{ monitorId: id, ok: false, ts: nowSeconds() }] });
+    return submittedBy(api, agent).at(-1)?.checksVersion;
+  };
+  t.is(await versionOf(), 1);
+  await agent.post('pull', { capabilities: ALL });
+  t.is(await versionOf(), 2);
+});
+
 test('failed checks of an agent are recorded as spans under the trace ids that its requests carried', async (t) => {
   const { api } = t.context;
   const { agent, account, id } = await workingAgent(api, { target: 'https://example.com/a?b=c' });
