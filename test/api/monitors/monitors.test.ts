@@ -237,6 +237,8 @@ for (const body of OF_EVERY_TYPE) {
         )
       ).rows;
     await t.context.api.database.pool.query('UPDATE monitors SET updated_at = 1 WHERE id = $1', [id]);
+    const until = Math.floor(Date.now() / 1000) + 3600;
+    t.is((await owner('POST', `/v1/monitors/${id}/mute`, { until })).status, 200);
     const [read, before] = [(await owner('GET', `/v1/monitors/${id}`)).json, await stored()];
     const refusal = await owner('PATCH', `/v1/monitors/${id}`, read);
     t.is(refusal.status, 400);
@@ -268,6 +270,10 @@ for (const body of OF_EVERY_TYPE) {
     t.is(sentBack.status, 200, sentBack.text);
     t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json, read, 'it was not edited, so silence counts on');
     t.deepEqual(await stored(), before, 'checks and secrets are unchanged');
+    if (JSON.stringify(spec).includes('Secret":true')) return;
+    const copy = await owner('POST', '/v1/monitors', rest);
+    t.is(copy.status, 201, copy.text);
+    t.false('muted_until' in (await owner('GET', `/v1/monitors/${copy.json['id']}`)).json);
   });
 }
 
