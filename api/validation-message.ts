@@ -194,7 +194,8 @@ type ValidatorError = { path: string; message: string; errorCode?: string };
 function sentencesOf(errors: readonly ValidatorError[], requested: RefusedRequest): string[] {
   const { description, path, method, request } = requested;
   const complaints = errors.map(({ path: pointer, message, errorCode }): Complaint => ({
-    path: pointer,
+    // The validator gives no place for an unknown field with an empty name.
+    path: pointer === '' ? '/body/' : pointer,
     message,
     keyword: errorCode?.split('.')[0] ?? '',
   }));
@@ -238,7 +239,7 @@ function describeQuery(complaint: Complaint, { description, path, request }: Ref
   const complained = complaint.path.slice('/query'.length);
   const [, name = ''] = complained.split('/');
   const schema = querySchema(description, path, name);
-  if (schema === undefined) return [`${name} is not a known query parameter here`];
+  if (schema === undefined) return [`${name || '""'} is not a known query parameter here`];
   const sent: unknown = request.query[name];
   // The error of an empty value is about the value, not the number of values.
   const pointer = schema.type === 'array' && sent === '' ? `/${name}/0` : complained;

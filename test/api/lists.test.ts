@@ -148,6 +148,7 @@ const BAD_QUERIES: [string, RegExp][] = [
     /^cursor must come from the Link header/,
   ],
   ['/v1/monitors?page=2', /^page is not a known query parameter here$/],
+  ['/v1/monitors?=1', /^"" is not a known query parameter here$/],
   ['/v1/monitors?type=ftp', /^type must be one of http, tcp, .*, got "ftp"$/],
   ['/v1/monitors?type=http&type=tcp', /^type must be one of http, [^;]*, got a list$/],
   ['/v1/monitors?status=sick', /^status must be one of up, down, degraded, paused, pending, got "sick"$/],
