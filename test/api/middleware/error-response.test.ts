@@ -255,6 +255,14 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x', id: 'mon_1', created_at: 1 }, 'id is read-only; created_at is read-only'],
   [{ name: '' }, 'name must be a name of 1 to 255 characters that is not blank, got 0 characters'],
   [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not blank, got 256 characters'],
+  [
+    { name: 'x', type: 'domain', warn_days: -1 },
+    'warn_days must be a whole number from 0 to 2147483647, or from 1 to 3650 for a domain monitor, got -1',
+  ],
+  [
+    { name: 'x', type: 'domain', check_spec: { domain: { warnDays: 0 } } },
+    'check_spec.domain.warnDays must be a whole number from 1 to 2147483647, or to 3650 for a domain monitor, got 0',
+  ],
   [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not blank, got 7'],
   [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
   [
