@@ -4,6 +4,7 @@ import { sessionCookie } from '../accounts/session/cookie.ts';
 import { ApiError } from '../api-error.ts';
 import type { Operation } from '../description.ts';
 import { contextOf, type Caller } from '../request-context.ts';
+import { bearerTokenOf } from './authentication.ts';
 
 /** The parts of the description that determine who may call an operation. */
 type Admission = Pick<Operation, 'security' | 'x-caller' | 'x-role' | 'x-operator' | 'x-scope'>;
@@ -76,10 +77,11 @@ function requireScope(caller: Caller, scope: Scope): void {
 
 /**
  * Throws 401 with advice (RFC 6750). The response does not distinguish unknown, expired and revoked tokens or sessions.
+ * Browsers may send the queue board's credentials (HTTP Basic) with every request, also after a session has ended.
  */
-function refuseAnonymous({ headers: { authorization } }: Request, isPerson: boolean): never {
+function refuseAnonymous(request: Request, isPerson: boolean): never {
   const challenge = 'Bearer realm="spotcheck"';
-  if (authorization !== undefined) {
+  if (bearerTokenOf(request) !== null) {
     throw new ApiError(401, 'the token in the Authorization header is not valid: it is unknown, expired or revoked', {
       'WWW-Authenticate': `${challenge}, error="invalid_token"`,
     });
@@ -88,7 +90,8 @@ function refuseAnonymous({ headers: { authorization } }: Request, isPerson: bool
     throw new ApiError(401, 'you are not signed in, or your session has ended: sign in', {
       'WWW-Authenticate': challenge,
     });
-  throw new ApiError(401, 'the Authorization header must be "Bearer spk_...", got none', {
+  const got = (request.headers.authorization ?? '') === '' ? 'none' : 'one without "Bearer"';
+  throw new ApiError(401, `the Authorization header must be "Bearer spk_...", got ${got}`, {
     'WWW-Authenticate': challenge,
   });
 }

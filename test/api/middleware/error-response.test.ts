@@ -26,6 +26,21 @@ for (const [what, headers] of REFUSED_AUTHORIZATIONS) {
   });
 }
 
+test('an Authorization header without "Bearer" is not called an unknown token', async (t) => {
+  const { anonymous, account } = t.context.api;
+  const { ownerToken } = await account();
+  for (const wrong of [ownerToken, `Token ${ownerToken}`, `Basic ${btoa(`x:${ownerToken}`)}`]) {
+    const answer = await anonymous('GET', '/v1/monitors', undefined, { Authorization: wrong });
+    isError(t, answer, {
+      status: 401,
+      error: 'the Authorization header must be "Bearer spk_...", got one without "Bearer"',
+    });
+    t.is(answer.headers.get('www-authenticate'), 'Bearer realm="spotcheck"');
+  }
+  const person = await anonymous('GET', '/v1/session', undefined, { Authorization: `Basic ${btoa('anyone:x')}` });
+  isError(t, person, { status: 401, error: 'you are not signed in, or your session has ended: sign in' });
+});
+
 test('a token is refused from the second of its expiry on, and once it is revoked', async (t) => {
   const { database, makeId, anonymous, account } = t.context.api;
   const { tenantId } = await account();
