@@ -15,7 +15,7 @@ import { judgeSla, measureWindows, type Stretch } from '../../core/statistics/sl
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { readStateHistories } from '../../models/incidents/transitions.ts';
-import { measureWithMaintenance } from '../../models/maintenance/maintenance-times.ts';
+import { measureWithMaintenance, readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { runOn } from '../../models/sql.ts';
 import {
   keyOf,
@@ -128,7 +128,8 @@ class AccountSnapshot {
     const rows = await listExportedRows(database, this.#tenantId);
     await this.#readChecks(rows, nowMs);
     if (nowMs >= this.#measureAtMs) await this.#measure(rows, nowMs);
-    this.monitors = rows.map((row) => this.#export(row));
+    const maintenance = await readCurrentMaintenance(database, { tenantId: this.#tenantId, nowMs });
+    this.monitors = rows.map((row) => ({ ...this.#export(row), isInMaintenance: maintenance.has(row.id) }));
     this.madeAtMs = nowMs;
   }
 
@@ -195,7 +196,7 @@ class AccountSnapshot {
     );
   }
 
-  #export({ sources, ...row }: ExportedRow): ExportedMonitor {
+  #export({ sources, ...row }: ExportedRow): Omit<ExportedMonitor, 'isInMaintenance'> {
     const checks = new Map<string, NewestCheck>();
     for (const { agentNo, id, name } of sources) {
       const key = keyOf({ monitorNo: row.no, agentNo });

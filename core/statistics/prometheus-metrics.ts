@@ -25,6 +25,7 @@ export type ExportedMonitor = {
   enabled: boolean;
   state: MonitorState;
   isIncidentOpen: boolean;
+  isInMaintenance: boolean;
   uptime: Readonly<Record<UptimeWindow, number | null>>;
   errorBudgetRemaining: number | null;
   /** Newest checks by the unique names of their sources. */
@@ -134,6 +135,11 @@ const MONITOR_FAMILIES: readonly { name: string; help: string; samples: MonitorS
     name: 'spotcheck_monitor_incident_open',
     help: 'Whether the monitor has an open incident.',
     samples: ({ isIncidentOpen }) => [['', isIncidentOpen ? 1 : 0]],
+  },
+  {
+    name: 'spotcheck_monitor_in_maintenance',
+    help: 'Whether the monitor is in maintenance.',
+    samples: ({ isInMaintenance }) => [['', isInMaintenance ? 1 : 0]],
   },
   {
     name: 'spotcheck_monitor_uptime_ratio',

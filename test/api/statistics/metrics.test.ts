@@ -106,6 +106,19 @@ test('a scrape has the latest result of each source and the decided state', asyn
   t.deepEqual(metrics('spotcheck_monitor_incident_open', own), [0]);
 });
 
+test('monitors in maintenance are marked as long as it lasts', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const [{ id }, { id: other }] = [await addWatched(api, account, {}), await addWatched(api, account, {})];
+  const started = await account.owner('POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 600 });
+  t.is(started.status, 201);
+  const during = await scrapeLater(account);
+  t.deepEqual(during('spotcheck_monitor_in_maintenance', id), [1]);
+  t.deepEqual(during('spotcheck_monitor_in_maintenance', other), [0]);
+  await account.owner('POST', `/v1/maintenance-windows/${(started.json as { id: string }).id}/end`);
+  t.deepEqual((await scrapeLater(account))('spotcheck_monitor_in_maintenance', id), [0]);
+});
+
 test('after the clock is set back, results from the meantime are not treated as the newest', async (t) => {
   const { api } = t.context;
   const account = await api.account();
