@@ -53,6 +53,8 @@ const TIMEOUTS = {
 /** Error code of a lookup that found addresses, but none that may be contacted. */
 export const BLOCKED_CODE = 'ERR_ADDRESS_BLOCKED';
 
+const TLS_OUTDATED: Failure = { cause: 'tls_error', reason: 'The server supports neither TLS 1.2 nor TLS 1.3' };
+
 const BY_CODE: Readonly<Record<string, Failure>> = {
   [BLOCKED_CODE]: BLOCKED,
   ENOTFOUND: { cause: 'dns_nxdomain', reason: 'The host name does not resolve' },
@@ -75,6 +77,13 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: { cause: 'tls_error', reason: 'The certificate chain is incomplete or not trusted' },
   ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'tls_error', reason: 'The certificate does not match the host name' },
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
+    cause: 'tls_error',
+    reason: 'The server requires a client certificate',
+  },
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: TLS_OUTDATED,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: TLS_OUTDATED,
+  ERR_SSL_WRONG_VERSION_NUMBER: { cause: 'tls_error', reason: 'The server does not respond with TLS on this port' },
   HPE_HEADER_OVERFLOW: { cause: 'conn_error', reason: 'The response headers are too long' },
 };
 

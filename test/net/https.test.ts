@@ -97,7 +97,24 @@ test('other certificate problems are TLS errors, and no request is sent', async 
 test('plain http on a port that should speak TLS is a TLS error', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => response.end());
   const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/` }));
-  expectFailure(t, exchange, { cause: 'tls_error', reason: /handshake failed/ });
+  expectFailure(t, exchange, { cause: 'tls_error', reason: /^The server does not respond with TLS on this port$/ });
+});
+
+test('a server that requires a client certificate, or an outdated TLS, is named as such', async (t) => {
+  const keys = await authority.issue({ hosts: HOSTS });
+  const servers = [
+    { options: { requestCert: true }, reason: /^The server requires a client certificate$/ },
+    { options: { requestCert: true, maxVersion: 'TLSv1.2' }, reason: /or a client certificate is required$/ },
+    {
+      options: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' },
+      reason: /^The server supports neither TLS 1\.2 nor TLS 1\.3$/,
+    },
+  ] as const;
+  for (const { options, reason } of servers) {
+    const { port } = await startHttpServer(t, () => t.fail('a request was answered'), { ...keys, ...options });
+    const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/` }));
+    expectFailure(t, exchange, { cause: 'tls_error', reason });
+  }
 });
 
 test('a connection closed during the TLS handshake is a TLS error', async (t) => {
