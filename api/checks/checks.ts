@@ -22,6 +22,9 @@ const DEFAULT_LIMIT = 100;
 /** Maximum number of checks in one CSV file: a week of one location at a check a minute. */
 const CSV_LIMIT = 10_000;
 
+/** Maximum output of jobs in one page, in characters; a page with more ends early, after at least one ping. */
+const OUTPUT_CHARACTERS = 1_048_576;
+
 /** Tolerated lead of agents' clocks. */
 const CLOCK_SLACK_MS = 60_000;
 
@@ -69,13 +72,25 @@ export function listChecksHandler({
         .send(renderChecksCsv(checks));
       return;
     }
+    const fitting = countFitting(entries);
     const shown = cutPage(
-      entries,
-      { limit: requested.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
+      entries.slice(0, fitting),
+      {
+        limit: requested.limit,
+        isCut: fitting < entries.length,
+        positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }),
+      },
       { request, response, publicUrl: config.publicUrl },
     );
     response.json({ checks: shown.map((entry) => entry.shown) });
   };
+}
+
+/** Returns how many of the first entries fit into a page by their output. */
+function countFitting(entries: readonly Entry[]): number {
+  let characters = 0;
+  const beyond = entries.findIndex(({ shown }) => (characters += shown.output?.length ?? 0) > OUTPUT_CHARACTERS);
+  return beyond === -1 ? entries.length : beyond;
 }
 
 /**
@@ -205,6 +220,7 @@ function presentPing(ping: StoredPing, service: NamedAgent | null): Schemas['Che
     phases: null,
     ping: ping.kind,
     exit_status: ping.exitStatus,
+    output: ping.output,
   };
 }
 

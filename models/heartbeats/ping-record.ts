@@ -16,6 +16,8 @@ export type StoredPing = {
   cause: string | null;
   /** First line of a failed run's output, or the time waited; null if it succeeded, or had no output. */
   reason: string | null;
+  /** What the job sent with the ping, as far as it was stored; null if nothing, or if this is no ping. */
+  output: string | null;
 };
 
 /** Query for the pings in `[fromMs, toMs)`; the caller ends the window at the last one of the previous page. */
@@ -80,6 +82,7 @@ function pingOf(row: PingRow): StoredPing {
     verdict,
     cause: verdict === 'down' ? (CAUSES.get(row.cause) ?? 'heartbeat_failed') : null,
     reason: verdict === 'down' ? firstLineOf(row.body) : null,
+    output: row.kind === null ? null : row.body,
   };
 }
 

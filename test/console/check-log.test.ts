@@ -17,13 +17,15 @@ test.serial('the check log is filtered by time and exported as CSV with the same
   });
   const id = String(json['id']);
   const token = pingTokenOf(await service.call('GET', `/monitors/${id}`));
-  t.is((await fetch(`${service.url}/ping/${token}`, { method: 'POST' })).status, 200);
+  t.is((await fetch(`${service.url}/ping/${token}`, { method: 'POST', body: '1412 files\n7 GB' })).status, 200);
   const listed = async () => (await service.call('GET', `/monitors/${id}/checks`)).json['checks'].length > 0;
   await until(listed);
   const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
   const log = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Pings', exact: true }) });
   await log.getByRole('listitem').first().waitFor();
   const all = await log.getByRole('listitem').count();
+  await log.getByRole('listitem').first().getByRole('button').click();
+  t.is(await log.getByRole('group', { name: 'Output of the job' }).textContent(), '1412 files\n7 GB');
 
   const download = page.waitForEvent('download');
   await log.getByRole('link', { name: 'CSV' }).click();

@@ -93,7 +93,26 @@ export function CheckDetails({ check, monitorId }: { check: Check; monitorId: st
           </p>
         )
       )}
-      {isFailure && <Evidence check={check} monitorId={monitorId} />}
+      {check.output !== undefined && check.output !== null && <Output text={check.output} />}
+      {isFailure && check.ping === undefined && <Evidence check={check} monitorId={monitorId} />}
+    </div>
+  );
+}
+
+/** What a job sent with its ping. */
+function Output({ text }: { text: string }) {
+  return (
+    <div>
+      <h3 class="mb-1 text-[0.8125rem] font-medium">Output</h3>
+      <pre
+        class="max-h-72 overflow-auto whitespace-pre-wrap break-all rounded-lg border border-line bg-surface px-3 py-2
+          font-mono text-[0.8125rem] leading-5"
+        tabIndex={0}
+        role="group"
+        aria-label="Output of the job"
+      >
+        {text}
+      </pre>
     </div>
   );
 }

@@ -327,6 +327,7 @@ test('a heartbeat lists its pings and the deadlines that it missed', async (t) =
     latency_ms: null,
     phases: null,
     exit_status: null,
+    output: null,
   };
   t.deepEqual(answer.json['checks'], [
     {
@@ -346,9 +347,10 @@ test('a heartbeat lists its pings and the deadlines that it missed', async (t) =
       reason: 'disk full',
       ping: 'exit',
       exit_status: 3,
+      output: 'disk full\nat line 7',
     },
     { ...shown, at: AT(300) / 1000, verdict: 'up', ping: 'exit', exit_status: 0 },
-    { ...shown, at: AT(400) / 1000, verdict: 'up', latency_ms: 100_000, ping: 'success' },
+    { ...shown, at: AT(400) / 1000, verdict: 'up', latency_ms: 100_000, ping: 'success', output: '1412 files' },
     { ...shown, at: AT(500) / 1000, verdict: 'none', ping: 'start' },
   ]);
   const path = `/v1/monitors/${monitor.id}/checks` as const;
@@ -359,6 +361,30 @@ test('a heartbeat lists its pings and the deadlines that it missed', async (t) =
   t.deepEqual(await agesOf(account, `${path}?source=agt_nobody`), []);
   const next = nextPage(await account.reader('GET', `${path}?limit=4`), path);
   t.deepEqual(await agesOf(account, next ?? path), [400, 500]);
+});
+
+test('a page of pings ends after a megabyte of output and continues at its link', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, {
+    createdAtMs: NOW_MS - DAY_MS,
+    body: { type: 'heartbeat', target: undefined },
+  });
+  await createPartitions(api.database, NOW_MS);
+  await api.database.pool.query(
+    `INSERT INTO heartbeat_pings (at, monitor_no, kind, body)
+     SELECT $1::bigint - n * 1000, $2, 'success', repeat('x', 10000) FROM generate_series(1, 250) n`,
+    [NOW_MS, monitor.no],
+  );
+  const path = `/v1/monitors/${monitor.id}/checks` as const;
+  const found: number[] = [];
+  for (let next: `${typeof path}?${string}` | null = `${path}?limit=200`; next !== null;) {
+    const answer: Answer<AnswerJson<'GET', '/monitors/{id}/checks'>> = await account.reader('GET', next);
+    t.true(answer.text.length < 1_200_000);
+    found.push(answer.json['checks'].length);
+    next = nextPage(answer, path);
+  }
+  t.deepEqual(found, [104, 104, 42]);
 });
 
 test('an invalid query is a 400 that names the parameter', async (t) => {
