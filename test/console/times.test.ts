@@ -63,6 +63,7 @@ test.serial('each user chooses a time zone and clock, which are stored and shown
   const { page, complaints } = await openSignedIn(t, path, { locale: 'fr-FR', timezoneId: 'Europe/Paris' });
   await page.getByText('Nov 20, 2026, 17:30:05 GMT+1').waitFor();
   await page.getByText('Times in Europe/Paris').first().waitFor();
+  t.regex(await textOf(page, 'div:has(> dt:text-is("Next ping expected"))'), / GMT\+[12]$/);
 
   await page.goto('/settings');
   const zone = page.getByLabel('Time zone');

@@ -3,7 +3,7 @@ import type { Schemas } from '../../client/api.ts';
 import { count, joinWords } from '../../parts/figures.ts';
 import { Code } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { formatDuration } from '../../parts/time.tsx';
+import { formatDateTime, formatDuration } from '../../parts/time.tsx';
 
 type Detail = Schemas['MonitorDetail'];
 /** A setting with its label. */
@@ -157,7 +157,7 @@ export function heartbeatSettings({
     ...(schedule?.early_seconds === undefined
       ? []
       : [['Early pings', `Accepted ${formatDuration(schedule.early_seconds)} before a run`] as Setting]),
-    ['Next ping expected', next === null ? 'No time' : formatZoned(next)],
+    ['Next ping expected', next === null ? 'No time' : schedule ? formatZoned(next) : formatDateTime(next.at)],
     ...(slug === undefined ? [] : [['Slug', slug] as Setting]),
     ['Grace period', formatDuration(grace ?? 0)],
     ['Max run time', longest === undefined ? 'None' : formatDuration(longest)],
