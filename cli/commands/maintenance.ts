@@ -21,6 +21,10 @@ export async function startMaintenance(
   if (tag === undefined && monitor === undefined && all !== true)
     throw new Refusal('Say which monitors: --tag, --monitor or --all');
   if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS) throw new Refusal('--for must be from 1m to 30d');
+  // A mistyped tag must not pass unnoticed, but a new environment may get its monitors later.
+  for (const one of tag ?? [])
+    if (!(await isTagInUse(env, one)))
+      process.stderr.write(`No monitor has the tag ${one}: maintenance covers those that get it before the end\n`);
   const window = await call(env, {
     method: 'POST',
     path: '/maintenance-windows',
@@ -34,6 +38,11 @@ export async function startMaintenance(
     },
   });
   print(summaryOf(window), { json: json === true });
+}
+
+async function isTagInUse(env: NodeJS.ProcessEnv, tag: string): Promise<boolean> {
+  const { monitors } = await call(env, { method: 'GET', path: `/monitors?limit=1&tag=${encodeURIComponent(tag)}` });
+  return Array.isArray(monitors) && monitors.length > 0;
 }
 
 type EndOptions = { id?: string; key?: string; json?: boolean };

@@ -348,9 +348,13 @@ const CHECKS: Record<string, Record<string, Check>> = {
   },
   'keys rotate': { '--json': printsJson('keys rotate') },
   'maintenance start': {
-    '--tag': async ({ t, json, call }) => {
+    '--tag': async ({ t, json, run, call }) => {
       await json('maintenance', 'start', '--tag', 'db', '--tag', 'cache', '--for', '30m');
       t.deepEqual((await newestWindow(call)).tags, ['cache', 'db']);
+      await call('POST', '/monitors', { name: 'Queue', tags: ['queue'] });
+      const mistyped = await run('maintenance', 'start', '--tag', 'queue', '--tag', 'quue', '--for', '30m');
+      t.is(mistyped.status, 0);
+      t.is(mistyped.stderr, 'No monitor has the tag quue: maintenance covers those that get it before the end\n');
     },
     '--monitor': async ({ t, json, call }) => {
       const { json: monitor } = await call('POST', '/monitors', { name: 'Shop' });
