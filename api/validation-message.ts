@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { BadRequest } from 'express-openapi-validator/dist/framework/types.js';
+import { countCharacters } from '../core/input.ts';
 import { badRequest } from './api-error.ts';
 import {
   bodySchema,
@@ -174,7 +175,7 @@ function show(field: string, value: unknown, keyword = ''): string {
   if (Array.isArray(value))
     return keyword === 'maxItems' || keyword === 'minItems' ? `${value.length} items` : 'a list';
   if (typeof value !== 'string') return 'an object';
-  if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;
+  if (keyword === 'minLength' || keyword === 'maxLength') return `${countCharacters(value)} characters`;
   return SECRET_FIELD.test(field)
     ? 'a different value'
     : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);

@@ -27,7 +27,7 @@ export function kindOf(value: unknown): string {
 }
 
 /** Counts the characters of a text as PostgreSQL and JSON Schema do: in code points, so that an emoji is one. */
-function countCharacters(value: string): number {
+export function countCharacters(value: string): number {
   return Array.from(value).length;
 }
 

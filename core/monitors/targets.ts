@@ -1,5 +1,6 @@
 import { canonicalIpv4, canonicalIpv6, splitDnsTarget } from '../checks/dns/target.ts';
 import { accepted, refused, type Parsed } from '../foreign-text.ts';
+import { countCharacters } from '../input.ts';
 import type { MonitorType } from './monitor.ts';
 
 /** Maximum length of a target, in characters (D-15). */
@@ -20,8 +21,9 @@ const MAX_HOST_LENGTH = 253;
  */
 export function parseTarget(type: MonitorType, target: string): Parsed<string> {
   const { fits, expected } = FORMS[type];
-  if (target.length > MAX_TARGET_LENGTH) {
-    return refused(`target must have at most ${MAX_TARGET_LENGTH} characters, got ${target.length}`);
+  const characters = countCharacters(target);
+  if (characters > MAX_TARGET_LENGTH) {
+    return refused(`target must have at most ${MAX_TARGET_LENGTH} characters, got ${characters}`);
   }
   const insteadOfCredentials = CREDENTIALS[type];
   if (insteadOfCredentials !== undefined && hasCredentials(target))

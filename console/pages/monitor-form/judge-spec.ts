@@ -3,6 +3,7 @@ import { parseDecimal } from '../../../core/checks/http/assertions.ts';
 import { parseJsonPath } from '../../../core/checks/http/json-path.ts';
 import { measurePattern } from '../../../core/checks/pattern.ts';
 import { MAX_PAYLOAD_BYTES, decodePayload } from '../../../core/checks/transport/payload.ts';
+import { countCharacters } from '../../../core/input.ts';
 import { MAX_HOURS_LENGTH } from '../../../core/statistics/service-hours.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import type { AssertionDraft, DnsRecordDraft, Draft, HeaderDraft, RequestDraft, SecretText } from './draft.ts';
@@ -54,7 +55,7 @@ export function unitOf(seconds: number): Unit {
 
 /** Returns an error if a text is too long. */
 export function judgeLength(text: string, most: number): string | undefined {
-  return text.length > most ? `At most ${most} characters` : undefined;
+  return countCharacters(text) > most ? `At most ${most} characters` : undefined;
 }
 
 /** Returns the error of a whole number; an empty one is the default. */

@@ -278,6 +278,7 @@ const SENTENCES: [unknown, string][] = [
     { name: 'x', type: 'domain', check_spec: { domain: { warnDays: 0 } } },
     'check_spec.domain.warnDays must be a whole number from 1 to 2147483647, or to 3650 for a domain monitor, got 0',
   ],
+  [{ name: '😀'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not blank, got 256 characters'],
   [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not blank, got 7'],
   [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
   [

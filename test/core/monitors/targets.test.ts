@@ -124,6 +124,9 @@ test('a target of 2048 characters is accepted, one of 2049 is not', (t) => {
     ok: false,
     message: 'target must have at most 2048 characters, got 2049',
   });
+  const emoji = `https://example.com/${'😀'.repeat(2028)}`;
+  t.true(parseTarget('http', emoji).ok, 'an emoji is one character');
+  t.like(parseTarget('http', `${emoji}a`), { message: 'target must have at most 2048 characters, got 2049' });
 });
 
 for (const type of ['http', 'vendor'] as const) {
