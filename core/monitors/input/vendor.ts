@@ -95,7 +95,7 @@ export function findPageToRead(input: VendorInput, stored: StoredVendor): Vendor
   const target = input.target ?? stored.target;
   const page = findVendorPage(target);
   const isNew = target !== stored.target;
-  if (page === null || (!isNew && input.components === undefined)) return null;
+  if (page === null || (!isNew && keepsComponents(input, stored))) return null;
   if (LISTS_NOTHING.has(page.adapter)) return null;
   const hasComponents = (input.components ?? stored.vendor?.components ?? []).length > 0;
   return hasComponents || (isNew && !page.isInCatalog) ? page : null;
@@ -113,7 +113,7 @@ export function completeVendor(
   const target = input.target ?? stored.target;
   const components = input.components ?? stored.vendor?.components ?? [];
   // Stored components were validated when written: another change of the monitor must not fail because of them.
-  if (stored.vendor !== undefined && target === stored.target && input.components === undefined) return stored.vendor;
+  if (stored.vendor !== undefined && target === stored.target && keepsComponents(input, stored)) return stored.vendor;
   if (target === '' || !parseTarget('vendor', target).ok) return { components: [...components] };
   const page = findVendorPage(target);
   if (page === null) {
@@ -124,6 +124,11 @@ export function completeVendor(
   if (!page.isInCatalog && target !== stored.target) checkPage(reading, problems);
   const { vendorId, pageUrl, probeUrl } = page;
   return { vendorId, pageUrl, probeUrl, components: completeComponents(components, { page, reading }, problems) };
+}
+
+/** Reports whether a write leaves the components as they are: it has none, or the stored ones. */
+function keepsComponents({ components }: VendorInput, { vendor }: StoredVendor): boolean {
+  return components === undefined || JSON.stringify(components) === JSON.stringify(vendor?.components);
 }
 
 /** AWS reports only trouble, Azure no components at all. */

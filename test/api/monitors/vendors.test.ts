@@ -182,6 +182,8 @@ test('a PATCH reads a page only if target or components change, and validates th
   } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
   const path = `/v1/monitors/${id}`;
   t.is((await owner('PATCH', path, { name: 'Renamed', target: first.url })).status, 200);
+  first.page.components = [{ id: 'y', name: 'API v2', status: 'operational' }];
+  t.is((await owner('PATCH', path, { interval_seconds: 300, target: first.url, components: ['API'] })).status, 200);
   t.is(first.requests.length, 1);
 
   isError(t, await owner('PATCH', path, { target: second.url }), {

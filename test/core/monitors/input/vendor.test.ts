@@ -58,6 +58,7 @@ const NEEDS_A_READING: [what: string, input: VendorInput, stored: StoredVendor, 
   ['components without a target', { components: ['Actions'] }, NOTHING, null],
   ['an empty change', {}, GITHUB, null],
   ['the same target again', { target: 'github' }, GITHUB, null],
+  ['the same components again', { components: ['Actions'] }, GITHUB, null],
   ['other components', { components: ['Pages'] }, GITHUB, 'github'],
   ['cleared components', { components: [] }, GITHUB, null],
   ['another target with the same components', { target: 'cloudflare' }, GITHUB, 'cloudflare'],
@@ -185,6 +186,7 @@ test('a change without target and components keeps the stored vendor, even an un
     vendor: { vendorId: 'a-vendor-of-yesterday', components: ['x'] },
   };
   t.deepEqual(complete({}, gone, null), { vendor: gone.vendor ?? {}, messages: [] });
+  t.deepEqual(complete({ target: gone.target, components: ['x'] }, gone, null).messages, [], 'nor with the same ones');
 });
 
 const REFUSED: [VendorInput, string][] = [
