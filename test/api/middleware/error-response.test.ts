@@ -293,7 +293,12 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
   [
     { name: 'x', expected_status: '20x' },
-    'expected_status must be status codes such as 200, 2xx or 200,301 or null, got "20x"',
+    'expected_status must be at most 128 characters of status codes, such as 200, 2xx or 200,301, or null, got "20x"',
+  ],
+  [
+    { name: 'x', expected_status: Array.from({ length: 33 }, () => '200').join(',') },
+    'expected_status must be at most 128 characters of status codes, such as 200, 2xx or 200,301, or null, got 131 ' +
+      'characters',
   ],
   [{ name: 'x', sla_target: 0 }, 'sla_target must be a number above 0 and at most 100 or null, got 0'],
   [
