@@ -48,8 +48,11 @@ export type DeliveryPlan = {
   /** Dropped by quiet hours: it is recorded and not sent. */
   isDropped: boolean;
   unlessAcknowledged: boolean;
-  repeat: { everySeconds: number; most: number; quiet: QuietHours | null } | null;
+  repeat: Repeat | null;
 };
+
+/** How often trouble is sent again, how many times at most, and the quiet hours of its reminders. */
+type Repeat = { everySeconds: number; most: number; quiet: QuietHours | null };
 
 /** Plan of a channel without rules. */
 export const AT_ONCE: DeliveryPlan = { hold: null, isDropped: false, unlessAcknowledged: false, repeat: null };
@@ -87,11 +90,13 @@ export function planDelivery(
           : null,
     isDropped: isTrouble && quietUntilMs !== null && rule.quiet?.mode === 'drop',
     unlessAcknowledged,
-    repeat:
-      isTrouble && rule.repeat_seconds !== undefined
-        ? { everySeconds: rule.repeat_seconds, most: rule.repeat_max ?? DEFAULT_REPEATS, quiet: rule.quiet ?? null }
-        : null,
+    repeat: repeatBy(rule, event),
   };
+}
+
+function repeatBy(rule: ChannelRule, { event }: Pick<PlannedEvent, 'event'>): Repeat | null {
+  const { repeat_seconds: everySeconds, repeat_max: most = DEFAULT_REPEATS, quiet = null } = rule;
+  return event === 'monitor.up' || everySeconds === undefined ? null : { everySeconds, most, quiet };
 }
 
 function matches({ events, tags }: ChannelRule, event: Pick<PlannedEvent, 'event' | 'tags'>): boolean {
@@ -101,12 +106,13 @@ function matches({ events, tags }: ChannelRule, event: Pick<PlannedEvent, 'event
   );
 }
 
-/** Returns the quiet hours of the first rule that matches an event; null = none. */
-export function quietOf(
+/** Returns the reminders of the first rule that matches an event; null = none. */
+export function repeatOf(
   rules: readonly ChannelRule[] | null,
   event: Pick<PlannedEvent, 'event' | 'tags'>,
-): QuietHours | null {
-  return rules?.find((each) => matches(each, event))?.quiet ?? null;
+): Repeat | null {
+  const rule = rules?.find((each) => matches(each, event));
+  return rule === undefined ? null : repeatBy(rule, event);
 }
 
 /**

@@ -48,7 +48,7 @@ const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incident
  * deliveries stay locked.
  */
 const OWN = `own AS MATERIALIZED (
-       SELECT d.id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
+       SELECT d.id, d.channel_id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
          JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt AND d.outcome = 'pending'
        ORDER BY d.no FOR NO KEY UPDATE OF d
      )`;
@@ -107,13 +107,17 @@ export async function holdAgain(
   return claimed.map(({ deliveryId, attempt }) => until.get(`${deliveryId} ${attempt}`) ?? null);
 }
 
+/** SQL: whether a rule of a channel `c` has reminders. */
+const HAS_REMINDERS = `(c.rules @? '$[*].repeat_seconds')`;
+
 /** The outcome of a claimed alert that waited; `open` if more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
 /**
- * Drops claimed alerts that waited and are no longer true, or are acknowledged if their rule considers that. Releases
- * the others that are alone (`isAlone`), with no parent or summary involved; one that a reminder follows stays open.
- * After maintenance a chat is still notified of outdated alerts, which are marked as such.
+ * Drops claimed alerts that waited and are no longer true, or are acknowledged if their rule considers that. Drops
+ * reminders as well that no rule of their channel asks for any more. Releases the others that are alone (`isAlone`),
+ * with no parent or summary involved; one that a reminder may follow stays open. After maintenance a chat is still
+ * notified of outdated alerts, which are marked as such.
  */
 export async function settleHeld(
   run: Run,
@@ -125,6 +129,8 @@ export async function settleHeld(
        SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id JOIN channels c ON c.id = d.channel_id
        WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED}
+         OR (${HAS_REMINDERS} IS NOT TRUE
+           AND EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id AND r.number > 0))
          OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN}
          AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
@@ -136,7 +142,7 @@ export async function settleHeld(
        UPDATE held_deliveries h SET released_at = $3 FROM own o
        WHERE h.delivery_id = o.id AND o.id = ANY ($4::text[]) AND summary_id IS NULL
          AND o.id NOT IN (SELECT id FROM obsolete)
-         AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = h.delivery_id)
+         AND NOT EXISTS (SELECT FROM channels c WHERE c.id = o.channel_id AND ${HAS_REMINDERS})
        RETURNING o.id, o.attempts AS attempt
      )
      SELECT id, attempt, 'dropped' AS outcome FROM dropped
@@ -234,10 +240,11 @@ export async function moveToSummary(
 type Reminder = { deliveryId: string; follows: string; number: number; unlessAcknowledged: boolean };
 
 /**
- * Lists the reminders among these deliveries that another one follows, with the data that determines its time. That is
- * the end of their incident's snooze (Unix milliseconds), the rules of their channel, and the tags of their monitor.
+ * Lists the trouble and the reminders among these waiting deliveries that a reminder may follow, with the data that
+ * determines its time. That is the end of their incident's snooze (Unix milliseconds), the rules of their channel, and
+ * the tags of their monitor. The number of trouble is 0.
  */
-export async function listFollowedReminders(
+export async function listFollowed(
   run: Run,
   deliveryIds: readonly string[],
 ): Promise<
@@ -251,12 +258,14 @@ export async function listFollowedReminders(
 > {
   return await run(
     `SELECT d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
-            d.message, r.follows, r.number, h.unless_acknowledged AS "unlessAcknowledged",
+            d.message, coalesce(r.follows, d.id) AS follows, coalesce(r.number, 0) AS number,
+            h.unless_acknowledged AS "unlessAcknowledged",
             (SELECT i.snoozed_until FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}')
               AS "snoozedUntilMs", c.rules, coalesce(m.tags, '{}') AS tags
-     FROM reminders r JOIN held_deliveries h USING (delivery_id) JOIN deliveries d ON d.id = h.delivery_id
-       JOIN channels c ON c.id = d.channel_id LEFT JOIN monitors m ON m.id = d.monitor_id
-     WHERE r.delivery_id = ANY ($1::text[]) AND r.number < (d.message #>> '{reminder,of}')::integer`,
+     FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id AND h.reason <> 'flapping'
+       LEFT JOIN reminders r ON r.delivery_id = d.id
+       JOIN channels c ON c.id = d.channel_id AND c.rules IS NOT NULL JOIN monitors m ON m.id = d.monitor_id
+     WHERE d.id = ANY ($1::text[]) AND d.event <> 'monitor.up' AND coalesce(r.number, 0) >= 0`,
     [deliveryIds],
   );
 }

@@ -1,5 +1,5 @@
 import { MAY_WAIT_AGAIN } from '../../core/alerts/hold.ts';
-import { QUIET_AHEAD_MS, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
+import { QUIET_AHEAD_MS, reminderDueAtMs, repeatOf } from '../../core/alerts/rules.ts';
 import { releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
 import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
@@ -9,7 +9,7 @@ import {
   hasOtherHeld,
   holdAgain,
   insertReminders,
-  listFollowedReminders,
+  listFollowed,
   lockDueHeld,
   moveToSummary,
   releaseHeld,
@@ -88,7 +88,8 @@ export class HeldAlerts {
     if (!claimed.isBehind) return null;
     const { outcome, attempts } = await decideByParents(claimed, this.#parts, this.#parts.now());
     if (outcome === 'quiet') return unsent(await this.#planReminders(claimed.deliveryId));
-    if (outcome === 'joined' || outcome === 'waiting') return unsent(attempts);
+    if (outcome === 'joined') return unsent([...attempts, ...(await this.#planReminders(claimed.deliveryId))]);
+    if (outcome === 'waiting') return unsent(attempts);
     // Deciding may have waited for the lock of a recovering parent, and the alert's own monitor may have recovered with
     // it.
     if ((await this.#settle({ ...claimed, isAlone: false })) === 'dropped') return unsent([]);
@@ -110,28 +111,31 @@ function unsent(attempts: DueAttempt[]): Released {
   return { isSent: false, attempts };
 }
 
-/** Writes the reminders that follow these deliveries, and returns the attempts of each. */
+/**
+ * Writes the reminders that follow these deliveries, and returns the attempts of each. The present rules of their
+ * channels decide whether there is another one, and when.
+ */
 async function planReminders(
   run: Run,
   deliveryIds: readonly string[],
   { newId, nowMs }: Pick<GatheringParts, 'newId'> & { nowMs: number },
 ): Promise<DueAttempt[][]> {
   const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
-  const planned = (await listFollowedReminders(run, deliveryIds)).flatMap(
+  const planned = (await listFollowed(run, deliveryIds)).flatMap(
     ({ snoozedUntilMs, rules, tags, message, deliveryId, ...last }) => {
-      const { reminder } = message;
-      if (reminder === undefined) return [];
-      const everySeconds = reminder.every_seconds;
+      const repeat = repeatOf(rules, { event: message.event, tags });
+      if (repeat === null || last.number >= repeat.most) return [];
+      const { everySeconds, most } = repeat;
+      const number = last.number + 1;
       const nextAtMs = nowMs + everySeconds * 1000;
-      const quiet = quietOf(rules, { event: message.event, tags });
       return {
         ...last,
         followedId: deliveryId,
         id: newId('dlv'),
-        message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
-        number: last.number + 1,
+        message: { ...message, reminder: { number, of: most, every_seconds: everySeconds } },
+        number,
         createdAtMs: nowMs,
-        dueAtMs: reminderDueAtMs({ quiet, everySeconds }, Math.max(nextAtMs, snoozedUntilMs ?? 0), calendar),
+        dueAtMs: reminderDueAtMs(repeat, Math.max(nextAtMs, snoozedUntilMs ?? 0), calendar),
         reason: (snoozedUntilMs ?? 0) > nextAtMs ? ('snooze' as const) : ('reminder' as const),
       };
     },

@@ -97,14 +97,14 @@ export function routeChange(
       const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, nowMs) : null;
       const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
       const behind = followsMaintenance && change.to !== 'up' ? parentHold : null;
-      // A delivery that waits longer for another reason is decided by its parents when it is claimed.
-      const hold = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
+      // A delivery that waits for another reason is decided by its parents when it is claimed.
+      const longest = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
       return {
         id: newId('dlv'),
         tenantId,
         channelId,
         monitorId: id,
-        message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
+        message: longest?.reason === 'mute' ? markMuted(message, longest.untilMs) : message,
         createdAtMs: nowMs,
         ...plan,
         mayWait: followsMaintenance || rules !== null,
@@ -112,7 +112,8 @@ export function routeChange(
         channelType,
         groupSeconds: route.groupSeconds,
         summarizesFlapping: route.summarizesFlapping,
-        hold,
+        // Maintenance and mutes may end early: what is left of them at the end of the rule's hold holds it again.
+        hold: plan.hold !== null && plan.hold.untilMs > nowMs ? plan.hold : longest,
         sinceMs: parentHold?.sinceMs ?? nowMs,
       };
     },

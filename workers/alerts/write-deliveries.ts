@@ -137,8 +137,9 @@ async function writeWaiting(
 }
 
 /**
- * Writes the first reminder of each trouble with reminders; the others follow one another. It must run after the
- * trouble is written, because a monitor's deliveries are sent in the order of writing.
+ * Writes the first reminder of each trouble with reminders that is sent now; the others follow one another. Trouble
+ * that waits gets its first one when it is claimed, unless it may be sent in the message of a parent. It must run after
+ * the trouble is written, because a monitor's deliveries are sent in the order of writing.
  */
 async function writeReminders(
   run: Run,
@@ -146,7 +147,7 @@ async function writeReminders(
   { newId, calendar }: WritingParts,
 ): Promise<NewDelivery[]> {
   const reminders = deliveries.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
-    if (repeat === null) return [];
+    if (repeat === null || (hold !== null && hold.reason !== 'parent')) return [];
     const { everySeconds, most } = repeat;
     const firstAtMs = Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000;
     return {

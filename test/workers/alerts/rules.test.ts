@@ -469,12 +469,7 @@ test('an alert held by a mute is superseded by a worse state, and dropped if its
   await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(5) });
   t.deepEqual(await deliver(chat, 30), []);
   await change('down', 40);
-  t.deepEqual(await outcomes(chat), [
-    'monitor.degraded superseded mute',
-    'monitor.degraded superseded mute',
-    'monitor.down pending mute',
-    'monitor.down pending reminder',
-  ]);
+  t.deepEqual(await outcomes(chat), ['monitor.degraded superseded mute', 'monitor.down pending mute']);
   t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
   await muteMonitor(runtime.database, key, { untilMs: at(120), nowMs: at(61) });
   t.deepEqual(await deliver(chat, 75), []);
@@ -560,6 +555,60 @@ test('ending a mute early sends alerts that still hold, and none of a monitor th
   );
   t.deepEqual(await deliver(chat, 30), ['Down: Shop 0']);
   t.deepEqual(await deliver(chat, 90), []);
+});
+
+test('a mute that ends early leaves the delay and the quiet hours of alerts', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
+  const delayed = await addChannel('telegram', [{ after_seconds: 900, repeat_seconds: 600 }]);
+  const quiet = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(180), nowMs: at(60) });
+  await change('down', 65);
+  await muteMonitor(runtime.database, key, { untilMs: null, nowMs: at(66) });
+  t.deepEqual([await deliver(delayed, 79.9), await deliver(quiet, 119.9)], [[], []]);
+  t.deepEqual(await outcomes(quiet), ['monitor.down pending quiet_hours']);
+  t.deepEqual([await deliver(delayed, 80), await deliver(quiet, 120)], [['Down: Shop 0'], ['Down: Shop 0']]);
+  // The first reminder counts from the alert, not from the end that the mute was to have.
+  t.deepEqual([await deliver(delayed, 89.9), await deliver(delayed, 90)], [[], ['Still down: Shop 0']]);
+});
+
+for (const type of ['telegram', 'webhook'] as const)
+  test(`no reminder comes before its alert, which a mute holds beyond the delay: ${type}`, async (t) => {
+    const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+    const channel = await addChannel(type, [{ after_seconds: 900, repeat_seconds: 600, repeat_max: 1 }]);
+    await runtime.database.pool.query(`UPDATE channels SET follows_maintenance = true WHERE type = 'webhook'`);
+    const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+    await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(0) });
+    await change('down', 1);
+    const sent: [number, number][] = [];
+    for (let minute = 1; minute <= 120; minute += 1) {
+      const { length } = await deliver(channel, minute);
+      if (length > 0) sent.push([minute, length]);
+    }
+    t.deepEqual(sent, [
+      [60, 1],
+      [70, 1],
+    ]);
+  });
+
+test('newer trouble that a rule holds replaces trouble that a mute holds', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ events: ['monitor.down'], after_seconds: 900 }, {}]);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(0) });
+  await change('degraded', 1);
+  await change('down', 5);
+  t.deepEqual(await outcomes(chat), ['monitor.degraded superseded mute', 'monitor.down pending delay']);
+  t.deepEqual([await deliver(chat, 16), await deliver(chat, 60)], [[], ['Down: Shop 0']]);
+});
+
+test('reminders end once no rule of the channel asks for them', async (t) => {
+  const { runtime, change, addChannel, deliver } = await prepare(t);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  await change('down', 0);
+  t.deepEqual([await deliver(chat, 0), await deliver(chat, 10)].flat(), ['Down: Shop 0', 'Still down: Shop 0']);
+  await runtime.database.pool.query('UPDATE channels SET rules = NULL WHERE id = $1', [chat]);
+  t.deepEqual([await deliver(chat, 20), await deliver(chat, 30)], [[], []]);
 });
 
 test('a chat that was notified of an outage before the clock was set back gets its recovery', async (t) => {
