@@ -133,6 +133,21 @@ export function reminderDueAtMs(
   }
 }
 
+/**
+ * Plans a reminder that would be due at a time (Unix milliseconds) but for quiet hours, and for the snooze of its
+ * incident. If it waits for the snooze, `heldBy` is when it is due without it.
+ */
+export function planReminder(
+  repeat: Repeat,
+  { atMs, snoozedUntilMs }: { atMs: number; snoozedUntilMs: number | null },
+  calendar: ServiceCalendar,
+): { dueAtMs: number; reason: 'reminder' | 'snooze'; heldBy: string | null } {
+  const dueAtMs = reminderDueAtMs(repeat, atMs, calendar);
+  return snoozedUntilMs === null || snoozedUntilMs <= atMs
+    ? { dueAtMs, reason: 'reminder', heldBy: null }
+    : { dueAtMs: reminderDueAtMs(repeat, snoozedUntilMs, calendar), reason: 'snooze', heldBy: String(dueAtMs) };
+}
+
 function quietUntil(quiet: QuietHours | null, atMs: number, calendar: ServiceCalendar): number | null {
   if (quiet === null) return null;
   const stretch = calendar.stretchesOf(quiet).find(({ startMs, endMs }) => startMs <= atMs && atMs < endMs);

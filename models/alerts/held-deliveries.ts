@@ -1,6 +1,6 @@
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import type { EventState } from '../../core/alerts/event.ts';
-import { MONITOR_HOLDS, TIMED_HOLDS, type HoldReason } from '../../core/alerts/hold.ts';
+import { MONITOR_HOLDS, TIMED_HOLDS, type Hold, type HoldReason } from '../../core/alerts/hold.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { quoteList, type Run } from '../sql.ts';
 import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
@@ -276,20 +276,22 @@ export async function listFollowed(
  */
 export async function insertReminders(
   run: Run,
-  reminders: readonly (NewDelivery & Omit<Reminder, 'deliveryId'> & { dueAtMs: number; reason: HoldReason })[],
+  reminders: readonly (NewDelivery &
+    Omit<Reminder, 'deliveryId'> &
+    Pick<Hold, 'reason' | 'heldBy'> & { dueAtMs: number })[],
 ): Promise<string[]> {
   if (reminders.length === 0) return [];
   const rows = await run<{ id: string }>(
     `WITH planned AS (
        SELECT * FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text,
          message json, "createdAtMs" bigint, "dueAtMs" bigint, follows text, number smallint, reason text,
-         "unlessAcknowledged" boolean)
+         "heldBy" text, "unlessAcknowledged" boolean)
      ), numbered AS (
        INSERT INTO reminders (delivery_id, follows, number) SELECT id, follows, number FROM planned
        ON CONFLICT (follows, number) DO NOTHING RETURNING delivery_id
      ), held AS (
-       INSERT INTO held_deliveries (delivery_id, reason, unless_acknowledged)
-       SELECT p.id, p.reason, p."unlessAcknowledged" FROM planned p JOIN numbered n ON n.delivery_id = p.id
+       INSERT INTO held_deliveries (delivery_id, reason, held_by, unless_acknowledged)
+       SELECT p.id, p.reason, p."heldBy", p."unlessAcknowledged" FROM planned p JOIN numbered n ON n.delivery_id = p.id
      )
      INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
      SELECT p.id, p."tenantId", p."channelId", p."monitorId", p.message ->> 'event', p.message, p."dueAtMs",
@@ -305,25 +307,30 @@ export async function insertReminders(
  * Moves waiting alerts of a monitor, or of an incident, to another time, and returns those. `reasons` selects the
  * alerts; `delay` includes those that were delayed before they had to wait again. `reason` is their new reason for
  * waiting. A snooze also replaces maintenance or a mute that ends later, because `holdAgain` applies these at its end.
+ * Alerts that wait for a snooze are due no sooner than they were without it, which is their `held_by`.
  */
 export async function moveHeld(
   run: Run,
   { monitorId, incidentId = null, reasons, reason, dueAtMs }: HeldMove,
 ): Promise<{ deliveryId: string; channelId: string; attempt: number; dueAtMs: number }[]> {
   return await run(
-    `WITH moved AS (
-       UPDATE deliveries d SET next_attempt_at = $4
-       FROM held_deliveries h
+    `WITH waiting AS MATERIALIZED (
+       SELECT d.id, CASE WHEN h.reason = 'snooze' THEN h.held_by::bigint
+           WHEN h.reason IN ('delay', 'reminder') THEN d.next_attempt_at END AS due_at,
+         CASE WHEN EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id) THEN 'reminder'
+           ELSE 'delay' END AS reason
+       FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id
        WHERE d.monitor_id = $1 AND d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
-         AND h.delivery_id = d.id
          AND (h.reason = ANY ($3::text[]) OR ('delay' = ANY ($3::text[]) AND ${IS_HELD_AGAIN}))
          AND ($2::text IS NULL OR d.message #>> '{detail,incident_id}' = $2)
          AND ($5 <> 'snooze' OR d.next_attempt_at < $4 OR h.reason IN ${quoteList([...MONITOR_HOLDS, 'snooze'])})
-       RETURNING d.id, d.channel_id
+       ORDER BY d.no FOR NO KEY UPDATE OF d
      ), named AS (
-       UPDATE held_deliveries SET reason = $5 WHERE delivery_id IN (SELECT id FROM moved)
+       UPDATE held_deliveries h SET reason = CASE WHEN w.due_at > $4 THEN w.reason ELSE $5 END, held_by = w.due_at::text
+       FROM waiting w WHERE h.delivery_id = w.id
      )
-     SELECT id AS "deliveryId", channel_id AS "channelId", 1 AS attempt, $4::bigint AS "dueAtMs" FROM moved`,
+     UPDATE deliveries d SET next_attempt_at = greatest($4, w.due_at) FROM waiting w WHERE d.id = w.id
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", 1 AS attempt, d.next_attempt_at AS "dueAtMs"`,
     [monitorId, incidentId, reasons, dueAtMs, reason],
   );
 }

@@ -108,6 +108,20 @@ async function recordWaiting(
   await insertAuditEntry(run, author, { tenantId, object, changes });
 }
 
+/** Returns the end of the snoozes of snoozed incidents, by id, in Unix milliseconds. */
+export async function readSnoozes(
+  run: Run,
+  incidentIds: readonly string[],
+  nowMs: number,
+): Promise<Map<string, number>> {
+  if (incidentIds.length === 0) return new Map();
+  const rows = await run<{ id: string; untilMs: number }>(
+    `SELECT id, snoozed_until AS "untilMs" FROM incidents WHERE id = ANY ($1::text[]) AND snoozed_until > $2`,
+    [incidentIds, nowMs],
+  );
+  return new Map(rows.map(({ id, untilMs }) => [id, untilMs]));
+}
+
 /** Returns the end of the mutes of muted monitors, by id, in Unix milliseconds. */
 export async function readMutes(
   { pool }: Pick<Database, 'pool'>,

@@ -1,5 +1,5 @@
 import { MAY_WAIT_AGAIN } from '../../core/alerts/hold.ts';
-import { QUIET_AHEAD_MS, reminderDueAtMs, repeatOf } from '../../core/alerts/rules.ts';
+import { QUIET_AHEAD_MS, planReminder, repeatOf } from '../../core/alerts/rules.ts';
 import { releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
 import { createBatched, type Batched } from '../../core/shared-calls.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
@@ -127,16 +127,15 @@ async function planReminders(
       if (repeat === null || last.number >= repeat.most) return [];
       const { everySeconds, most } = repeat;
       const number = last.number + 1;
-      const nextAtMs = nowMs + everySeconds * 1000;
+      const atMs = nowMs + everySeconds * 1000;
       return {
         ...last,
+        ...planReminder(repeat, { atMs, snoozedUntilMs }, calendar),
         followedId: deliveryId,
         id: newId('dlv'),
         message: { ...message, reminder: { number, of: most, every_seconds: everySeconds } },
         number,
         createdAtMs: nowMs,
-        dueAtMs: reminderDueAtMs(repeat, Math.max(nextAtMs, snoozedUntilMs ?? 0), calendar),
-        reason: (snoozedUntilMs ?? 0) > nextAtMs ? ('snooze' as const) : ('reminder' as const),
       };
     },
   );

@@ -144,6 +144,7 @@ async function planUpdate(
     follows: rootId,
     number: -number,
     reason: 'parent' as const,
+    heldBy: null,
     unlessAcknowledged: false,
   };
   const written = await insertReminders(run, [update]);

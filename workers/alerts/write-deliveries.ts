@@ -1,4 +1,4 @@
-import { QUIET_AHEAD_MS, reminderDueAtMs } from '../../core/alerts/rules.ts';
+import { QUIET_AHEAD_MS, planReminder } from '../../core/alerts/rules.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { DAY_MS } from '../../core/time.ts';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate } from '../../models/alerts/delivery-rates.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
+import { readSnoozes } from '../../models/alerts/mutes.ts';
 import { insertParentHolds, type ParentHold } from '../../models/alerts/parent-holds.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/routes.ts';
 import { lockSummaries } from '../../models/alerts/summaries.ts';
@@ -144,18 +145,21 @@ async function writeWaiting(
 async function writeReminders(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  { newId, calendar }: WritingParts,
+  { newId, calendar, nowMs }: WritingParts,
 ): Promise<NewDelivery[]> {
-  const reminders = deliveries.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
-    if (repeat === null || (hold !== null && hold.reason !== 'parent')) return [];
+  const followed = deliveries.filter(({ repeat, hold }) => repeat !== null && (hold?.reason ?? 'parent') === 'parent');
+  const incidentIds = followed.flatMap(({ message }) => message.detail.incident_id ?? []);
+  const snoozes = await readSnoozes(run, unique(incidentIds), nowMs);
+  const reminders = followed.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
+    if (repeat === null) return [];
     const { everySeconds, most } = repeat;
-    const firstAtMs = Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000;
+    const atMs = Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000;
+    const snoozedUntilMs = snoozes.get(message.detail.incident_id ?? '') ?? null;
     return {
       ...change,
+      ...planReminder(repeat, { atMs, snoozedUntilMs }, calendar),
       id: newId('dlv'),
       message: { ...message, reminder: { number: 1, of: most, every_seconds: everySeconds } },
-      dueAtMs: reminderDueAtMs(repeat, firstAtMs, calendar),
-      reason: 'reminder' as const,
       follows: id,
       number: 1,
       unlessAcknowledged,

@@ -240,6 +240,48 @@ test('ending a snooze early sends the alert that it held', async (t) => {
   t.deepEqual(await deliver(chat, 21), ['Down: Shop 0']);
 });
 
+test('a snooze that ends early leaves the delay of an alert and the times of reminders', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, outcomes, at } = await prepare(t);
+  const delayed = await addChannel('telegram', ESCALATION);
+  const repeated = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  await change('down', 0);
+  t.deepEqual(await deliver(repeated, 0), ['Down: Shop 0']);
+  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
+  const snooze = (untilMinute: number | null, minute: number) =>
+    snoozeIncident(runtime.database, key, {
+      untilMs: untilMinute === null ? null : at(untilMinute),
+      nowMs: at(minute),
+    });
+  await snooze(60, 1);
+  await snooze(12, 2);
+  t.deepEqual(await outcomes(delayed), ['monitor.down pending delay']);
+  t.deepEqual([await deliver(delayed, 12), await deliver(repeated, 12)], [[], ['Still down: Shop 0']]);
+  await snooze(60, 13);
+  const moved = await snooze(null, 14);
+  const due = Array.isArray(moved) ? moved.map(({ dueAtMs }) => Math.round((dueAtMs - at(0)) / MINUTE)) : [];
+  t.deepEqual(due.toSorted(), [15, 22]);
+  for (const minute of [14, 14.9])
+    t.deepEqual([await deliver(delayed, minute), await deliver(repeated, minute)], [[], []]);
+  t.deepEqual([await deliver(delayed, 15), await deliver(repeated, 21.9)], [['Down: Shop 0'], []]);
+  t.deepEqual(await deliver(repeated, 22), ['Still down: Shop 0']);
+});
+
+test('a snooze postpones the first reminder of new trouble, which is sent at once', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  await change('degraded', 0);
+  t.deepEqual(await deliver(chat, 0), ['Degraded: Shop 0']);
+  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
+  await snoozeIncident(runtime.database, key, { untilMs: at(60), nowMs: at(5) });
+  await change('down', 6);
+  t.deepEqual(await deliver(chat, 6), ['Down: Shop 0']);
+  for (const minute of [16, 59]) t.deepEqual(await deliver(chat, minute), []);
+  t.deepEqual(await deliver(chat, 60), ['Still down: Shop 0']);
+  await snoozeIncident(runtime.database, key, { untilMs: at(120), nowMs: at(61) });
+  await snoozeIncident(runtime.database, key, { untilMs: null, nowMs: at(65) });
+  t.deepEqual([await deliver(chat, 69.9), await deliver(chat, 70)], [[], ['Still down: Shop 0']]);
+});
+
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
 async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
