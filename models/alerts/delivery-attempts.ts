@@ -247,7 +247,10 @@ export async function dropClaimed(
   );
 }
 
-/** Returns a claimed delivery that was never sent, to be due again at `dueAtMs`. */
+/**
+ * Returns a claimed delivery whose attempt was never sent, to be due again at `dueAtMs`. Of an alert that still waits
+ * nothing was sent, so earlier claims, of workers that were killed, do not count either.
+ */
 export async function postponeClaimed(
   run: Run,
   { deliveryId, attempt }: Pick<ClaimedAttempt, 'deliveryId' | 'attempt'>,
@@ -255,9 +258,11 @@ export async function postponeClaimed(
 ): Promise<void> {
   await run(
     `WITH given AS (
-       UPDATE deliveries SET claimed_until = NULL, attempts = attempts - 1, next_attempt_at = $3
-       WHERE id = $1 AND attempts = $2 AND outcome = 'pending' RETURNING id)
-     DELETE FROM delivery_attempts a USING given g WHERE a.delivery_id = g.id AND a.attempt = $2`,
+       UPDATE deliveries d SET claimed_until = NULL, next_attempt_at = $3,
+         attempts = CASE WHEN EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
+           AND h.released_at IS NULL) THEN d.attempts_before ELSE d.attempts - 1 END
+       WHERE id = $1 AND attempts = $2 AND outcome = 'pending' RETURNING id, attempts)
+     DELETE FROM delivery_attempts a USING given g WHERE a.delivery_id = g.id AND a.attempt > g.attempts`,
     [deliveryId, attempt, dueAtMs],
   );
 }

@@ -80,7 +80,7 @@ const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
 
 /**
  * Holds claimed alerts again if their monitor is in maintenance or muted by now. Returns the time until which each
- * waits, in Unix milliseconds; null = it does not.
+ * waits, in Unix milliseconds; null = it does not. None was sent, so claims of workers that were killed do not count.
  */
 export async function holdAgain(
   run: Run,
@@ -93,12 +93,12 @@ export async function holdAgain(
          JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
        WHERE ${FOLLOWS_MAINTENANCE} AND d.attempts_before = 0
      ), unmade AS (
-       DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id AND a.attempt = c.attempts
+       DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id
      ), named AS (
        UPDATE held_deliveries h SET reason = c.reason, occurrence_no = c.occurrence_no FROM covered c
        WHERE h.delivery_id = c.id
      )
-     UPDATE deliveries d SET claimed_until = NULL, attempts = d.attempts - 1, next_attempt_at = c.until_ms
+     UPDATE deliveries d SET claimed_until = NULL, attempts = 0, next_attempt_at = c.until_ms
      FROM covered c WHERE d.id = c.id
      RETURNING d.id, c.attempts AS attempt, c.until_ms AS "untilMs"`,
     [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
@@ -134,10 +134,10 @@ export async function settleHeld(
          OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN}
          AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
-       DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
+       DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id
      ), ${releaseBehind('SELECT id FROM obsolete', '$3', 'h.unless_acknowledged')}, dropped AS (
-       UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
-       WHERE id IN (SELECT id FROM obsolete) RETURNING id, attempts + 1 AS attempt
+       UPDATE deliveries d SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = 0
+       FROM obsolete o WHERE d.id = o.id RETURNING d.id, o.attempts AS attempt
      ), released AS (
        UPDATE held_deliveries h SET released_at = $3 FROM own o
        WHERE h.delivery_id = o.id AND o.id = ANY ($4::text[]) AND summary_id IS NULL

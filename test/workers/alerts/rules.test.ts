@@ -18,6 +18,7 @@ import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts'
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 import { DELIVERED, createDeliverer } from './create-deliverer.ts';
@@ -517,6 +518,19 @@ test('an alert held by a mute is superseded by a worse state, and dropped if its
   t.deepEqual(await deliver(chat, 75), []);
   await pauseMonitor(runtime.database, { ...key, nowMs: at(80) });
   t.deepEqual(await deliver(chat, 120), []);
+});
+
+test('a recovery drops an alert that waits again after its worker was killed', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ after_seconds: 900 }]);
+  await change('down', 0);
+  t.truthy(await claimNextDelivery(runtime.database, chat, { nowMs: at(15), claimMs: 1000 }));
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(16) });
+  t.deepEqual(await deliver(chat, 16), []);
+  await change('up', 20);
+  t.deepEqual([await deliver(chat, 20), await deliver(chat, 60)], [[], []]);
+  t.deepEqual(await outcomes(chat), ['monitor.down superseded mute']);
 });
 
 test('the delay restarts when an incident is reopened', async (t) => {
