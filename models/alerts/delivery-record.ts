@@ -165,8 +165,9 @@ export const MAX_ATTEMPTS = 100;
 export type ReopenedDelivery = { id: string; channelId: string; attempt: number };
 
 /**
- * Makes a finished delivery pending again, due at once, with a full new round of attempts under its old id. Null if it
- * is pending, has used up its attempts, or was deleted: only one of two concurrent requests succeeds.
+ * Makes a finished delivery pending again, due at once, with a full new round of attempts under its old id. One that
+ * waited and was not sent is released: it is sent although it may be outdated, acknowledged or muted. Null if it is
+ * pending, has used up its attempts, or was deleted: only one of two concurrent requests succeeds.
  */
 export async function reopenDelivery(
   database: Database,
@@ -182,6 +183,10 @@ export async function reopenDelivery(
       [id, tenantId, nowMs],
     );
     if (row === undefined) return null;
+    await run('UPDATE held_deliveries SET released_at = $2 WHERE delivery_id = $1 AND released_at IS NULL', [
+      id,
+      nowMs,
+    ]);
     await recordSending(run, author, { tenantId, channelId: row.channelId, changes: { delivery_id: [null, id] } });
     return row;
   });

@@ -7,6 +7,7 @@ import type { WebhookPreset } from '../../../core/alerts/webhook.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
+import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
 import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
@@ -531,6 +532,18 @@ test('a recovery drops an alert that waits again after its worker was killed', a
   await change('up', 20);
   t.deepEqual([await deliver(chat, 20), await deliver(chat, 60)], [[], []]);
   t.deepEqual(await outcomes(chat), ['monitor.down superseded mute']);
+});
+
+test('an alert that was dropped while it waited is sent if it is redelivered', async (t) => {
+  const { runtime, change, addChannel, deliver, at } = await prepare(t);
+  const [chat, webhook] = [await addChannel('telegram', ESCALATION), await addChannel('webhook', ESCALATION)];
+  await change('down', 0);
+  await change('up', 5);
+  const rows = await runOn(runtime.database.pool)<{ id: string }>('SELECT id FROM deliveries');
+  t.is(rows.length, 2);
+  for (const { id } of rows)
+    t.truthy(await reopenDelivery(runtime.database, { tenantId: runtime.tenantId, id, author: null }, at(20)));
+  t.deepEqual([await deliver(chat, 20), await deliver(webhook, 20)], [['Delayed: Down: Shop 0'], ['monitor.down']]);
 });
 
 test('the delay restarts when an incident is reopened', async (t) => {
