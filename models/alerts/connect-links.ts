@@ -164,7 +164,7 @@ const UNSUBSCRIBED = 'A reader of this address unsubscribed';
 /**
  * Disables an email channel for a reader, who must confirm the address again before anything more is sent there.
  * Notifies the owner's other chats in the same transaction; returns those deliveries, whose jobs the caller adds.
- * Changes nothing if it receives no alerts already.
+ * Notifies of nothing if its owner had disabled it, and changes nothing if it is not connected.
  */
 export async function unsubscribeEmailChannel(
   database: Database,
@@ -190,6 +190,7 @@ export async function unsubscribeEmailChannel(
           last_error: [null, UNSUBSCRIBED],
         },
       });
-    return await insertLossDeliveries(run, rows, { ...tools, loss: 'unsubscribed', lastError: UNSUBSCRIBED });
+    const lost = rows.filter(({ wasEnabled }) => wasEnabled);
+    return await insertLossDeliveries(run, lost, { ...tools, loss: 'unsubscribed', lastError: UNSUBSCRIBED });
   });
 }

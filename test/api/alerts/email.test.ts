@@ -308,7 +308,8 @@ test('a POST unsubscribes, which is audited and reported to other channels; a GE
 test('the unsubscribe link of a disabled channel also changes nothing until its button is used', async (t) => {
   const { api, account, create, visit, read } = await prepare(t);
   const { id, link } = await create();
-  await visit(link, 'POST');
+  const other = await create({ name: 'Staying' });
+  for (const one of [link, other.link]) await visit(one, 'POST');
   t.is((await account.owner('PATCH', `/v1/channels/${id}`, { enabled: false })).status, 200);
   const unsubscribe = buildUnsubscribeLink(id, PUBLIC_URL, api.database.secrets.seal);
   t.regex((await visit(unsubscribe)).html, /<button type="submit">Unsubscribe<\/button>/);
@@ -320,6 +321,8 @@ test('the unsubscribe link of a disabled channel also changes nothing until its 
     [id],
   );
   t.deepEqual(Object.keys(rows[0].changes).toSorted(), ['last_error', 'status']);
+  const { deliveries } = (await account.owner('GET', `/v1/channels/${other.id}/deliveries`)).json;
+  t.deepEqual(deliveries, [], 'others lose no alerts, and get no note');
 });
 
 test('an unsubscribe link with an unknown key or for a deleted channel changes nothing', async (t) => {
