@@ -20,7 +20,7 @@ import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
-import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 import { DELIVERED, createDeliverer } from './create-deliverer.ts';
 
@@ -284,17 +284,9 @@ test('a snooze postpones the first reminder of new trouble, which is sent at onc
   t.deepEqual([await deliver(chat, 69.9), await deliver(chat, 70)], [[], ['Still down: Shop 0']]);
 });
 
-/** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
-async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
-  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
-  const { database, tenantId, newId } = runtime;
-  const [delayed, repeated] = [
-    await addChannel('telegram', ESCALATION),
-    await addChannel('telegram', [{ repeat_seconds: 600 }]),
-  ];
-  await change('down', 0);
-  t.deepEqual(await deliver(repeated, 0), ['Down: Shop 0']);
-  const { window } = await createWindow(database, {
+/** Plans an hour of maintenance of all monitors, which begins at once. */
+function planHour({ database, tenantId, newId }: TestRuntime, nowMs: number, alerts: 'hold' | 'drop') {
+  return createWindow(database, {
     name: 'Upgrade',
     description: '',
     allMonitors: true,
@@ -302,20 +294,47 @@ async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
     tags: [],
     localStart: null,
     timezone: 'UTC',
-    startsAt: at(5) / 1000,
+    startsAt: nowMs / 1000,
     durationSeconds: 3600,
     cron: null,
     rrule: null,
-    alerts: 'hold',
+    alerts,
     sla: 'exclude',
     settleSeconds: 0,
     id: newId('mnt'),
     tenantId,
     key: null,
-    createdAt: at(5) / 1000,
+    createdAt: nowMs / 1000,
     author: null,
-    nowMs: at(5),
+    nowMs,
   });
+}
+
+test('reminders and delayed alerts of earlier trouble wait for the end of maintenance that drops alerts', async (t) => {
+  const { runtime, change, addChannel, deliver, at } = await prepare(t);
+  const [delayed, repeated] = [
+    await addChannel('telegram', ESCALATION),
+    await addChannel('telegram', [{ repeat_seconds: 600 }]),
+  ];
+  await change('down', 0);
+  t.deepEqual(await deliver(repeated, 0), ['Down: Shop 0']);
+  await planHour(runtime, at(5), 'drop');
+  for (const minute of [15, 64])
+    t.deepEqual([await deliver(delayed, minute), await deliver(repeated, minute)], [[], []]);
+  t.deepEqual([await deliver(delayed, 65), await deliver(repeated, 65)], [['Down: Shop 0'], ['Still down: Shop 0']]);
+});
+
+/** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
+async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const { database, tenantId } = runtime;
+  const [delayed, repeated] = [
+    await addChannel('telegram', ESCALATION),
+    await addChannel('telegram', [{ repeat_seconds: 600 }]),
+  ];
+  await change('down', 0);
+  t.deepEqual(await deliver(repeated, 0), ['Down: Shop 0']);
+  const { window } = await planHour(runtime, at(5), 'hold');
   const deliverBoth = async (minute: number) => [await deliver(delayed, minute), await deliver(repeated, minute)];
   t.deepEqual(await deliverBoth(15), [[], []]);
   await snoozeIncident(
