@@ -31,6 +31,7 @@ export class CertificateRecorder {
   #knownSinceMs: number;
   #waiting = new Map<string, ObservedCertificate>();
   #timer: NodeJS.Timeout | null = null;
+  #storing = Promise.resolve();
 
   constructor(options: CertificateRecorderOptions) {
     this.#options = options;
@@ -50,7 +51,7 @@ export class CertificateRecorder {
     this.#timer ??= setTimeout(() => void this.#storeWaiting(), this.#options.waitMs);
   }
 
-  /** Stores the waiting certificates. */
+  /** Stores the waiting certificates, after those that are being stored. */
   async close(): Promise<void> {
     await this.#storeWaiting();
   }
@@ -63,7 +64,13 @@ export class CertificateRecorder {
     this.#knownSinceMs = nowMs;
   }
 
-  async #storeWaiting(): Promise<void> {
+  /** Stores the waiting certificates once the batch before is stored. */
+  #storeWaiting(): Promise<void> {
+    this.#storing = this.#storing.then(() => this.#storeBatch());
+    return this.#storing;
+  }
+
+  async #storeBatch(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     const batch = this.#waiting;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { HttpObservation } from '../../../core/checks/http/observation.ts';
 import { listCertificates } from '../../../models/alerts/advisories.ts';
@@ -52,16 +53,19 @@ function openRecorder(): {
   recorder: CertificateRecorder;
   stored: ObservedCertificate[][];
   failures: unknown[];
-  store: { isAway: boolean };
+  store: { isAway: boolean; waits: () => Promise<void> };
   clock: { nowMs: number };
 } {
   const stored: ObservedCertificate[][] = [];
   const failures: unknown[] = [];
-  const store = { isAway: false };
+  const store = { isAway: false, waits: () => Promise.resolve() };
   const clock = { nowMs: 0 };
   const recorder = new CertificateRecorder({
-    store: (served) =>
-      store.isAway ? Promise.reject(new Error('away')) : Promise.resolve(void stored.push([...served])),
+    async store(served) {
+      await store.waits();
+      if (store.isAway) throw new Error('away');
+      stored.push([...served]);
+    },
     waitMs: 5,
     onFailure: (error) => void failures.push(error),
     now: () => clock.nowMs,
@@ -171,6 +175,25 @@ test('a certificate that could not be stored is retried with the next check', as
   recorder.record({ check: checkOf(1), agentNo: 7, observation: observed(1) });
   await recorder.close();
   t.is(failures.length, 1);
+  t.is(stored.flat().length, 1);
+});
+
+test('a stop waits for certificates that are being stored', async (t) => {
+  const { recorder, stored, store } = openRecorder();
+  const storing = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  store.waits = () => {
+    begun.resolve();
+    return storing.promise;
+  };
+  recorder.record({ check: checkOf(1), agentNo: 7, observation: observed(1) });
+  await begun.promise;
+  let isClosed = false;
+  const closed = recorder.close().then(() => (isClosed = true));
+  await setImmediate();
+  t.false(isClosed);
+  storing.resolve();
+  await closed;
   t.is(stored.flat().length, 1);
 });
 
