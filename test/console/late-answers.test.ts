@@ -387,6 +387,28 @@ test('a test that ends after a refused save keeps the errors of that save', asyn
   t.deepEqual(complaints, []);
 });
 
+test('a test that is refused after a refused save keeps the errors of that save', async (t) => {
+  const { page, complaints } = await prepare(t);
+  const tried = await hold(page, '**/v1/trials', 'POST');
+  await page.goto('/monitors/new');
+  await page.getByLabel('URL', { exact: true }).fill('https://shop.example/');
+  await press(page, 'Run test');
+  const trial = await tried(0);
+  await page.getByLabel('Tags').fill('a tag!');
+  await press(page, 'Create monitor');
+  const error = page.getByText('is not a tag');
+  await error.waitFor();
+  await answer(page, trial, { status: 400, json: { error: 'target must be a public address' } });
+  await page.getByText('Target must be a public address').waitFor();
+  t.is(await error.count(), 1);
+  // Without a save, the field has the error.
+  await page.getByLabel('Tags').fill('');
+  await press(page, 'Run test');
+  await answer(page, await tried(1), { status: 400, json: { error: 'target must be a public address' } });
+  await page.getByText('Fix 1 error').waitFor();
+  t.deepEqual(complaints, []);
+});
+
 test('a user who accepts an invitation while the members are reloaded is listed', async (t) => {
   const { page, complaints, person } = await prepare(t);
   const { json } = await person.call('POST', '/v1/invitations', { email: 'nell@example.org', role: 'viewer' });

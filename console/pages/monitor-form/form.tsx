@@ -142,7 +142,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
           <Parents form={form} />
           <Notify form={form} />
         </div>
-        <PreviewCard form={form} original={first} onProblems={(found) => (problems.value = found)} />
+        <PreviewCard form={form} original={first} problems={problems} />
         <div class="lg:hidden">
           <Meaning form={form} />
         </div>

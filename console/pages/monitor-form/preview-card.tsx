@@ -1,6 +1,7 @@
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { Failure, capitalize } from '../../client/answer.ts';
+import { Failure, capitalize, sentenceOf } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -103,10 +104,10 @@ function sayCondition({ source, op, value, path, name }: Condition): string {
   return [label, path ?? name, word, value, unit].filter((part) => part !== null && part !== '').join(' ');
 }
 
-type Props = { form: FormState; original: Draft; onProblems: (problems: Problems) => void };
+type Props = { form: FormState; original: Draft; problems: Signal<Problems> };
 
 /** Runs one check of the draft from a shared location and shows the result; nothing is stored. */
-export function PreviewCard({ form, original, onProblems }: Props) {
+export function PreviewCard({ form, original, problems }: Props) {
   const { draft, agents, surroundings, monitor } = form;
   const region = useSignal('');
   const result = useSignal<{ preview: Schemas['Trial']; draft: Draft } | null>(null);
@@ -114,20 +115,24 @@ export function PreviewCard({ form, original, onProblems }: Props) {
   const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))]
     .filter((each) => each !== '')
     .toSorted();
+  const own = useRef<Problems | null>(null);
   const action = useAction((error) => {
-    const problems = problemsOf(error, draft);
+    const found = problemsOf(error, draft);
+    const isRefused = error instanceof Failure && error.status === 400;
     result.value = null;
-    if (error instanceof Failure && error.status === 400) onProblems(problems);
+    // After a save, its errors stay.
+    if (isRefused && problems.peek() === own.current) problems.value = found;
     else if (error instanceof Failure && error.status === 429)
       failure.value = `Too many tests. Try again in ${error.retryAfter ?? 60} s`;
-    else failure.value = problems.rest.join(' ');
+    else failure.value = isRefused ? sentenceOf(error) : found.rest.join(' ');
   });
   if (draft.type === 'heartbeat') return null;
   const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
   const run = async () => {
     // A test needs no name.
     const { name: _, ...found } = form.judge();
-    onProblems({ byField: found, rest: [] });
+    own.current = { byField: found, rest: [] };
+    problems.value = own.current;
     if (Object.keys(found).length > 0) return;
     await action.run(async () => {
       failure.value = null;
