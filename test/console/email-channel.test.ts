@@ -79,3 +79,19 @@ test.serial(
     );
   },
 );
+
+test.serial('a page that waits for the confirmation of a channel reports its deletion', async (t) => {
+  const { service } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/channels/new?type=email');
+  await page.getByLabel('Email address').fill('gone@customer.example');
+  const created = page.waitForResponse((response) => response.request().method() === 'POST');
+  await page.getByRole('button', { name: 'Create and send confirmation' }).click();
+  const { id } = (await (await created).json()) as { id: string };
+  await page.getByText('Waiting for confirmation…').waitFor();
+  t.is((await service.call('DELETE', `/channels/${id}`)).status, 200);
+  await page.getByRole('heading', { name: 'Channel deleted' }).waitFor();
+  t.is(await page.getByText('Waiting for confirmation…').count(), 0);
+  await page.getByRole('main').getByRole('link', { name: 'All channels' }).click();
+  await page.waitForURL('/channels');
+  t.deepEqual(complaints, []);
+});

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { parseEmailAddress } from '../../../core/alerts/email.ts';
+import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
@@ -11,7 +12,7 @@ import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
-import { Card, Page } from '../../parts/page.tsx';
+import { Card, Empty, Page } from '../../parts/page.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
@@ -192,13 +193,26 @@ const POLL_MS = 5000;
 export function ConnectChat({ id, type, links }: { id: string; type: Exclude<ChannelType, 'webhook'>; links: Links }) {
   const load = useLoad((signal) => api.get('/channels/{id}', { path: { id }, signal }), [id]);
   useReload(load, ['channel'], (changed) => changed === id);
-  usePoll(load, true, POLL_MS);
+  const { value: error } = load.error;
+  const isDeleted = error instanceof Failure && error.status === 404;
+  usePoll(load, !isDeleted, POLL_MS);
   const isConnected = load.value.value?.status === 'connected';
   useEffect(() => {
     if (!isConnected) return;
     toast('Channel connected');
     navigate(`/channels/${id}`, { replace: true });
   }, [isConnected, id]);
+  if (isDeleted) {
+    return (
+      <Empty
+        icon="channels"
+        title="Channel deleted"
+        action={<ButtonLink href={PATHS.channels}>All channels</ButtonLink>}
+      >
+        Its link no longer works.
+      </Empty>
+    );
+  }
   return (
     <div class="max-w-2xl">
       <Card>
