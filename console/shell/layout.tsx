@@ -198,7 +198,15 @@ function AccountMenu({ id }: { id: string }) {
         <Icon name="search" class="size-4 text-soft" />
         Command palette
       </button>
-      <button type="button" class={ITEM} onClick={() => void leave().catch(showError)}>
+      <button
+        type="button"
+        class={ITEM}
+        onClick={() => {
+          // Returns the focus to the button of the menu, which keeps it if the user stays.
+          box.current?.hidePopover();
+          void leave().catch(showError);
+        }}
+      >
         <Icon name="leave" class="size-4 text-soft" />
         Sign out
       </button>

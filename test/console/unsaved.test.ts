@@ -125,6 +125,7 @@ test.serial('signing out warns about unsaved input and leaves none behind', asyn
     await page.getByRole('dialog').getByRole('button', { name: answer }).click();
   };
   await signOut('Cancel');
+  await page.locator('.account-button:focus').waitFor();
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
   await page.keyboard.press('Control+k');
   // The palette is loaded on first use.
