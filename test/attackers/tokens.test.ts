@@ -5,6 +5,7 @@ import { generateToken, revokeApiToken } from '../../models/accounts/api-tokens.
 import { revokeAgent } from '../../models/agents/agents.ts';
 import { agentCaller } from '../api/agents/agent-caller.ts';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
+import { recordStatements } from '../helpers/database.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const logLines: string[] = [];
@@ -17,15 +18,9 @@ test.serial(
     const account = await api.account();
     const agent = await agentCaller(api, account);
     const guess = `${account.ownerToken.slice(0, -1)}${account.ownerToken.endsWith('A') ? 'B' : 'A'}`;
-    const statements: unknown[] = [];
     const { pool } = api.database;
-    const { query } = pool;
-    // Every query of the authentication passes through here.
-    pool.query = ((...question: unknown[]) => {
-      statements.push(question);
-      return Reflect.apply(query, pool, question);
-    }) as typeof query;
-    t.teardown(() => void (pool.query = query));
+    // All statements of the authentication are outside of transactions.
+    const statements = recordStatements(t, api.database);
     t.is((await account.owner('GET', '/v1/overview')).status, 200);
     t.is((await api.anonymous('GET', '/v1/overview', undefined, { Authorization: `Bearer ${guess}` })).status, 401);
     t.is((await agent.post('pull', { capabilities: ['http'] })).status, 200);

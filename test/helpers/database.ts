@@ -5,6 +5,7 @@ import { migrate } from '../../models/migrate.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
+import type { Harness } from './harness.ts';
 import { testServers } from './test-servers.ts';
 import { PATIENCE_MS } from './with-client.ts';
 
@@ -85,6 +86,18 @@ export async function fillTables(
     await run(`SET LOCAL session_replication_role = 'replica'`);
     await run(sql, [...values]);
   });
+}
+
+/** Records the statements that go through the pool itself, outside of transactions, with their values. */
+export function recordStatements(t: Pick<Harness, 'teardown'>, { pool }: Pick<Database, 'pool'>): unknown[][] {
+  const statements: unknown[][] = [];
+  const { query } = pool;
+  pool.query = ((...statement: unknown[]) => {
+    statements.push(statement);
+    return Reflect.apply(query, pool, statement);
+  }) as typeof query;
+  t.teardown(() => void (pool.query = query));
+  return statements;
 }
 
 /**

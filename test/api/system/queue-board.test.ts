@@ -13,6 +13,7 @@ import { endSession } from '../../../models/accounts/sessions.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
+import { recordStatements } from '../../helpers/database.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
@@ -133,14 +134,7 @@ test('user passwords give no access to the board and are never checked', async (
   const operator = await addPerson({ database: runtime.database, makeId: runtime.newId, url }, runtime.tenantId, {
     isOperator: true,
   });
-  const statements: unknown[] = [];
-  const { pool } = runtime.database;
-  const { query } = pool;
-  pool.query = ((...question: unknown[]) => {
-    statements.push(question);
-    return Reflect.apply(query, pool, question);
-  }) as typeof query;
-  t.teardown(() => void (pool.query = query));
+  const statements = recordStatements(t, runtime.database);
   for (const credentials of [
     `${operator.email}:${operator.password}`,
     `${operator.email}:wrong`,
