@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import type { Account } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
-import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { findBarriers, findSideways, signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { until } from '../helpers/until.ts';
 
@@ -348,6 +348,26 @@ test('a request whose response is lost is retried with its idempotency key and c
     [account.tenantId],
   );
   t.deepEqual(rows, [{ entries: 2 }]);
+});
+
+test('an action that is refused because the session has ended continues after the sign-in', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  await addMonitors(t, account, [[], []]);
+  const person = await addPerson(api, account.tenantId);
+  const { page, complaints } = await openAs(t, person);
+  await page.route('**/v1/monitors/bulk', (route) => route.fulfill({ status: 401, json: { error: 'not signed in' } }), {
+    times: 1,
+  });
+  await page.goto('/');
+  await boxOf(page, 'Shop 10').waitFor();
+  // A page with a stream waits 2 s for the reason before it ends the session.
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.keyboard.press('a');
+  await press(page, 'Pause 2 monitors');
+  await signIn(page, person);
+  await outcome(page, '2 monitors paused');
+  t.deepEqual(complaints, []);
 });
 
 test('a refused action shows why, and its monitors can be selected again', async (t) => {

@@ -121,8 +121,8 @@ class BulkRunner {
         await this.#finish(run, step);
       }
     } catch (failure) {
-      if (session.peek() === null) {
-        // The run stays stored: after the next sign-in the same person continues it.
+      if (session.peek() === null || (failure instanceof Failure && failure.status === 401)) {
+        // The run stays stored: after the next sign-in the same person continues it. A refused session may end later.
         this.#run.value = null;
         return;
       }
