@@ -76,6 +76,28 @@ test.serial('a monitor is created by keyboard alone, and errors are shown at the
   t.deepEqual(complaints, []);
 });
 
+/** An expression: the name of the focused control if the form's bar covers it, else an empty text. */
+const COVERED = `(() => {
+  const { activeElement: control } = document;
+  const bar = document.querySelector('form button[type="submit"]').parentElement;
+  if (control.closest('form') === null || bar.contains(control)) return '';
+  return control.getBoundingClientRect().top + 3 < bar.getBoundingClientRect().top ? '' : control.outerHTML;
+})()`;
+
+test.serial('the bar at the bottom of the form covers no control that Tab leads to', async (t) => {
+  for (const size of ['desktop', 'phone'] as const) {
+    const { page, complaints } = await openSignedIn(t, '/monitors/new?type=udp', { size });
+    await page.getByLabel('Host and port').focus();
+    const covered: unknown[] = [];
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press('Tab');
+      covered.push(await page.evaluate(COVERED));
+    }
+    t.deepEqual(covered.filter(Boolean), [], size);
+    t.deepEqual(complaints, []);
+  }
+});
+
 test.serial('an edit keeps secrets unless replaced, is saved once, and asks before input is lost', async (t) => {
   const { service } = t.context;
   const request = {

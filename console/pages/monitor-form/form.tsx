@@ -123,7 +123,8 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
         if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void save();
       }}
     >
-      <div class="flex min-w-0 flex-col gap-6">
+      {/* The bar at the bottom must not cover what has the focus. */}
+      <div class="flex min-w-0 flex-col gap-6 [&>:not(.sticky)_*]:scroll-mb-24">
         <WholeProblem problems={problems.value} />
         <ChangedElsewhere elsewhere={elsewhere.value} />
         {token !== undefined && (
