@@ -6,6 +6,7 @@ import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
 import { SESSION_MARK, closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/secrets/ids.ts';
 import { createSecretBox, type SecretBox } from '../models/secrets/secret-box.ts';
+import { sqlStateOf } from '../models/sql.ts';
 import { findEmbeddedPostgres } from './embedded-postgres/connection.ts';
 import { Refusal } from './output.ts';
 
@@ -18,12 +19,18 @@ export type CommandContext = {
   nowMs: number;
 };
 
+/** SQLSTATEs of a missing table, column and function: the database may lack this release's migrations. */
+const LACKS_SCHEMA: ReadonlySet<string | null> = new Set(['42P01', '42703', '42883']);
+
 /** Returns the configuration of a command. */
 export function serviceEnvironment(): Environment {
   return readEnvironment(process.env);
 }
 
-/** Runs a command on the database of the running service and closes the database afterwards. */
+/**
+ * Runs a command on the database of the running service and closes the database afterwards. If it failed because the
+ * schema is older than this release, it throws the remedy instead.
+ */
 export async function withDatabase<Result>(work: (context: CommandContext) => Promise<Result>): Promise<Result> {
   const environment = serviceEnvironment();
   const databaseUrl = await findDatabase(environment);
@@ -37,6 +44,9 @@ export async function withDatabase<Result>(work: (context: CommandContext) => Pr
       newId,
       nowMs,
     });
+  } catch (error) {
+    if (LACKS_SCHEMA.has(sqlStateOf(error))) await (await import('../models/migrate.ts')).requireSchema(database);
+    throw error;
   } finally {
     await closeDatabase(database);
   }

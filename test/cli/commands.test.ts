@@ -266,12 +266,22 @@ test('with an unreachable or unmigrated database commands exit with 1 and a one-
     SECRET_KEYS,
     BOOTSTRAP_TOKEN: 'spk_first',
   };
-  await isRefused(t, runSpotcheck(['tenant', 'list'], env), /tenants/);
+  await isRefused(
+    t,
+    runSpotcheck(['tenant', 'list'], env),
+    /^The database lacks .*: run the release's migrate first$/m,
+  );
 
   const { applied } = await jsonOf(t, runSpotcheck(['migrate', '--json'], env));
   t.is(applied[0], 'migration 0001-schema.sql');
   t.deepEqual(await jsonOf(t, runSpotcheck(['migrate', '--json'], env)), { applied: [] });
   t.like(await jsonOf(t, runSpotcheck(['tenant', 'list', '--json'], env)), [{ name: 'default', plan: 'pro' }]);
+  const lastMigration = applied.at(-1).replace('migration ', '');
+  await withClient(env.DATABASE_URL, async (client) => {
+    await client.query('DELETE FROM schema_migrations WHERE name = $1', [lastMigration]);
+    await client.query('ALTER TABLE tenants RENAME COLUMN plan TO later_plan');
+  });
+  await isRefused(t, runSpotcheck(['tenant', 'list'], env), new RegExp(`^The database lacks ${lastMigration}: run`));
 });
 
 test('wrong usage exits with 2 and prints the usage to standard error', async (t) => {
