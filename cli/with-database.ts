@@ -1,5 +1,6 @@
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import { readSecretKeys } from '../config/secret-keys.ts';
+import { removeServerVariables } from '../config/variables.ts';
 import type { AuditAction, Author } from '../core/accounts/audit-entry.ts';
 import { systemAuthorOf, OPERATOR } from '../models/accounts/audit-log.ts';
 import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
@@ -79,6 +80,7 @@ async function openSecrets({ secretKeys, dataDir }: Environment): Promise<Secret
  * `DATA_DIR`.
  */
 export async function findDatabase(environment: Environment): Promise<string> {
+  if (environment.databaseUrl === null) removeServerVariables(process.env);
   const databaseUrl = environment.databaseUrl ?? (await findEmbeddedPostgres(environment.dataDir));
   if (databaseUrl === null) {
     throw new Refusal(

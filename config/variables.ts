@@ -19,6 +19,14 @@ export function secret<T extends z.ZodType>(schema: T): T {
   return schema.meta({ secret: true });
 }
 
+/**
+ * Removes libpq's variables, such as PGSSLMODE and PGOPTIONS, from the environment. The database driver reads them too,
+ * but they are meant for other servers than the embedded one, whose URL is complete (D-795).
+ */
+export function removeServerVariables(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env)) if (/^PG[A-Z]+$/.test(name)) Reflect.deleteProperty(env, name);
+}
+
 /** Converts a schema's issues with an environment into problems; empty without an error. */
 export function problemsOf(
   error: z.ZodError | undefined,

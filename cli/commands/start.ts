@@ -6,6 +6,7 @@ import path from 'node:path';
 import { readEnvironment, type Environment } from '../../config/environment.ts';
 import { describePortFailure } from '../../config/failures.ts';
 import { awaitStopSignal } from '../../config/processes.ts';
+import { removeServerVariables } from '../../config/variables.ts';
 import { Refusal } from '../output.ts';
 import type { RunningService } from '../start.ts';
 
@@ -56,6 +57,7 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
   const environment = readEnvironment(env);
   await refuseTakenPort(environment);
   keepCompiledCode(environment);
+  if (environment.databaseUrl === null) removeServerVariables(env);
   // The signal handlers come first: the whole service takes longer to load than any other command takes to run.
   const { startService } = await import('../start.ts');
   const service = await startService(environment, say);

@@ -65,7 +65,7 @@ test.serial(
     const npm = (...args: string[]) =>
       runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
     // Runs the program that npm runs; the other calls use it directly.
-    const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir });
+    const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir, PGSSLMODE: 'require' });
     const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));
     t.regex(tenant.id, /^ten_/);
     t.like(tenant, { name: 'acme', plan: 'free', user: { email: 'admin@acme' } });

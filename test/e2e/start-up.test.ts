@@ -62,7 +62,13 @@ test.serial(
   'a first start prints progress and secrets once and locks its data directory; a stop ends the database',
   async (t) => {
     const dataDir = await newDataDir(t);
-    const env = { DATA_DIR: dataDir, NODE_COMPILE_CACHE: '' };
+    // The last two are meant for other servers.
+    const env = {
+      DATA_DIR: dataDir,
+      NODE_COMPILE_CACHE: '',
+      PGSSLMODE: 'require',
+      PGOPTIONS: '-c default_transaction_read_only=on',
+    };
     const compiled = join(dataDir, 'compiled');
     await mkdir(join(compiled, 'of another version'), { recursive: true, mode: 0o700 });
     const first = await startService(t, env);
