@@ -128,8 +128,8 @@ export async function awaitOwnResults(
        ORDER BY d.no FOR NO KEY UPDATE OF d
      ), rearmed AS (
        UPDATE parent_holds h SET joined_id = NULL, awaits_own = true, since = CASE
-         WHEN h.awaits_own AND (m.type = 'heartbeat' OR m.state = 'unknown') AND NOT ${failedByItself('h.since', '$2')}
-         THEN h.since ELSE $2 END
+         WHEN h.awaits_own AND (m.type = 'heartbeat' OR m.state = 'unknown') AND NOT ${HAS_SCHEDULE}
+           AND NOT ${failedByItself('h.since', '$2')} THEN h.since ELSE $2 END
        FROM locked l, monitors m
        WHERE h.delivery_id = l.id AND m.id = h.monitor_id AND m.sequence = h.sequence
          AND (h.joined_id IS NULL OR NOT l.is_waiting)
@@ -247,6 +247,9 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
 /** SQL: whether an overload of the service made the monitor `m` unknown, and still does. */
 const IS_UNCHECKED = 'EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_no = m.no AND u.ended_at IS NULL)';
 
+/** SQL: whether the monitor `m` is a heartbeat with a schedule. It fails by itself only in a run after every outage. */
+const HAS_SCHEDULE = 'EXISTS (SELECT FROM heartbeats s WHERE s.monitor_no = m.no AND s.cron IS NOT NULL)';
+
 /**
  * SQL: whether the monitor `m` failed by itself after a time. A heartbeat has no results while pings are missing. An
  * unknown monitor may have none either: it has failed once that has lasted as long as it takes to become unknown.
@@ -261,7 +264,7 @@ const failedByItself = (since: string, now: string) => `CASE WHEN ${IS_UNCHECKED
 /**
  * Reports whether a monitor failed by itself after a time: it has a newer bad result, or has been without results for
  * long enough since. A heartbeat with a schedule has failed by itself once it missed its next run, even if its interval
- * is longer.
+ * is longer; `makeDecidedDue` does not consider that, so such an alert may be up to `FALLBACK_MS` late.
  */
 export async function hasOwnFailure(
   run: Run,

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { Vote } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { deleteOldDeliveries } from '../../../models/alerts/deliveries.ts';
@@ -911,8 +911,10 @@ test('a heartbeat that reports a failure soon after its parent recovered is aler
   t.deepEqual(await deliver(chat, 52), ['Down: Backup']);
 });
 
-test('a heartbeat with a schedule is alerted once it misses a run after its parent recovered', async (t) => {
-  const { runtime, change, add, addChannel, deliver, run, at } = await prepareParents(t);
+/** Prepares a heartbeat with a run each minute and a grace of ten that came in the message of its parent. */
+async function missBehindParent(t: ExecutionContext) {
+  const prepared = await prepareParents(t);
+  const { runtime, change, add, addChannel, deliver, run, at } = prepared;
   const { database, tenantId, newId, publicUrl } = runtime;
   const router = await add('Router');
   const schedule = { cron: '* * * * *', timezone: 'UTC', early_seconds: 30 };
@@ -937,9 +939,26 @@ test('a heartbeat with a schedule is alerted once it misses a run after its pare
   await deliver(chat, 7);
   await change('up', 60, [router]);
   t.deepEqual(await deliver(chat, 61), ['Recovered: Router']);
+  return { ...prepared, router, chat };
+}
+
+test('a heartbeat with a schedule is alerted once it misses a run after its parent recovered', async (t) => {
+  const { deliver, chat } = await missBehindParent(t);
   // The next run is at 120.
   for (const second of [361, 719]) t.deepEqual(await deliver(chat, second), []);
   t.deepEqual(await deliver(chat, 1020), ['Down: Backup']);
+});
+
+test('a run that a heartbeat misses in a second outage of its parent is not its own failure', async (t) => {
+  const { change, deliver, router, chat } = await missBehindParent(t);
+  await change('down', 300, [router]);
+  t.deepEqual(await deliver(chat, 301), ['Down: Router. And 1 behind it: Backup']);
+  t.deepEqual(await deliver(chat, 361), []);
+  await change('up', 900, [router]);
+  t.deepEqual(await deliver(chat, 901), ['Recovered: Router']);
+  // The next run is at 960.
+  for (const second of [1201, 1502, 1559]) t.deepEqual(await deliver(chat, second), []);
+  t.deepEqual(await deliver(chat, 1803), ['Down: Backup']);
 });
 
 test('after a downtime a reminder and an update about monitors behind do not block each other', async (t) => {
