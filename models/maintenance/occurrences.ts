@@ -38,7 +38,8 @@ export async function planOccurrences(
 ): Promise<number> {
   const schedule = scheduleOf(window);
   const untilMs = isRecurring(window) ? nowMs + PLANNED_MS : schedule.startsAtMs + 1;
-  const starts = listStarts(schedule, { fromMs, toMs: untilMs, most });
+  const listed = listStarts(schedule, { fromMs, toMs: untilMs, most: most + 1 });
+  const starts = listed.slice(0, most);
   const more = listStarts(schedule, { fromMs: untilMs, toMs: untilMs + NEVER_MS, most: 1 });
   await run(
     `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
@@ -54,7 +55,7 @@ export async function planOccurrences(
   await run('UPDATE maintenance_windows SET planned_until = $2, has_more = $3 WHERE id = $1', [
     id,
     untilMs,
-    more.length > 0 || starts.length === most,
+    more.length > 0 || listed.length > most,
   ]);
   return starts.length;
 }

@@ -78,6 +78,28 @@ test('a rule that starts after the first planning period fills its account up to
   t.is(await count(), (100 - 61) * 24);
 });
 
+test('a rule that is over is not kept open by an account at its limit', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const lastTime = new Date(NOW_MS + 63 * DAY_MS).toISOString().replaceAll(/[-:]|\.000/g, '');
+  const ended = await plan(runtime, { rrule: `FREQ=DAILY;UNTIL=${lastTime}` });
+  const filled = await plan(runtime, { startsAt: NOW_MS / 1000 + 100 * 86_400 });
+  await copyOccurrences(runtime, filled, MAX_OCCURRENCES);
+  const hasMore = async () => {
+    const { rows } = await database.pool.query<{ has_more: boolean }>(
+      'SELECT has_more FROM maintenance_windows WHERE id = $1',
+      [ended],
+    );
+    return rows[0]?.has_more;
+  };
+  for (const days of [2, 4]) {
+    await planWindows(database, NOW_MS + days * DAY_MS);
+    t.true(await hasMore(), 'its last occurrences are left out');
+  }
+  await planWindows(database, NOW_MS + 66 * DAY_MS);
+  t.false(await hasMore());
+});
+
 test('old occurrences are deleted in chunks, until no more time is left', async (t) => {
   const runtime = await openTestRuntime(t);
   await copyOccurrences(runtime, await plan(runtime, {}), 149);
