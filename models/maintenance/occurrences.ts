@@ -29,7 +29,8 @@ export function scheduleOf(window: Recurrence): Schedule {
 
 /**
  * Creates the occurrences of a window that begin from `fromMs` to 60 days from now, at most `most`, and returns their
- * number. `coverWindow` adds their monitors.
+ * number. A future one that exists keeps its time, even if a new time zone database moves it. `coverWindow` adds their
+ * monitors.
  */
 export async function planOccurrences(
   run: Run,
@@ -49,7 +50,9 @@ export async function planOccurrences(
        int8multirange(int8range(s.starts_at,
          greatest(s.starts_at, least(s.starts_at + duration_seconds * 1000::bigint, $4::bigint))))
      FROM maintenance_windows, unnest($2::text[], $3::bigint[]) AS s (local_start, starts_at)
-     WHERE id = $1 ON CONFLICT DO NOTHING`,
+     WHERE id = $1 AND NOT EXISTS (SELECT FROM maintenance_occurrences o
+       WHERE o.window_id = $1 AND o.starts_at > $4 AND o.local_start = s.local_start)
+     ON CONFLICT DO NOTHING`,
     [id, starts.map(({ localStart }) => localStart), starts.map(({ startsAtMs }) => startsAtMs), nowMs],
   );
   await run('UPDATE maintenance_windows SET planned_until = $2, has_more = $3 WHERE id = $1', [

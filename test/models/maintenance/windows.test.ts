@@ -100,6 +100,22 @@ test('a rule that is over is not kept open by an account at its limit', async (t
   t.false(await hasMore());
 });
 
+test('an occurrence is not planned again at the time of a new time zone database', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const daily = await plan(runtime, { cron: '0 2 * * *' });
+  // As by a database by which it was 2:00 an hour earlier.
+  await database.pool.query(
+    'UPDATE maintenance_occurrences SET starts_at = starts_at - 3600000, ends_at = ends_at - 3600000',
+  );
+  await planWindows(database, NOW_MS + 2 * DAY_MS);
+  const { rows } = await database.pool.query(
+    'SELECT local_start FROM maintenance_occurrences WHERE window_id = $1 GROUP BY local_start HAVING count(*) > 1',
+    [daily],
+  );
+  t.deepEqual(rows, []);
+});
+
 test('old occurrences are deleted in chunks, until no more time is left', async (t) => {
   const runtime = await openTestRuntime(t);
   await copyOccurrences(runtime, await plan(runtime, {}), 149);
