@@ -221,7 +221,7 @@ export async function releaseUncovered(run: Run, nowMs: number): Promise<Release
 }
 
 /** Number of occurrences that one statement deletes: each has up to all monitors of its account. */
-const DELETED_AT_ONCE = 100;
+const DELETED_AT_ONCE = 10;
 
 /**
  * Deletes occurrences that ended before a time, in chunks while `mayGoOn` returns true. Also deletes windows that have
