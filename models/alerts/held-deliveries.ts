@@ -81,7 +81,8 @@ const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
 
 /**
  * Holds claimed alerts again if their monitor is in maintenance or muted by now. Returns the time until which each
- * waits, in Unix milliseconds; null = it does not. None was sent, so claims of workers that were killed do not count.
+ * waits, in Unix milliseconds; null = it does not. `held_by` is that time, by which `releaseUncovered` finds those that
+ * missed an earlier end. None was sent, so claims of workers that were killed do not count.
  */
 export async function holdAgain(
   run: Run,
@@ -96,8 +97,8 @@ export async function holdAgain(
      ), unmade AS (
        DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id
      ), named AS (
-       UPDATE held_deliveries h SET reason = c.reason, occurrence_no = c.occurrence_no FROM covered c
-       WHERE h.delivery_id = c.id
+       UPDATE held_deliveries h SET reason = c.reason, occurrence_no = c.occurrence_no, held_by = c.until_ms::text
+       FROM covered c WHERE h.delivery_id = c.id
      )
      UPDATE deliveries d SET claimed_until = NULL, attempts = 0, next_attempt_at = c.until_ms
      FROM covered c WHERE d.id = c.id

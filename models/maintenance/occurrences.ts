@@ -195,8 +195,9 @@ async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number 
 
 /**
  * Makes alerts due that still wait for an occurrence that has ended, or that their monitor has left. They were written
- * in a transaction that did not see the new end, or their monitor lost its tag. Alerts that are late only because of
- * their rate stay as they are: they do not wait for the end that their message states, nor for that of the occurrence.
+ * or held again in a transaction that did not see the new end, or their monitor lost its tag. Alerts that are late only
+ * because of their rate stay as they are: they do not wait for the end that their message states, nor for that of the
+ * occurrence, nor for the one until which they were held again.
  */
 export async function releaseUncovered(run: Run, nowMs: number): Promise<Released[]> {
   return await run<Released>(
@@ -210,6 +211,7 @@ export async function releaseUncovered(run: Run, nowMs: number): Promise<Release
            WHERE m.id = d.monitor_id) e
        WHERE d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
          AND (coalesce((d.message #>> '{detail,maintenance,ends_at}')::bigint > e.ended_at / 1000, true)
+           OR h.held_by = d.next_attempt_at::text
            OR (e.ended_at < o.ends_at AND d.next_attempt_at >= o.ends_at + o.settle_seconds * 1000))
          AND d.next_attempt_at > greatest(e.ended_at + o.settle_seconds * 1000, $1)
        ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED

@@ -359,6 +359,26 @@ test('an alert held again by a later window is sent when its monitor leaves that
   t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 76 * MINUTE), []);
 });
 
+test('an alert held again while the later window is being ended does not wait for its planned end', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, chat, plan, change, deliveriesTo } = prepared;
+  await plan();
+  const { window: second } = await planAnother(prepared, { startsAt: START_MS / 1000 + 3000 });
+  await change('down', 10);
+  await inTransaction(runtime.database, (run) => coverNext(run, START_MS + 50 * MINUTE));
+  const deliverer = createDeliverer({ database: runtime.database, now: () => START_MS + 60 * MINUTE });
+  t.is((await deliverer.claim(chat)).claimed, null);
+  await endAt(prepared, second.id, 61);
+  // The state left by a claim that had read the previous end.
+  await runtime.database.pool.query('UPDATE deliveries SET next_attempt_at = $1 WHERE channel_id = $2', [
+    START_MS + 110 * MINUTE,
+    chat,
+  ]);
+  t.is((await releaseUncovered(runOn(runtime.database.pool), START_MS + 62 * MINUTE)).length, 1);
+  t.is((await deliveriesTo(chat))[0]?.due, 62);
+  t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 63 * MINUTE), []);
+});
+
 test('an alert of an extended window is sent when its monitor leaves it after the first end', async (t) => {
   const prepared = await prepare(t, { allMonitors: false, tags: ['db'] });
   const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
