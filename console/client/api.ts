@@ -88,7 +88,7 @@ export type RequestOptions = {
 const PATIENCE_MS = 30_000;
 
 /** Time that an open stream has to report why a session ended, after a request was refused for it, in milliseconds. */
-const REASON_MS = 2000;
+export const REASON_MS = 2000;
 
 const UNREACHABLE = 'can’t reach the server. Try again';
 

@@ -1,9 +1,10 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import type { Account } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
 import { findBarriers, findSideways, signIn } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
@@ -367,6 +368,50 @@ test('an action that is refused because the session has ended continues after th
   await press(page, 'Pause 2 monitors');
   await signIn(page, person);
   await outcome(page, '2 monitors paused');
+  t.deepEqual(complaints, []);
+});
+
+test('an action of a session that another tab replaces meanwhile continues in the new one', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  await addMonitors(t, account, [[], []]);
+  const person = await addPerson(api, account.tenantId);
+  const { page, complaints } = await openAs(t, person);
+  const sent = Promise.withResolvers<Route>();
+  await page.route('**/v1/monitors/bulk', (route) => sent.resolve(route), { times: 1 });
+  await page.goto('/');
+  await boxOf(page, 'Shop 10').waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.keyboard.press('a');
+  await press(page, 'Pause 2 monitors');
+  const first = await sent.promise;
+  const again = page.waitForResponse('**/v1/live');
+  const { email, password } = person;
+  const session = `${api.url}${CONSOLE_BASE_PATH}/v1/session`;
+  t.true((await page.context().request.post(session, { data: { email, password } })).ok());
+  await again;
+  await first.fulfill({ status: 401, json: { error: 'not signed in' } });
+  await outcome(page, '2 monitors paused');
+  t.deepEqual(complaints, []);
+});
+
+test('an action that was refused more than a minute before the sign-in is reported', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  await addMonitors(t, account, [[], []]);
+  const person = await addPerson(api, account.tenantId);
+  const { page, complaints } = await openAs(t, person);
+  await page.route('**/v1/monitors/bulk', (route) => route.fulfill({ status: 401, json: { error: 'not signed in' } }));
+  await page.goto('/');
+  await boxOf(page, 'Shop 10').waitFor();
+  await page.keyboard.press('a');
+  await press(page, 'Pause 2 monitors');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  await page.evaluate(`sessionStorage.bulk = JSON.stringify({ ...JSON.parse(sessionStorage.bulk), sentAtMs: 0 })`);
+  await signIn(page, person);
+  await outcome(page, 'The action was interrupted, and may not be complete');
+  await press(page, 'Select them again');
+  await selected(page, '2 monitors');
   t.deepEqual(complaints, []);
 });
 

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { sortTags } from '../../../core/monitors/monitor.ts';
 import { Failure, listAll, sentenceOf } from '../../client/answer.ts';
-import { api, type Schemas } from '../../client/api.ts';
+import { REASON_MS, api, type Schemas } from '../../client/api.ts';
 import { liveState } from '../../client/live-stream.ts';
 import { loadAll, onChange } from '../../client/live.ts';
 import { session, signedIn } from '../../client/session-state.ts';
@@ -47,6 +47,7 @@ const SILENT_MS = 10_000;
  * Time for which a request that may have been lost is resent, in milliseconds: with its key, it is carried out once.
  */
 const RETRY_MS = 60_000;
+const INTERRUPTED = 'The action was interrupted, and may not be complete';
 /** Most results in a page. */
 const PAGE = 500;
 
@@ -121,17 +122,20 @@ class BulkRunner {
         await this.#finish(run, step);
       }
     } catch (failure) {
-      if (session.peek() === null || (failure instanceof Failure && failure.status === 401)) {
-        // The run stays stored: after the next sign-in the same person continues it. A refused session may end later.
+      const isRefused = failure instanceof Failure && failure.status === 401;
+      // A refused session may end later, or be renewed.
+      if (isRefused && session.peek() !== null) await pause(REASON_MS);
+      if (isRefused || session.peek() === null) {
+        // The run stays stored: the same person continues it, now or after the next sign-in.
         this.#run.value = null;
+        if (session.peek() !== null) this.restore();
         return;
       }
       error = sentenceOf(failure);
     }
     const run = this.#run.peek();
     if (run === null) return;
-    // A refused undo can be tried again.
-    this.#set({ ...run, endedAtMs: Date.now(), error, undo: run.isUndo ? run.steps : run.undo });
+    this.#set(ended(run, error));
     if (liveState.peek() !== 'live') void loadAll();
   }
 
@@ -245,13 +249,18 @@ class BulkRunner {
 /** The bulk change of this tab. */
 export const bulk = new BulkRunner();
 
-/** Returns the stored action; null if it is another person's, finished without errors, or a request lost long ago. */
+/** Returns an action that has ended. A refused undo can be tried again. */
+function ended(run: Run, error: string | null): Run {
+  return { ...run, endedAtMs: Date.now(), error, undo: run.isUndo ? run.steps : run.undo };
+}
+
+/** Returns the stored action; null if it is another person's, or finished without errors. */
 function stored(): Run | null {
   try {
     const run = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Run | null;
     if (run === null || run.userId !== signedIn().user.id) return null;
     const { endedAtMs, jobId, sentAtMs, error, refusals } = run;
-    if (endedAtMs === null) return jobId === null && Date.now() - sentAtMs > RETRY_MS ? null : run;
+    if (endedAtMs === null) return jobId === null && Date.now() - sentAtMs > RETRY_MS ? ended(run, INTERRUPTED) : run;
     return error === null && refusals.length === 0 && Date.now() - endedAtMs > UNDO_MS ? null : run;
   } catch {
     return null;
