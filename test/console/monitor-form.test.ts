@@ -76,7 +76,7 @@ test.serial('a monitor is created by keyboard alone, and errors are shown at the
   t.deepEqual(complaints, []);
 });
 
-/** An expression: the name of the focused control if the form's bar covers it, else an empty text. */
+/** An expression: the focused control if the form's bar covers it, else an empty text. */
 const COVERED = `(() => {
   const { activeElement: control } = document;
   const bar = document.querySelector('form button[type="submit"]').parentElement;
@@ -86,13 +86,17 @@ const COVERED = `(() => {
 
 test.serial('the bar at the bottom of the form covers no control that Tab leads to', async (t) => {
   for (const size of ['desktop', 'phone'] as const) {
-    const { page, complaints } = await openSignedIn(t, '/monitors/new?type=udp', { size });
-    await page.getByLabel('Host and port').focus();
+    const { page, complaints } = await openSignedIn(t, '/monitors/new?type=http', { size });
+    await page.getByLabel('URL', { exact: true }).focus();
+    await page.evaluate(`for (const fold of document.querySelectorAll('form details')) fold.open = true`);
     const covered: unknown[] = [];
-    for (let presses = 0; presses < 40; presses += 1) {
+    let isInBody = false;
+    for (let presses = 0; presses < 80; presses += 1) {
       await page.keyboard.press('Tab');
+      isInBody ||= (await page.evaluate('document.activeElement.tagName')) === 'TEXTAREA';
       covered.push(await page.evaluate(COVERED));
     }
+    t.true(isInBody);
     t.deepEqual(covered.filter(Boolean), [], size);
     t.deepEqual(complaints, []);
   }

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
@@ -46,6 +47,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   const isWide = useWide();
   const created = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
+  useRoomForBar(box);
   useUnsaved(() => !isSaved.value && !isSame(draft.value, first), action.isBusy.value, 'from');
   // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
@@ -123,8 +125,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
         if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void save();
       }}
     >
-      {/* The bar at the bottom must not cover what has the focus. */}
-      <div class="flex min-w-0 flex-col gap-6 [&>:not(.sticky)_*]:scroll-mb-24">
+      <div class="flex min-w-0 flex-col gap-6">
         <WholeProblem problems={problems.value} />
         <ChangedElsewhere elsewhere={elsewhere.value} />
         {token !== undefined && (
@@ -173,6 +174,15 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       </aside>
     </form>
   );
+}
+
+/** Scrolls what gets the focus above the bar. For a textarea, browsers regard only the padding of the scrolled box. */
+function useRoomForBar(form: RefObject<HTMLElement | null>): void {
+  useLayoutEffect(() => {
+    const main = form.current?.closest('main');
+    main?.style.setProperty('scroll-padding-bottom', '6rem');
+    return () => main?.style.removeProperty('scroll-padding-bottom');
+  }, []);
 }
 
 function leave(id: string, text: string, from: number): void {
