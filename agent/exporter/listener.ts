@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { ProbeEnvironment } from '../../config/agent-environment.ts';
 import { describePortFailure } from '../../config/failures.ts';
 import { quote } from '../../core/foreign-text.ts';
+import { countCharacters } from '../../core/input.ts';
 import { EXPOSITION_TYPE } from '../../core/statistics/prometheus-metrics.ts';
 import { within } from '../../core/time.ts';
 import { startDeadline } from '../../net/timeline.ts';
@@ -116,7 +117,7 @@ export class ProbeListener {
     const target = searchParams.get('target') ?? '';
     const hostname = searchParams.get('hostname') || null;
     if (target === '') throw new Refusal(400, 'Target parameter is missing');
-    if (target.length > MAX_TARGET_CHARACTERS)
+    if (countCharacters(target) > MAX_TARGET_CHARACTERS)
       throw new Refusal(400, `target must have at most ${MAX_TARGET_CHARACTERS} characters`);
     refuseHostname(module, hostname);
     const { concurrency } = this.#options;

@@ -46,6 +46,7 @@ const TARGETS: [MonitorType, string, string | undefined][] = [
   ['http', 'https://me:pass@shop.example/', 'Enter the user name and password under Request, Authentication'],
   ['http', `https://shop.example/${'x'.repeat(2048)}`, 'At most 2048 characters'],
   ['http', `https://shop.example/${'😀'.repeat(2000)}`, undefined],
+  ['http', `shop.example/${'😀'.repeat(2000)}`, 'Start with http:// or https://'],
   ['tcp', 'db.example.com', 'Enter host:port, like db.example.com:5432'],
   ['udp', '[::1]:123', undefined],
   ['icmp', 'a b', 'Enter a host name or IP address, like router.example.com'],

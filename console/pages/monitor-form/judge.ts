@@ -74,8 +74,8 @@ function judgeTarget({ draft: { type, name, target: written }, stored }: Judged)
   const target = written.trim();
   const { missing, wrong } = FORMS[type];
   if (target === '') return (stored === null ? name.trim() === '' : stored.target !== '') ? missing : undefined;
-  if (target.length > MAX_CHARACTERS.target || parseTarget(type, target).ok)
-    return judgeLength(target, MAX_CHARACTERS.target);
+  const tooLong = judgeLength(target, MAX_CHARACTERS.target);
+  if (tooLong !== undefined || parseTarget(type, target).ok) return tooLong;
   const url = URL.parse(target);
   if (type !== 'http' && type !== 'vendor') return wrong;
   if (!/^https?:\/\//i.test(target)) return type === 'http' ? 'Start with http:// or https://' : wrong;

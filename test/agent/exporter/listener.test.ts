@@ -73,6 +73,7 @@ test('requests that cannot be probed get a status and a message, and methods oth
   t.like(await probe({ module: 'http_3xx', target: 'x' }), { status: 400, text: 'Unknown module "http_3xx"' });
   t.like(await probe({ module: 'http_2xx' }), { status: 400, text: 'Target parameter is missing' });
   t.like(await probe({ target: 'x'.repeat(2049) }), { status: 400 });
+  t.like(await probe({ target: `127.0.0.1:9/${'😀'.repeat(1100)}` }), { status: 200 }, 'an emoji is one character');
   t.regex((await probe({ module: 'remote', target: 'x' })).text, /does not support the prober grpc/);
   t.like(await probe({ target: 'x', hostname: 'a\r\nb' }), {
     status: 400,
