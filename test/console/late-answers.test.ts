@@ -398,9 +398,10 @@ test('a test that is refused after a refused save keeps the errors of that save'
   await press(page, 'Create monitor');
   const error = page.getByText('is not a tag');
   await error.waitFor();
-  await answer(page, trial, { status: 400, json: { error: 'target must be a public address' } });
-  await page.getByText('Target must be a public address').waitFor();
+  await answer(page, trial, { status: 400, json: { error: 'check_spec.assertions[0].value must be a number' } });
+  await page.getByText('Some settings were refused. Run the test again to see which', { exact: true }).waitFor();
   t.is(await error.count(), 1);
+  t.is(await page.getByText('assertions[0]').count(), 0, 'names of the API are not shown');
   // Without a save, the field has the error.
   await page.getByLabel('Tags').fill('');
   await press(page, 'Run test');

@@ -1,7 +1,7 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { Failure, capitalize, sentenceOf } from '../../client/answer.ts';
+import { Failure, capitalize } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -118,13 +118,12 @@ export function PreviewCard({ form, original, problems }: Props) {
   const own = useRef<Problems | null>(null);
   const action = useAction((error) => {
     const found = problemsOf(error, draft);
-    const isRefused = error instanceof Failure && error.status === 400;
     result.value = null;
     // After a save, its errors stay.
-    if (isRefused && problems.peek() === own.current) problems.value = found;
+    if (error instanceof Failure && error.status === 400 && problems.peek() === own.current) problems.value = found;
     else if (error instanceof Failure && error.status === 429)
       failure.value = `Too many tests. Try again in ${error.retryAfter ?? 60} s`;
-    else failure.value = isRefused ? sentenceOf(error) : found.rest.join(' ');
+    else failure.value = found.rest.join(' ') || 'Some settings were refused. Run the test again to see which';
   });
   if (draft.type === 'heartbeat') return null;
   const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
