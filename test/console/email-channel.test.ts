@@ -89,7 +89,7 @@ test.serial('a page that waits for the confirmation of a channel reports its del
   const { id } = (await (await created).json()) as { id: string };
   await page.getByText('Waiting for confirmation…').waitFor();
   t.is((await service.call('DELETE', `/channels/${id}`)).status, 200);
-  await page.getByRole('heading', { name: 'Channel deleted' }).waitFor();
+  await page.getByRole('alert').getByRole('heading', { name: 'Channel deleted' }).waitFor();
   t.is(await page.getByText('Waiting for confirmation…').count(), 0);
   await page.getByRole('main').getByRole('link', { name: 'All channels' }).click();
   await page.waitForURL('/channels');

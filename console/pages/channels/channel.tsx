@@ -204,13 +204,15 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
   }, [isConnected, id]);
   if (isDeleted) {
     return (
-      <Empty
-        icon="channels"
-        title="Channel deleted"
-        action={<ButtonLink href={PATHS.channels}>All channels</ButtonLink>}
-      >
-        Its link no longer works.
-      </Empty>
+      <div role="alert">
+        <Empty
+          icon="channels"
+          title="Channel deleted"
+          action={<ButtonLink href={PATHS.channels}>All channels</ButtonLink>}
+        >
+          Its link no longer works.
+        </Empty>
+      </div>
     );
   }
   return (
