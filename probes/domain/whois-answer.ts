@@ -194,15 +194,16 @@ const FIELDS_BESIDE_NOTHING = 5;
  */
 export function readWhoisAnswer(text: string, name: string): WhoisReading {
   const fields = readWhoisFields(text);
-  if (fields.some(({ key, value }) => STATUS_KEYS.has(key) && FREE.test(value))) return { outcome: 'not_found' };
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const isFree = fields.some(({ key, value }) => STATUS_KEYS.has(key) && FREE.test(value));
   const hasNothing =
     fields.length <= FIELDS_BESIDE_NOTHING && NOT_FOUND.test(lines.slice(0, FOUND_NOTHING_WITHIN).join('\n'));
   const expiresAt = findExpiry(fields);
-  // Some servers repeat the name before they state that they have no entry for it.
+  // Some servers repeat the name before they state that they have no entry for it. With an expiry the name is
+  // registered: a contact's `State: Free State` is part of an address (D-805).
   if (
     fields.some(({ key, value }) => DOMAIN_KEYS.has(key) && isName(value, name)) &&
-    (expiresAt !== null || !hasNothing)
+    (expiresAt !== null || !(isFree || hasNothing))
   ) {
     return {
       outcome: 'registered',
@@ -211,6 +212,7 @@ export function readWhoisAnswer(text: string, name: string): WhoisReading {
       referral: findReferral(fields, REFERRAL_KEYS),
     };
   }
+  if (isFree) return { outcome: 'not_found' };
   const isLimited = LIMITED.test(text);
   if (isLimited && lines.length <= SHORT) return { outcome: 'limited' };
   if (hasNothing) return { outcome: 'not_found' };

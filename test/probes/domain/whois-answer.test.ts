@@ -56,6 +56,14 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
       'expire:     2027-02-04\n\nRegistrar:\nname:       Example OÜ\n',
     { outcome: 'registered', expires: '2027-02-04T00:00:00Z' },
   ],
+  [
+    '.mx, of a registrant in the Free State',
+    'example.mx',
+    'Domain Name:       example.mx\n\nCreated On:        2010-05-01\nExpiration Date:   2027-04-30\n\nRegistrant:\n' +
+      '   Name:           Example Ltd\n   City:           Bloemfontein\n   State:          Free State\n' +
+      '   Country:        South Africa\n',
+    { outcome: 'registered', expires: '2027-04-30T00:00:00Z' },
+  ],
   ['.de, free', 'nothing-here.de', 'Domain: nothing-here.de\nStatus: free\n', { outcome: 'not_found' }],
   [
     '.de, rate limited',
