@@ -53,9 +53,12 @@ const ZONE_HOURS: Readonly<Record<string, number>> = {
 };
 const OFFSET = /^(?:utc|gmt)?(?<sign>[+-])(?<hours>\d{1,2}?):?(?<minutes>\d{2})?$/i;
 
+/** The year in which the first domain was registered: an earlier date stands for none. */
+const FIRST_YEAR = 1985;
+
 /**
  * Parses a registry's date into Unix seconds. Without a zone it is in UTC, without a time at the start of the day; null
- * for text that is not a date.
+ * for text that is not a date, and for a date that stands for none, such as 0001-01-01.
  */
 export function parseExpiryDate(text: string): number | null {
   const trimmed = text.trim();
@@ -68,6 +71,7 @@ export function parseExpiryDate(text: string): number | null {
 
 function momentOf(parts: Parts): number | null {
   const { year, month, day } = dateOf(parts);
+  if (year < FIRST_YEAR) return null;
   const midnight = new Date(Date.UTC(year, month - 1, day));
   // `Date.UTC` turns 31 February into 3 March.
   if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return null;

@@ -44,6 +44,10 @@ const DATES: readonly [text: string, moment: string | null][] = [
   ['Thursday, October 12, 2026', '2026-10-12T00:00:00Z'],
   ['2026-10-21T00:00:00 0000', '2026-10-21T00:00:00Z'],
   ['12-2026-01', null],
+  ['0001-01-01T00:00:00Z', null],
+  ['1970-01-01 00:00:00', null],
+  ['31/12/1984', null],
+  ['1985-03-15', '1985-03-15T00:00:00Z'],
 ];
 for (const [text, moment] of DATES) {
   test(`${JSON.stringify(text)} ${moment === null ? 'is no date' : `is ${moment}`}`, (t) => {
