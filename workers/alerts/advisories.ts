@@ -45,9 +45,10 @@ export async function adviseOfExpiries(
     return { lookedUp: 0, advisories: 0 };
   const done = await withAdvisoryLock(runtime.database, 'advisories', async () => {
     const first = await adviseAll(runtime);
-    const lookedUp = await lookUp(first.dueNames, { knowDomain, now: runtime.now });
+    const lookups = await lookUp(first.dueNames, { knowDomain, now: runtime.now });
+    const { lookedUp } = lookups;
     const second = lookedUp > 0 ? await adviseAll(runtime) : null;
-    const failures = [...first.failures, ...(second?.failures ?? [])];
+    const failures = [...first.failures, ...lookups.failures, ...(second?.failures ?? [])];
     if (failures.length > 0) throw failures[0];
     return { lookedUp, advisories: first.advisories + (second?.advisories ?? 0) };
   });
@@ -183,21 +184,29 @@ function deliveriesOf(
   }));
 }
 
-/** Looks up as many domains as the round has time for, and returns their number. */
+/**
+ * Looks up as many domains as the round has time for, and returns their number and the first failure, if any. A lookup
+ * that fails stops no other.
+ */
 async function lookUp(
   names: ReadonlySet<string>,
   { knowDomain, now }: { knowDomain: KnowDomain; now: () => number },
-): Promise<number> {
+): Promise<{ lookedUp: number; failures: readonly unknown[] }> {
   const endAtMs = now() + LOOKUPS.roundMs;
   const waiting = [...names].values();
   let lookedUp = 0;
+  const failures: unknown[] = [];
   const work = async () => {
     for (const name of waiting) {
       if (now() >= endAtMs) return;
-      await knowDomain(name, LOOKUP_MS);
-      lookedUp += 1;
+      try {
+        await knowDomain(name, LOOKUP_MS);
+        lookedUp += 1;
+      } catch (error) {
+        if (failures.length === 0) failures.push(error);
+      }
     }
   };
   await Promise.all(Array.from({ length: LOOKUPS.atOnce }, work));
-  return lookedUp;
+  return { lookedUp, failures };
 }

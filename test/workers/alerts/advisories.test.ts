@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { AdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
+import { unknownDomain } from '../../../core/checks/domain/facts.ts';
 import type { Agent } from '../../../models/agents/agents.ts';
 import { recordAdvisories } from '../../../models/alerts/advisories.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
@@ -9,7 +10,7 @@ import { storeDomain } from '../../../models/checks/lookups.ts';
 import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { pullBackTimes } from '../../../models/system/future-times.ts';
-import { openKnownDomains } from '../../../probes/domain.ts';
+import { openKnownDomains, type KnowDomain } from '../../../probes/domain.ts';
 import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';
 import { domainStoreOf } from '../../../workers/checks/registries.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
@@ -369,6 +370,22 @@ test('the chore performs due lookups and sends the resulting warnings in the sam
   );
   t.is(await round(NOW_MS + 3_600_000), 0);
   t.is(whois.queries.length, 1);
+});
+
+test('lookups that fail stop no other, and the chore fails at its end', async (t) => {
+  const { runtime, said } = await openOffice(t);
+  const failing = ['a.example', 'b.example', 'c.example', 'd.example'];
+  for (const target of [...failing, 'shop.example']) await runtime.addMonitor([], { ...DOMAIN, target });
+  const knowDomain: KnowDomain = async (name) => {
+    if (failing.includes(name)) throw new Error(`${name} cannot be looked up`);
+    await know(runtime, { name, expiresAtMs: NOW_MS + 5 * DAY_MS, nowMs: NOW_MS });
+    return { facts: unknownDomain(name), lookupMs: null };
+  };
+  await t.throwsAsync(adviseOfExpiries({ ...runtime, now: () => NOW_MS }, knowDomain), { message: /cannot be looked/ });
+  t.deepEqual(
+    (await said()).map(({ detail }) => detail.name),
+    ['shop.example'],
+  );
 });
 
 test('concurrent chores send each advisory once', async (t) => {
