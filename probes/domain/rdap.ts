@@ -24,6 +24,8 @@ export type RdapOutcome = DomainLookup & { refused?: true };
 type Step = { outcome: RdapOutcome } | { redirect: URL };
 
 const MAX_REDIRECTS = 3;
+/** Maximum length of a host name, in characters (RFC 1035): a longer host is none that could respond. */
+const MAX_HOST = 253;
 const MAX_BODY_BYTES = 512 * 1024;
 const HEADERS = {
   'User-Agent': 'Spotcheck/1.0 (domain expiry check)',
@@ -74,7 +76,9 @@ async function send(
     return { result: { outcome }, askAgainAtMs: retryAtMs };
   }
   const redirect = redirectTarget({ status, location: headers.location }, url);
-  return redirect === null ? answered(outcomeOf(exchange, name)) : { result: { redirect }, askAgainAtMs: null };
+  return redirect === null || redirect.hostname.length > MAX_HOST
+    ? answered(outcomeOf(exchange, name))
+    : { result: { redirect }, askAgainAtMs: null };
 }
 
 function answered(outcome: RdapOutcome): RegistryAnswer<Step> {

@@ -48,11 +48,11 @@ function lifetimeOf(server: HostPort | null): number {
 const PAUSE_MS = HOUR_MS;
 
 /** Queries for servers that treat a bare name as a search, or answer it in another language. */
-const QUERIES: Readonly<Record<string, (name: string) => string>> = {
-  'whois.verisign-grs.com': (name) => `domain ${name}`,
-  'whois.denic.de': (name) => `-T dn,ace ${name}`,
-  'whois.jprs.jp': (name) => `${name}/e`,
-};
+const QUERIES: ReadonlyMap<string, (name: string) => string> = new Map([
+  ['whois.verisign-grs.com', (name) => `domain ${name}`],
+  ['whois.denic.de', (name) => `-T dn,ace ${name}`],
+  ['whois.jprs.jp', (name) => `${name}/e`],
+]);
 
 /**
  * Creates the WHOIS lookup (RFC 3912). The root names the registry's server, and if the registry's answer has no
@@ -143,7 +143,7 @@ async function exchange(
   let bytes = 0;
   const made = await tcp({
     ...server,
-    payload: Buffer.from(`${(QUERIES[server.host] ?? String)(name)}\r\n`),
+    payload: Buffer.from(`${(QUERIES.get(server.host) ?? String)(name)}\r\n`),
     receive(piece) {
       pieces.push(piece);
       bytes += piece.length;

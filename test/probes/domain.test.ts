@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import type { DomainFacts } from '../../core/checks/domain/facts.ts';
@@ -516,6 +517,22 @@ test('if the registrar does not respond only the expiry is missing', async (t) =
   const { io, open } = await openFixture(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
   t.deepEqual((await open()(`example.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: null, registrar: null });
   t.deepEqual(registrar.queries, [`example.${io}`]);
+});
+
+test('a registrar named like a property of all objects is looked up like any other', async (t) => {
+  const registry = await startWhoisServer(t, (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: __proto__\n`);
+  const { io, open } = await openFixture(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
+  const { facts } = await open()(`example.${io}`, PATIENCE_MS);
+  t.deepEqual(facts.registration, { expiresAt: null, registrar: null });
+});
+
+test('an RDAP service that redirects to a host too long for a name has failed', async (t) => {
+  const host = Array.from({ length: 100 }, () => randomBytes(30).toString('hex')).join('.');
+  const { com, open } = await openFixture(t, {
+    rdap: (_, response) => void response.writeHead(302, { Location: `https://${host}/` }).end(),
+  });
+  const { facts } = await open()(`example.${com}`, PATIENCE_MS);
+  t.is(facts.failure, "The registry's RDAP service responded with HTTP 302");
 });
 
 const BAD_WHOIS: readonly [what: string, answer: string | Buffer | null, reason: RegExp][] = [
