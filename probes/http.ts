@@ -82,10 +82,13 @@ class HttpCheck {
       keepsBody: true,
       bodyLimit: (status, { location }) =>
         this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
-      // A sample is kept of a response that fails or is to be shown, for people to read, but not if it may repeat
+      // A sample is kept of a final response that fails or is to be shown, for people to read, but not if it may repeat
       // secrets.
-      bodySampleLimit: (status) =>
-        hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true)
+      bodySampleLimit: (status, { location }) =>
+        hasSecrets ||
+        hop.method === 'HEAD' ||
+        (expectsStatus(this.#target, status) && this.#target.isShown !== true) ||
+        this.#nextUrl(hop, { status, location }) !== null
           ? 0
           : STORED_BODY_BYTES,
     });

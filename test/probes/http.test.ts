@@ -182,6 +182,25 @@ test('one decoded MiB of a body is kept', async (t) => {
   t.is(observation.outcome === 'answered' ? observation.body?.length : 0, 1024 * 1024);
 });
 
+// No other test of this file decodes meanwhile.
+test.serial('the body of a redirect that is followed is not decoded', async (t) => {
+  const original = Object.getOwnPropertyDescriptor(zlib, 'createGunzip') ?? {};
+  t.teardown(() => Object.defineProperty(zlib, 'createGunzip', original));
+  const { createGunzip } = zlib;
+  let decoders = 0;
+  const value: typeof createGunzip = (options) => {
+    decoders += 1;
+    return createGunzip(options);
+  };
+  Object.defineProperty(zlib, 'createGunzip', { ...original, value });
+  const { port } = await startHttpServer(t, (request, response) => {
+    if (request.url === '/') response.writeHead(301, { Location: '/next', 'Content-Encoding': 'gzip' });
+    response.end(zlib.gzipSync('moved'));
+  });
+  t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/` })), { status: 200 });
+  t.is(decoders, 0);
+});
+
 test('a redirect is the final response if the monitor does not follow redirects', async (t) => {
   const { port } = await startRedirect(t, 302, () => '/elsewhere');
   t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, followRedirects: false, bodyMatch: 'moved' })), {
