@@ -10,6 +10,7 @@ import { quote } from '../../core/foreign-text.ts';
 import { countCharacters } from '../../core/input.ts';
 import { EXPOSITION_TYPE } from '../../core/statistics/prometheus-metrics.ts';
 import { within } from '../../core/time.ts';
+import { LookupsBusy } from '../../net/failure.ts';
 import { startDeadline } from '../../net/timeline.ts';
 import { Exporter, type ProbeOutcome } from './exporter.ts';
 import type { Fields } from './fields.ts';
@@ -90,10 +91,11 @@ export class ProbeListener {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const answering = this.#answer(request, response).catch((error: unknown) => {
-      const isRefusal = error instanceof Refusal;
+      const refusal = error instanceof LookupsBusy ? new Refusal(503, error.message) : error;
+      const isRefusal = refusal instanceof Refusal;
       if (!isRefusal) this.#options.log.error({ err: error }, 'probe.crashed');
-      const status = isRefusal ? error.status : 500;
-      send(response, { status, text: isRefusal ? error.message : 'The probe failed by an internal error' });
+      const status = isRefusal ? refusal.status : 500;
+      send(response, { status, text: isRefusal ? refusal.message : 'The probe failed by an internal error' });
     });
     this.#underWay.add(answering);
     void answering.finally(() => this.#underWay.delete(answering));

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import http, { request, type RequestListener } from 'node:http';
 import https from 'node:https';
@@ -67,6 +68,28 @@ async function start(t: ExecutionContext, options: Partial<ListenerOptions> = {}
     },
   };
 }
+
+// No other test of this file looks up names meanwhile.
+test.serial('a probe whose lookup cannot begin because too many hang is refused, and no crash', async (t) => {
+  const hanging: (() => void)[] = [];
+  const original = dns.lookup;
+  t.teardown(() => (dns.lookup = original));
+  const hang = (name: string, ...rest: [object, (error: Error) => void]) => {
+    if (!name.endsWith('.hangs.example')) return Reflect.apply(original, dns, [name, ...rest]);
+    hanging.push(() => rest[1](Object.assign(new Error('not found'), { code: 'ENOTFOUND' })));
+  };
+  dns.lookup = hang as typeof dns.lookup;
+  const { probe } = await start(t, { concurrency: 100 });
+  const statuses: number[] = [];
+  const probes = Array.from({ length: 40 }, async (_, index) => {
+    const { status } = await probe({ target: `http://${index}.hangs.example/`, module: 'http_2xx' });
+    statuses.push(status);
+  });
+  await until(() => statuses.length > 0);
+  for (const end of hanging) end();
+  await Promise.all(probes);
+  t.deepEqual([...new Set(statuses)].toSorted(), [200, 503]);
+});
 
 test('requests that cannot be probed get a status and a message, and methods other than GET a 405', async (t) => {
   const { url, probe } = await start(t);
