@@ -33,6 +33,22 @@ export function isLatin1(contentType: string | undefined): boolean {
   return contentType !== undefined && LATIN_1.test(contentType);
 }
 
+const BEYOND_ASCII = /[\u0080-\u00FF]/;
+
+/**
+ * Decodes the value of a header, which has one Latin-1 character for each byte, as UTF-8. One that is not valid UTF-8
+ * stays Latin-1.
+ */
+export function decodeHeader(value: string): string {
+  if (!BEYOND_ASCII.test(value)) return value;
+  const bytes = Uint8Array.from(value, (character) => character.charCodeAt(0));
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return value;
+  }
+}
+
 /** Parses a JSON text; undefined if it is invalid. */
 export function parseJson(text: string): unknown {
   try {

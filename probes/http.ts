@@ -1,7 +1,7 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
 import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdict.ts';
-import { isLatin1 } from '../core/foreign-text.ts';
+import { decodeHeader, isLatin1 } from '../core/foreign-text.ts';
 import { STORED_BODY_BYTES } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpClient, type HttpExchange, type HttpResponse } from '../net/http-client.ts';
@@ -138,7 +138,7 @@ class HttpJourney {
       ...measured,
       outcome: 'answered',
       status,
-      headers,
+      headers: decodeHeaders(headers),
       body: isBodyRead ? decodeText(body, headers['content-type']) : null,
       bodyTruncated: truncated,
       bodyStart: isBodyRead ? body.subarray(0, STORED_BODY_BYTES) : nullIfEmpty(await bodySample),
@@ -174,6 +174,14 @@ function addTimings(a: Timings, b: Timings): Timings {
 
 function add(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : a + b;
+}
+
+function decodeHeaders(headers: HttpResponse['headers']): HttpAnswered['headers'] {
+  const decoded = Object.entries(headers).map(([name, value]) => {
+    const text = Array.isArray(value) ? value.map(decodeHeader) : value && decodeHeader(value);
+    return [name, text] as const;
+  });
+  return Object.fromEntries(decoded);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { REDIRECTS } from '../../core/checks/http/expected-status.ts';
 import type { HttpAnswered } from '../../core/checks/http/observation.ts';
 import type { Timings } from '../../core/checks/verdict.ts';
-import { percentDecode } from '../../core/foreign-text.ts';
+import { decodeHeader, percentDecode } from '../../core/foreign-text.ts';
 import { checkTargetOf, type CheckTarget } from '../../core/monitors/monitor.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { Pattern } from './fields.ts';
@@ -176,7 +176,7 @@ class HttpProbe {
   ): string | null {
     const values = [headers[header] ?? []].flat();
     if (values.length === 0) return allowMissing ? null : `The header ${header} is missing`;
-    const isMatched = values.some((value) => this.#run.matches(pattern, value));
+    const isMatched = values.some((value) => this.#run.matches(pattern, decodeHeader(value)));
     if (isMatched !== failsOn) return null;
     return `The header ${header} ${failsOn ? 'matches' : 'does not match'} ${pattern.source}`;
   }

@@ -172,6 +172,20 @@ for (const [what, { type, bytes, text }] of Object.entries(CHARSETS)) {
   });
 }
 
+test('headers are read as UTF-8, as they are sent, and as Latin-1 if they are not valid UTF-8', async (t) => {
+  const { port } = await startHttpServer(t, (request, response) => {
+    // Node reads and writes one Latin-1 character for each byte.
+    response.setHeader('X-Echo', request.headers['x-name'] ?? '');
+    response.setHeader('Set-Cookie', ['a=größe', `b=${Buffer.from('größe').toString('latin1')}`]);
+    response.setHeader('X-Latin', 'größe').end();
+  });
+  const observation = await probe(withRequest(`http://127.0.0.1:${port}/`, { headers: { 'X-Name': 'größe €' } }));
+  t.like(observation, {
+    outcome: 'answered',
+    headers: { 'x-echo': 'größe €', 'x-latin': 'größe', 'set-cookie': ['a=größe', 'b=größe'] },
+  });
+});
+
 test('one decoded MiB of a body is kept', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => {
     response.setHeader('Content-Encoding', 'gzip');

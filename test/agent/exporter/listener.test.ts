@@ -39,6 +39,7 @@ const MODULES = {
   slow_pattern: { prober: 'http', http: { fail_if_body_matches_regexp: ['a[ab]{300}[cd]'] } },
   mail: { prober: 'tcp', tcp: { query_response: [{ send: 'secret five' }] } },
   lines: { prober: 'tcp', tcp: { query_response: [{ expect: 'a[ab]{300}[cd]' }] } },
+  named: { prober: 'http', http: { fail_if_header_not_matches: [{ header: 'X-Name', regexp: '^gr..e$' }] } },
   resolver: { prober: 'dns', dns: { query_name: 'example.com' } },
   remote: { prober: 'grpc' },
 };
@@ -287,6 +288,15 @@ async function writeBomb(): Promise<Buffer> {
   await once(encoder, 'end');
   return Buffer.concat([first, ...Array<Buffer>(BOMB_PARTS - 1).fill(next), ...written]);
 }
+
+test('patterns see the characters of a header that is sent as UTF-8', async (t) => {
+  const { port } = await startHttpServer(t, (_request, response) => {
+    response.setHeader('X-Name', Buffer.from('größe').toString('latin1')).end();
+  });
+  const { probe } = await start(t);
+  const { text } = await probe({ target: `http://127.0.0.1:${port}/`, module: 'named' });
+  t.regex(text, /^probe_success 1$/m);
+});
 
 test.serial('decompression of a complete body stops at the timeout', async (t) => {
   const bomb = await writeBomb();
