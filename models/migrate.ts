@@ -92,9 +92,8 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query(
       'CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL ' +
-        'DEFAULT now())',
+        'DEFAULT now(), checksum text)',
     );
-    await client.query('ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS checksum text');
     const files = await listMigrationFiles();
     await adoptSchema(client, files);
     const applied = await compareApplied(client, files, onProgress);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { listMigrationFiles, migrate, requireSchema } from '../../models/migrate.ts';
+import { migrateQueues } from '../../queues/migrate.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { ROOT } from '../helpers/program.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
@@ -73,6 +74,18 @@ test('a migration that cannot get its lock lets other statements through and ret
   await client.query('COMMIT');
   t.deepEqual(await migrating, [`migration ${NEXT.name}`]);
   t.is((await query(`SELECT FROM information_schema.columns WHERE column_name = 'of_the_next_release'`)).length, 1);
+});
+
+test('while a dump reads every table, a migrate with nothing to do does not wait', async (t) => {
+  const { databaseUrl, client, query } = await openMigrated(t);
+  const [{ database, tables }] = await query(
+    `SELECT current_database() AS database, string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables
+     FROM pg_tables WHERE schemaname IN ('public', 'bullmq')`,
+  );
+  await client.query(`ALTER DATABASE ${database} SET lock_timeout = '1s'`);
+  await client.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS SHARE MODE`);
+  t.deepEqual(await migrated(databaseUrl), []);
+  await t.notThrowsAsync(migrateQueues(databaseUrl));
 });
 
 test('an applied migration that was changed is refused by name; one without a checksum gets its own', async (t) => {
