@@ -1,30 +1,78 @@
-import { chown, link, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, link, readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { identifyProcess } from './processes.ts';
 
 /**
  * The process that holds a lock. A pid alone proves nothing: after a restart, especially in a container, another
- * process may have it.
+ * process may have it. `namespace` is where the pid is valid; a lock of an older release has none.
  */
-type Holder = { pid: number; identity: string };
+type Holder = { pid: number; identity: string; namespace?: string };
 
 const ATTEMPTS = 20;
+
+/** Interval at which a holder renews its lock, in milliseconds: other containers cannot see whether it lives. */
+const RENEW_EVERY_MS = 2000;
+
+/** Time after which a lock of another namespace that was not renewed is dead, in milliseconds. */
+const DEAD_AFTER_MS = 5000;
+const POLL_MS = 100;
 
 /**
  * Takes a lock, a file at `path`, for this process and returns its release. Throws `refusal` with the holder's pid
  * while the holder lives; a dead process's lock is taken over.
  */
 export async function lockExclusively(path: string, refusal: (pid: number) => Error): Promise<() => Promise<void>> {
-  const mine: Holder = { pid: process.pid, identity: (await identifyProcess(process.pid)) ?? '' };
+  const [identity, namespace] = await Promise.all([identifyProcess(process.pid), readNamespace()]);
+  const mine: Holder = { pid: process.pid, identity: identity ?? '', namespace };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await take(path, mine)) return () => rm(path, { force: true });
+    if (await take(path, mine)) return keep(path);
     const lock = await readLock(path);
     if (lock === null) continue;
     const holder = parseHolder(lock);
-    if (holder !== null && (await identifyProcess(holder.pid)) === holder.identity) throw refusal(holder.pid);
+    if (holder !== null && (await isAlive(holder, { namespace, path }))) throw refusal(holder.pid);
     await removeDead(path, lock, refusal);
   }
   throw new Error(`${path} cannot be read or taken over: delete it by hand if its process is gone`);
+}
+
+/** Returns the machine and, on Linux, the container or other namespace in which this process has its pid. */
+async function readNamespace(): Promise<string> {
+  return `${hostname()} ${await readlink('/proc/self/ns/pid').catch(() => '')}`;
+}
+
+/** Renews a lock until its release, which is returned. */
+function keep(path: string): () => Promise<void> {
+  const timer = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => undefined), RENEW_EVERY_MS);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await rm(path, { force: true });
+  };
+}
+
+/** Reports whether the holder of the lock at `path` lives: in another container or machine, whether it renews the lock. */
+async function isAlive(holder: Holder, { namespace, path }: { namespace: string; path: string }): Promise<boolean> {
+  if (holder.namespace === undefined || holder.namespace === namespace)
+    return (await identifyProcess(holder.pid)) === holder.identity;
+  const changedAtMs = await readChangeMs(path);
+  // Polls are counted, not time: a machine that was suspended suspended the holder as well.
+  for (let poll = 0; poll < DEAD_AFTER_MS / POLL_MS; poll += 1) {
+    await delay(POLL_MS);
+    const nowChangedAtMs = await readChangeMs(path);
+    if (nowChangedAtMs === null) return false;
+    if (nowChangedAtMs !== changedAtMs) return true;
+  }
+  return false;
+}
+
+/** Reads when a file was last changed, in Unix milliseconds; null if it is gone. */
+async function readChangeMs(path: string): Promise<number | null> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => null,
+  );
 }
 
 /**
@@ -72,8 +120,9 @@ async function readLock(path: string): Promise<string | null> {
 /** Parses the holder of a lock; null if the lock is damaged. */
 function parseHolder(lock: string): Holder | null {
   try {
-    const { pid, identity }: Partial<Holder> = JSON.parse(lock);
-    return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : null;
+    const { pid, identity, namespace }: Partial<Holder> = JSON.parse(lock);
+    if (typeof pid !== 'number' || typeof identity !== 'string') return null;
+    return typeof namespace === 'string' ? { pid, identity, namespace } : { pid, identity };
   } catch {
     return null;
   }

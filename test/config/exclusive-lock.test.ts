@@ -48,6 +48,21 @@ test('a lock whose pid was reused by another process is taken over', async (t) =
   t.pass();
 });
 
+test('of another container, a lock that is renewed is respected, and one that is not is taken over', async (t) => {
+  const folder = await temporaryFolder(t);
+  const path = join(folder, 'lock.json');
+  const release = await lock(folder);
+  const { namespace, ...holder }: Record<string, unknown> = JSON.parse(await readFile(path, 'utf8'));
+  // The process lives, but a container where its pid is another's cannot see that.
+  await writeFile(path, JSON.stringify({ ...holder, identity: '1', namespace: `another ${String(namespace)}` }));
+  await t.throwsAsync(lock(folder), { instanceOf: Held });
+  await release();
+  await writeFile(path, JSON.stringify({ ...holder, namespace: `another ${String(namespace)}` }));
+  const takeOver = await lock(folder);
+  t.is(JSON.parse(await readFile(path, 'utf8')).namespace, namespace);
+  await takeOver();
+});
+
 test('a process with the pid of one killed while it took the lock is not refused by the remains', async (t) => {
   const folder = await temporaryFolder(t);
   const path = join(folder, 'lock.json');
