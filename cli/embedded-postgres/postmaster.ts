@@ -99,6 +99,9 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
     await rm(path);
     return null;
   }
+  // The system may hide processes of other accounts: this is none of ours, and PostgreSQL ignores it as well.
+  const identity = await identifyProcess(pid);
+  if (identity === null) return null;
   // Only a session with the cluster's password proves it; a pid and a port alone could be another program's.
   const isReady =
     port > 0 &&
@@ -106,8 +109,7 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
       timeoutMs: START_TIMEOUT_MS,
       isAlive: () => isRunning(pid),
     }));
-  const identity = await identifyProcess(pid);
-  if (identity === null) return null;
+  if (!(await isPostmasterAlive({ pid, identity, port }))) return null;
   if (!isReady)
     throw new Error(
       `process ${pid} holds the database in ${cluster.directory} and does not respond: stop it, then start again`,

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -159,6 +159,24 @@ test('a pid file whose pid was reused by another process does not prevent a star
   const { databaseUrl } = await start(t, dataDir);
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
   t.is(stranger.exitCode, null, 'the other process is left alone');
+});
+
+test('a reused pid of a process that the system hides does not delay a start', async (t) => {
+  const hiding =
+    'mount -t proc -o hidepid=invisible,gid=65534 proc /proc && exec setpriv --bounding-set=-sys_ptrace,-kill "$@"';
+  const runHidden = (...args: string[]) =>
+    spawnSync('unshare', ['--mount', 'sh', '-c', hiding, '', process.execPath, ...args], { timeout: 60_000 });
+  // Only root may hide processes, and not in every container.
+  if (runHidden('--version').status !== 0) return t.pass();
+  const stranger = spawn('sleep', ['600'], { uid: 65_534, stdio: 'ignore' });
+  t.teardown(() => stranger.kill('SIGKILL'));
+  const directory = await mkdtemp(join(testDataDirectory(), 'spotcheck-hidden-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  await writeFile(join(directory, 'postmaster.pid'), `${stranger.pid}\n${directory}\n0\n1\n`);
+  const script = `
+    import { adoptPostmaster } from ${JSON.stringify(new URL('postmaster.ts', START).href)};
+    console.log(await adoptPostmaster({ directory: ${JSON.stringify(directory)}, password: 'any' }));`;
+  t.is(`${runHidden('--input-type=module', '--eval', script).stdout}`, 'null\n');
 });
 
 test('a server that dies is restarted at the same address', async (t) => {
