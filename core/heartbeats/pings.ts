@@ -5,16 +5,24 @@ import { takePing, type Heartbeat, type Ping, type StoredPing } from './deadline
 /** Stored part of a ping's body, in bytes (D-29). */
 export const MAX_PING_BODY_BYTES = 10_000;
 
+/** Tokens of pings, agents, the API and wallboards, and ping keys; the cut of a body may shorten the last one. */
+const CREDENTIAL = /(mon_[0-9a-hjkmnp-tv-z]{26}\.|sp[akpw]_)[\w-]{16,}/g;
+
+/** Replaces the credentials in what a job sent, because more people may read it than may ping (D-17). */
+export function hideCredentials(text: string): string {
+  return text.replaceAll(CREDENTIAL, '$1[redacted]');
+}
+
 /**
- * Makes a body fit to store: keeps line feeds and tabs, removes other control characters (PostgreSQL rejects NUL). Null
- * if nothing remains.
+ * Makes a body fit to store: keeps line feeds and tabs, removes other control characters (PostgreSQL rejects NUL) and
+ * hides credentials. Null if nothing remains.
  */
 export function cleanPingBody(text: string): string | null {
   const cleaned = text
     .toWellFormed()
     .replaceAll(/[^\P{Cc}\n\t]/gu, '')
     .trim();
-  return cleaned === '' ? null : cleaned;
+  return cleaned === '' ? null : hideCredentials(cleaned);
 }
 
 /** Returns the first line of a cleaned body, for the sentence of an alert; null without a body. */

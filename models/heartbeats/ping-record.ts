@@ -1,6 +1,6 @@
 import { encodeCause, type Vote } from '../../core/checks/verdict.ts';
 import type { PingKind } from '../../core/heartbeats/deadlines.ts';
-import { firstLineOf } from '../../core/heartbeats/pings.ts';
+import { firstLineOf, hideCredentials } from '../../core/heartbeats/pings.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -74,6 +74,8 @@ export async function listPings(
 
 function pingOf(row: PingRow): StoredPing {
   const verdict = verdictOf(row);
+  // Earlier releases stored bodies as they were sent.
+  const body = row.body === null ? null : hideCredentials(row.body);
   return {
     atMs: row.at,
     kind: row.kind,
@@ -81,8 +83,8 @@ function pingOf(row: PingRow): StoredPing {
     durationMs: row.duration_ms,
     verdict,
     cause: verdict === 'down' ? (CAUSES.get(row.cause) ?? 'heartbeat_failed') : null,
-    reason: verdict === 'down' ? firstLineOf(row.body) : null,
-    output: row.kind === null ? null : row.body,
+    reason: verdict === 'down' ? firstLineOf(body) : null,
+    output: row.kind === null ? null : body,
   };
 }
 

@@ -363,6 +363,27 @@ test('a heartbeat lists its pings and the deadlines that it missed', async (t) =
   t.deepEqual(await agesOf(account, next ?? path), [400, 500]);
 });
 
+test('the output of pings stored by earlier releases shows no credentials', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, {
+    createdAtMs: NOW_MS - DAY_MS,
+    body: { type: 'heartbeat', target: undefined },
+  });
+  const { check_spec: spec } = (await account.owner('GET', `/v1/monitors/${monitor.id}`)).json;
+  const token = String(spec.heartbeat?.token);
+  await createPartitions(api.database, NOW_MS);
+  await api.database.pool.query(
+    `INSERT INTO heartbeat_pings (at, monitor_no, kind, body) VALUES ($1, $2, 'fail', $3)`,
+    [AT(5), monitor.no, `+ curl https://x.example/ping/${token}/start\ndisk full`],
+  );
+  for (const query of ['', '?format=csv'] as const) {
+    const { text } = await account.reader('GET', `/v1/monitors/${monitor.id}/checks${query}`);
+    t.false(text.includes(token.slice(-16)));
+    t.true(text.includes(`${monitor.id}.[redacted]/start`));
+  }
+});
+
 test('a page of pings ends after a megabyte of output and continues at its link', async (t) => {
   const { api } = t.context;
   const account = await api.account();

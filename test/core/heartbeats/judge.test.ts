@@ -63,6 +63,17 @@ test('a body keeps its line breaks and loses control and invalid characters, and
   t.is(cleanPingBody(''), null);
 });
 
+test('a body loses the credentials that a job printed, one cut at its end too', (t) => {
+  const [id, secret] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(8)];
+  t.is(
+    cleanPingBody(`+ curl https://x.example/ping/eu.${id}.${secret}/start\n+ KEY=spp_eu_${secret}/nightly`),
+    `+ curl https://x.example/ping/eu.${id}.[redacted]/start\n+ KEY=spp_[redacted]/nightly`,
+  );
+  t.is(cleanPingBody(`Bearer spk_${secret} spa_${secret}`), 'Bearer spk_[redacted] spa_[redacted]');
+  t.is(cleanPingBody(`/ping/${id}.${secret.slice(0, 20)}`), `/ping/${id}.[redacted]`);
+  t.is(cleanPingBody(`1412 files of ${id}.sql in spa_bookings`), `1412 files of ${id}.sql in spa_bookings`);
+});
+
 test('the first line of a body skips blank lines and has no line ending', (t) => {
   t.is(firstLineOf(cleanPingBody('\n\ndisk full\r\nmore')), 'disk full');
   t.is(firstLineOf(null), null);
