@@ -22,8 +22,8 @@ const DEFAULT_LIMIT = 100;
 /** Maximum number of checks in one CSV file: a week of one location at a check a minute. */
 const CSV_LIMIT = 10_000;
 
-/** Maximum output of jobs in one page, in characters; a page with more ends early, after at least one ping. */
-const OUTPUT_CHARACTERS = 1_048_576;
+/** Maximum output of jobs in one page, in bytes; a page with more ends early, after at least one ping. */
+const OUTPUT_BYTES = 1_048_576;
 
 /** Tolerated lead of agents' clocks. */
 const CLOCK_SLACK_MS = 60_000;
@@ -44,6 +44,7 @@ type ChecksRequest = {
   toMs: number;
   before: { atMs: number; tie: number } | null;
   limit: number;
+  isCsv: boolean;
 };
 
 type Entry = { atMs: number; tie: string; shown: Schemas['Check'] };
@@ -57,14 +58,13 @@ export function listChecksHandler({
 }: Parts<'database' | 'config' | 'now' | 'rateLimits'>): Handler<'listChecks'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const isCsv = request.query.format === 'csv';
-    if (isCsv) await rateLimits.take('export', key.tenantId);
+    if (request.query.format === 'csv') await rateLimits.take('export', key.tenantId);
     const monitor = await findMeasuredMonitor(database, key);
     if (monitor === null) throw notFound('monitor', key.id);
     const requested = readRequest(monitor, { request, response }, now());
     const list = monitor.type === 'heartbeat' ? listPingEntries : listCheckEntries;
     const entries = await list(database, requested);
-    if (isCsv) {
+    if (requested.isCsv) {
       const checks = entries.slice(0, requested.limit).map((entry) => entry.shown);
       response
         .set('Content-Disposition', `attachment; filename="checks-${key.id}.csv"`)
@@ -88,8 +88,8 @@ export function listChecksHandler({
 
 /** Returns how many of the first entries fit into a page by their output. */
 function countFitting(entries: readonly Entry[]): number {
-  let characters = 0;
-  const beyond = entries.findIndex(({ shown }) => (characters += shown.output?.length ?? 0) > OUTPUT_CHARACTERS);
+  let bytes = 0;
+  const beyond = entries.findIndex(({ shown }) => (bytes += Buffer.byteLength(shown.output ?? '')) > OUTPUT_BYTES);
   return beyond === -1 ? entries.length : beyond;
 }
 
@@ -108,6 +108,7 @@ function readRequest(
     throw badRequest(`until must be ${since} (since) or later, got ${until}`);
   if (after !== null && !/^\d{1,9}$/.test(after.id))
     throw badRequest('cursor must come from the Link header of this list, got a different value');
+  const isCsv = format === 'csv';
   const keptFromMs = nowMs - PLAN_LIMITS[callerOf(response).plan].resultDays * DAY_MS;
   return {
     monitor,
@@ -117,7 +118,8 @@ function readRequest(
     fromMs: Math.max(keptFromMs, monitor.createdAt * 1000 - CLOCK_SLACK_MS, since === undefined ? 0 : since * 1000),
     toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((until + 1) * 1000, nowMs + DAY_MS),
     before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
-    limit: limit ?? (format === 'csv' ? CSV_LIMIT : DEFAULT_LIMIT),
+    limit: limit ?? (isCsv ? CSV_LIMIT : DEFAULT_LIMIT),
+    isCsv,
   };
 }
 
@@ -141,7 +143,7 @@ async function listCheckEntries(
 
 async function listPingEntries(
   database: Database,
-  { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
+  { monitor, source, verdict, fromMs, toMs, before, limit, isCsv }: ChecksRequest,
 ): Promise<Entry[]> {
   const service = await findServiceAgent(database);
   if (source !== undefined && source !== service?.id) return [];
@@ -151,6 +153,7 @@ async function listPingEntries(
     fromMs,
     toMs: Math.min(toMs, before?.atMs ?? toMs),
     limit: limit + 1,
+    withOutput: !isCsv,
   });
   return pings.map((ping) => ({ atMs: ping.atMs, tie: NO_TIE, shown: presentPing(ping, service) }));
 }

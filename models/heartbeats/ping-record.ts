@@ -16,19 +16,28 @@ export type StoredPing = {
   cause: string | null;
   /** First line of a failed run's output, or the time waited; null if it succeeded, or had no output. */
   reason: string | null;
-  /** What the job sent with the ping, as far as it was stored; null if nothing, or if this is no ping. */
+  /** What the job sent with the ping, as far as it was stored; null if nothing, if this is no ping, or if not read. */
   output: string | null;
 };
 
 /** Query for the pings in `[fromMs, toMs)`; the caller ends the window at the last one of the previous page. */
-type PingQuery = { monitorNo: number; verdict?: Vote; fromMs: number; toMs: number; limit: number };
+type PingQuery = {
+  monitorNo: number;
+  verdict?: Vote;
+  fromMs: number;
+  toMs: number;
+  limit: number;
+  /** Whether to read the output, up to 10 kB a ping. */
+  withOutput: boolean;
+};
 
 type PingRow = {
   at: number;
   kind: PingKind | null;
   exit_status: number | null;
   duration_ms: number | null;
-  body: string | null;
+  first_line: string | null;
+  output: string | null;
   cause: number | null;
 };
 
@@ -51,18 +60,20 @@ const VERDICT_CONDITIONS = {
 /** Lists the pings of a heartbeat and the deadlines that passed without one, newest first. */
 export async function listPings(
   database: Pick<Database, 'pool'>,
-  { monitorNo, verdict, fromMs, toMs, limit }: PingQuery,
+  { monitorNo, verdict, fromMs, toMs, limit, withOutput }: PingQuery,
 ): Promise<StoredPing[]> {
   const mayBeMissed = verdict === undefined || verdict === 'down';
   const rows = await runOn(database.pool)<PingRow>(
     // The tables are locked in the order in which partitions are created: the other order could deadlock.
     `(SELECT due_at AS at, NULL::text AS kind, NULL::smallint AS exit_status, NULL::bigint AS duration_ms,
-     detail ->> 'reason' AS body, cause FROM check_results
+     detail ->> 'reason' AS first_line, NULL::text AS output, cause FROM check_results
       WHERE ${mayBeMissed} AND monitor_no = $1 AND due_at >= $2 AND due_at < $3 AND verdict = 3
         AND cause IN (${MISSED}, ${OVERRUN})
       ORDER BY due_at DESC LIMIT $4)
      UNION ALL
-     (SELECT at, kind, exit_status, duration_ms, body, NULL FROM heartbeat_pings
+     (SELECT at, kind, exit_status, duration_ms,
+        CASE WHEN ${VERDICT_CONDITIONS.down} THEN split_part(body, E'\\n', 1) END,
+        ${withOutput ? 'body' : 'NULL'}, NULL FROM heartbeat_pings
       WHERE monitor_no = $1 AND at >= $2 AND at < $3
         AND (${verdict === undefined ? 'true' : VERDICT_CONDITIONS[verdict]})
       ORDER BY at DESC LIMIT $4)
@@ -75,7 +86,7 @@ export async function listPings(
 function pingOf(row: PingRow): StoredPing {
   const verdict = verdictOf(row);
   // Earlier releases stored bodies as they were sent.
-  const body = row.body === null ? null : hideCredentials(row.body);
+  const hide = (text: string | null) => (text === null ? null : hideCredentials(text));
   return {
     atMs: row.at,
     kind: row.kind,
@@ -83,8 +94,8 @@ function pingOf(row: PingRow): StoredPing {
     durationMs: row.duration_ms,
     verdict,
     cause: verdict === 'down' ? (CAUSES.get(row.cause) ?? 'heartbeat_failed') : null,
-    reason: verdict === 'down' ? firstLineOf(body) : null,
-    output: row.kind === null ? null : body,
+    reason: verdict === 'down' ? firstLineOf(hide(row.first_line)) : null,
+    output: hide(row.output),
   };
 }
 

@@ -64,8 +64,36 @@ test('a page of results opens only the newest day if that is enough, and scans n
     [400, 3],
   ]);
   t.true(read().size <= 5);
-  await listPings(spied, { monitorNo: 7, fromMs: TODAY, toMs: TODAY + DAY_MS, limit: 50 });
+  await listPings(spied, { monitorNo: 7, fromMs: TODAY, toMs: TODAY + DAY_MS, limit: 50, withOutput: true });
   t.is(read().size, 2);
+});
+
+test('pings are read without their output if it is not shown, failures with its first line', async (t) => {
+  const { database } = await openTestRuntime(t);
+  await createPartitions(database, TODAY);
+  const run = runOn(database.pool);
+  await run(
+    `INSERT INTO heartbeat_pings (at, monitor_no, kind, body)
+     VALUES ($1, 7, 'success', '1412 files'), ($1 + 1, 7, 'fail', E'disk full \\nat line 7')`,
+    [TODAY],
+  );
+  const texts: unknown[] = [];
+  const query = async ({ text, values }: { text: string; values: unknown[] }) => {
+    const rows = await run<Record<string, unknown>>(text, values);
+    texts.push(...rows.flatMap((row) => Object.values(row).filter((value) => typeof value === 'string')));
+    return { rows };
+  };
+  const spied = { pool: Object.assign(Object.create(database.pool), { query }) };
+  const range = { monitorNo: 7, fromMs: TODAY, toMs: TODAY + DAY_MS, limit: 50 };
+  const found = await listPings(spied, { ...range, withOutput: false });
+  t.deepEqual(
+    found.map(({ reason, output }) => [reason, output]),
+    [
+      ['disk full', null],
+      [null, null],
+    ],
+  );
+  t.deepEqual(texts, ['fail', 'disk full ', 'success']);
 });
 
 test('of duplicate results in a batch the first is stored, whatever the query plan', async (t) => {
