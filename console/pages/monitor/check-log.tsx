@@ -103,6 +103,9 @@ export type CheckList = {
 const PAGE = 20;
 const MOST = 1000;
 
+/** How long before the newest ping a missed deadline may be that is not listed yet. */
+const LATE_SECONDS = 60;
+
 /**
  * Loads the checks of a monitor: new ones every `refreshMs`, older ones on request. With a filter of null it loads
  * none.
@@ -117,19 +120,33 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   const current = useRef(choice);
   const older = useRef<string | null>(null);
   const wentBack = useRef(false);
-  const ask = (cursor: string | null) => {
+  const ask = (cursor: string | null, since = span?.from) => {
     const query = {
       limit: PAGE,
       ...(verdict !== '' && { verdict: verdict as Vote }),
       ...(source !== '' && { source }),
-      ...(span !== null && { since: span.from, until: span.to - 1 }),
+      ...(since !== undefined && { since }),
+      ...(span !== null && { until: span.to - 1 }),
       ...(cursor !== null && { cursor }),
     };
     return api.page('/monitors/{id}/checks', { path: { id }, query });
   };
-  const run = async (cursor: string | null) => {
+  // A page of pings has their output, 10 kB each, so a poll asks for the last minute first.
+  const hasFresh = async () => {
+    const known = checks.peek() ?? [];
+    const [newest] = known;
+    if (newest?.ping === undefined) return true;
+    const { answer } = await ask(null, Math.max(span?.from ?? 0, Math.floor(newest.at) - LATE_SECONDS));
+    return merge(known, answer.checks) !== known;
+  };
+  const run = async (cursor: string | null, isPoll = false) => {
     isBusy.value = true;
     try {
+      if (isPoll && !(await hasFresh())) {
+        if (current.current === choice) error.value = null;
+        isBusy.value = false;
+        return;
+      }
       const { answer, next } = await ask(cursor);
       // Discards the response to an earlier choice.
       if (current.current !== choice) return;
@@ -157,7 +174,7 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     error.value = null;
     if (chosen === null) return undefined;
     void refresh();
-    const timer = setInterval(() => !document.hidden && void refresh(), refreshMs);
+    const timer = setInterval(() => !document.hidden && void run(null, true), refreshMs);
     return () => clearInterval(timer);
   }, [choice, refreshMs]);
   return { checks, error, hasOlder, isBusy, refresh, loadOlder: () => run(older.current) };
