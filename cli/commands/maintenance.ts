@@ -21,10 +21,6 @@ export async function startMaintenance(
   if (tag === undefined && monitor === undefined && all !== true)
     throw new Refusal('Say which monitors: --tag, --monitor or --all');
   if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS) throw new Refusal('--for must be from 1m to 30d');
-  // A mistyped tag must not pass unnoticed, but a new environment may get its monitors later.
-  for (const one of tag ?? [])
-    if (!(await isTagInUse(env, one)))
-      process.stderr.write(`No monitor has the tag ${one}: maintenance covers those that get it before the end\n`);
   const window = await call(env, {
     method: 'POST',
     path: '/maintenance-windows',
@@ -38,6 +34,11 @@ export async function startMaintenance(
     },
   });
   print(summaryOf(window), { json: json === true });
+  // A mistyped tag must not pass unnoticed, but a new environment may get its monitors later. A failed lookup must not
+  // stop a deployment.
+  const used = await Promise.all((tag ?? []).map((one) => isTagInUse(env, one).catch(() => true)));
+  for (const one of (tag ?? []).filter((_, index) => used[index] === false))
+    process.stderr.write(`No monitor has the tag ${one}: maintenance covers those that get it before the end\n`);
 }
 
 async function isTagInUse(env: NodeJS.ProcessEnv, tag: string): Promise<boolean> {
