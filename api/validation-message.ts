@@ -82,6 +82,7 @@ function describe(
   const name = field === '' ? 'the body' : field;
   switch (keyword) {
     case 'additionalProperties':
+      if (field === '""') return 'a field with an empty name is not known';
       return readOnly.includes(field) ? `${name} is read-only` : `${name} is not a known field`;
     case 'required':
       return `${name} is required`;

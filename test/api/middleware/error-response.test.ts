@@ -266,7 +266,8 @@ test('a charset in Content-Type must be UTF-8, because other bytes would be misr
 const SENTENCES: [unknown, string][] = [
   [{}, 'name is required'],
   [{ name: 'x', intervall: 1 }, 'intervall is not a known field'],
-  [{ name: 'x', '': 1, check_spec: { '': 1 } }, '"" is not a known field'],
+  [{ name: 'x', '': 1 }, 'a field with an empty name is not known'],
+  [{ name: 'x', check_spec: { request: { '': 1 } } }, 'a field with an empty name is not known'],
   [{ name: 'x', id: 'mon_1', created_at: 1 }, 'id is read-only; created_at is read-only'],
   [{ name: '' }, 'name must be a name of 1 to 255 characters that is not blank, got 0 characters'],
   [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not blank, got 256 characters'],
