@@ -2,12 +2,14 @@ import type { Response } from 'express';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitors/monitor.ts';
 import { createBatched, type Batched } from '../../core/shared-calls.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/protocol.ts';
+import { readMutes } from '../../models/alerts/mutes.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor, findMonitors, listMonitors, type FoundMonitor } from '../../models/monitors/monitors.ts';
 import type { RowKey } from '../../models/sql.ts';
-import { accept, notFound } from '../api-error.ts';
+import { accept, badRequest, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
@@ -76,6 +78,7 @@ export function createMonitorHandler(
   return async (request, response) => {
     const caller = callerOf(response);
     const id = makeId('mon');
+    await refuseMute(dependencies, { tenantId: caller.tenantId, id, mutedUntil: request.body.muted_until });
     const context = await loadMonitorContext(dependencies, {
       account: caller,
       monitorId: id,
@@ -125,12 +128,29 @@ export function updateMonitorHandler(
     const {
       settings_version: _read,
       maintenance: _maintenance,
+      muted_until: mutedUntil,
       if_settings_version: ifVersion,
       ...body
     } = request.body;
-    const stored = await patchMonitor(dependencies, changeOf(request, response), { body, ifVersion });
+    const change = changeOf(request, response);
+    await refuseMute(dependencies, { tenantId: change.account.tenantId, id: change.monitorId, mutedUntil });
+    const stored = await patchMonitor(dependencies, change, { body, ifVersion });
     response.json(presentMonitorState(stored.monitor));
   };
+}
+
+/** Refuses a future end of a mute, except that of the monitor: a script must not believe that it muted (D-827). */
+async function refuseMute(
+  { database, now }: Parts<'database' | 'now'>,
+  { tenantId, id, mutedUntil }: RowKey & { mutedUntil: number | undefined },
+): Promise<void> {
+  const nowMs = now();
+  if (mutedUntil === undefined || mutedUntil * 1000 <= nowMs) return;
+  const untilMs = (await readMutes(database, { tenantId, nowMs })).get(id);
+  if (untilMs === undefined || toUnixSeconds(untilMs) !== mutedUntil)
+    throw badRequest(
+      `muted_until must be left out, got ${mutedUntil}: mute a monitor with POST /v1/monitors/{id}/mute`,
+    );
 }
 
 /** `DELETE /monitors/{id}` */

@@ -34,7 +34,7 @@ export type BulkSelection = { ids?: readonly string[]; tags?: readonly string[];
 type BulkBody = {
   select: BulkSelection;
   action: BulkAction;
-  patch?: MonitorBody & { settings_version?: string; if_settings_version?: string };
+  patch?: MonitorBody & { settings_version?: string; if_settings_version?: string; muted_until?: number };
 };
 
 const WITH_TAGS: ReadonlySet<BulkAction> = new Set(['tag', 'untag']);
@@ -59,6 +59,8 @@ function findPatchProblems(action: BulkAction, patch: BulkBody['patch']): { fiel
   if (!WITH_PATCH.has(action))
     return patch === undefined ? [] : problem(`patch must be left out with the action ${action}`);
   if (patch === undefined) return problem(`patch is required with the action ${action}`);
+  if (patch.muted_until !== undefined)
+    return problem('patch.muted_until must be left out: mute a monitor with POST /v1/monitors/{id}/mute');
   if (!WITH_TAGS.has(action))
     return Object.keys(patch).length === 0 ? problem('patch must have at least one field') : [];
   const isTagsAlone = Object.keys(patch).length === 1 && patch.tags !== undefined && patch.tags.length > 0;

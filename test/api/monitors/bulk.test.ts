@@ -282,6 +282,11 @@ for (const [what, body, error] of [
     { ...PAUSE, action: 'patch', patch: { enabled: false } },
     'patch.enabled is read-only',
   ],
+  [
+    'the end of a mute',
+    { ...PAUSE, action: 'patch', patch: { muted_until: 4_000_000_000 } },
+    /^patch.muted_until must be left out: mute a monitor with POST/,
+  ],
   ['an unknown field', { ...PAUSE, undo: true }, /undo/],
 ] as const) {
   test(`a bulk change with ${what} is a 400 that says why, and changes nothing`, async (t) => {
