@@ -77,9 +77,8 @@ export type ConnectedChannel = ChatChannel & { id: string; tenantId: string };
 /** Outcome of an update. `silent`: there is no reply to send, or no chat to send it to. */
 export type ChatOutcome =
   | { outcome: 'connected'; chatId: string; channel: ConnectedChannel }
-  | { outcome: 'connected_before'; chatId: string; channel: ChatChannel }
   | { outcome: 'code_unknown' | 'code_used' | 'code_expired'; chatId: string }
-  | { outcome: 'no_code'; chatId: string; channels: readonly ChatChannel[] }
+  | { outcome: 'listed'; chatId: string; channels: readonly ChatChannel[] }
   | { outcome: 'stopped'; chatId: string; channels: readonly ChatChannel[] }
   | { outcome: 'silent' };
 

@@ -180,9 +180,7 @@ async function connectChat(
   if (!('channel' in taken)) return { outcome: `code_${taken.outcome}`, chatId };
   const { channel } = taken;
   if (taken.outcome === 'used')
-    return channel.connection === chatId
-      ? { outcome: 'connected_before', chatId, channel }
-      : { outcome: 'code_used', chatId };
+    return channel.connection === chatId ? await resumeChat(run, chatId, tools) : { outcome: 'code_used', chatId };
   await run(`UPDATE channels SET chat_id = $2, status = 'connected', ${HEALED} WHERE id = $1`, [channel.id, chatId]);
   await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
   return { outcome: 'connected', chatId, channel };
@@ -202,7 +200,7 @@ async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<C
      ORDER BY created_at, id`,
     [chatId],
   );
-  return { outcome: 'no_code', chatId, channels };
+  return { outcome: 'listed', chatId, channels };
 }
 
 /**

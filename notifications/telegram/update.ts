@@ -105,9 +105,7 @@ function answerTo(reply: Exclude<ChatOutcome, { outcome: 'silent' }>, publicUrl:
       const { name, enabled, allMonitors } = reply.channel;
       return buildGreeting({ name, enabled, allMonitors, publicUrl }, HOW_TO_STOP);
     }
-    case 'connected_before':
-      return buildReply(`This chat is already connected to the channel ${nameOf(reply.channel)}. ${HOW_TO_STOP}`);
-    case 'no_code':
+    case 'listed':
       return buildReply(describeChannels(reply.channels));
     case 'stopped':
       return buildReply(

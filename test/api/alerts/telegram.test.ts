@@ -26,7 +26,7 @@ test('a /start update connects the channel and gets the greeting in its response
     enabled: true,
   });
   const again = await hand(api, messageOf(ADA, `/start ${codeOf(created)}`));
-  t.regex(String(again.json['text']), /already connected/);
+  t.regex(String(again.json['text']), /Alerts arrive here from “Phone”/);
   const other = await hand(api, messageOf(ADA + 1, `/start ${codeOf(created)}`));
   t.regex(String(other.json['text']), /used already/);
 });
@@ -58,6 +58,8 @@ test('/stop disables the channels of the chat, and a second one finds none', asy
   await hand(api, messageOf(ADA + 20, `/start ${codeOf(created)}`));
   t.regex(String((await hand(api, messageOf(ADA + 20, '/stop'))).json['text']), /Disabled: “Phone &amp; co”/);
   t.regex(String((await hand(api, messageOf(ADA + 20, '/stop'))).json['text']), /No alerts arrive here/);
+  const again = await hand(api, messageOf(ADA + 20, `/start ${codeOf(created)}`));
+  t.regex(String(again.json['text']), /Disabled: “Phone &amp; co”/);
   const { json } = await owner('GET', `/v1/channels/${created.json['id']}`);
   t.like(json, { status: 'connected', enabled: false });
 });

@@ -79,10 +79,23 @@ test('a lost chat leaves its channel pending with the reason, unless it was reco
   });
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), null);
   t.like(await apply({ kind: 'start', chatId: '100', fingerprint: null }), {
-    outcome: 'no_code',
+    outcome: 'listed',
     channels: [{ name: 'Phone', enabled: true }],
   });
   t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), { status: 'connected', lastError: null });
+});
+
+test('the used connect code of a lost chat reconnects that chat, and no other', async (t) => {
+  const fingerprint = await addChannel('nch_again');
+  await start('110', fingerprint);
+  await disconnectChannel(database, { channelId: 'nch_again', connection: '110', problem: 'Blocked' }, TOOLS);
+  t.like(await apply({ kind: 'start', chatId: '111', fingerprint }), { outcome: 'code_used' });
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_again' }), null);
+  t.like(await apply({ kind: 'start', chatId: '110', fingerprint }), {
+    outcome: 'listed',
+    channels: [{ name: 'Phone', enabled: true }],
+  });
+  t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_again' }), { status: 'connected', lastError: null });
 });
 
 test('/stop and removing the bot disable the channels of that chat in every account, and no others', async (t) => {
