@@ -29,9 +29,9 @@ export const OUTCOME_OF_FAILURE = {
   unsupported: 'failed',
 } as const satisfies Record<FailureCause, AttemptOutcome>;
 
-/** The result of one attempt at any channel; for webhooks the additional fields are null. */
+/** The result of one attempt at any channel; for webhooks all additional fields but the wait are null. */
 export type ChannelAttempt = AttemptResult & {
-  /** Wait that the chat's server requested, in milliseconds; null if it requested none. */
+  /** Wait that the receiver requested, in milliseconds; null if it requested none. */
   retryAfterMs: number | null;
   /**
    * Why no message will reach the chat until it is reconnected, as a sentence for the channel's owner; null if there is
@@ -46,6 +46,9 @@ export type ChannelAttempt = AttemptResult & {
   /** The message that the chat shows now and that may be edited (Telegram only); null if there is none. */
   chatMessageId: number | null;
 };
+
+/** The result of one attempt at a webhook, and the wait that its receiver requested, if any. */
+export type WebhookAttempt = AttemptResult & { retryAfterMs?: number | null };
 
 /** Maximum wait that a server may request, in milliseconds: a later alert is useless. */
 export const MAX_RETRY_AFTER_MS = HOUR_MS;

@@ -43,14 +43,14 @@ const RESOLVE_WAIT_MS = HOUR_MS;
 const RESOLVE_FOR_MS = 7 * DAY_MS;
 
 /**
- * How long after the first attempt, in milliseconds, and how often a chat's server may postpone a delivery without
- * using up an attempt. With the usual timetable half as many fit into the hour.
+ * How long after the first attempt, in milliseconds, and how often a receiver may postpone a delivery without using up
+ * an attempt. With the usual timetable half as many fit into the hour.
  */
 export const PUT_OFF_FOR_MS = HOUR_MS;
 export const MAX_PUT_OFFS = 50;
 
 /**
- * Returns the wait after an attempt that a chat's server postponed, in whole milliseconds; null if it counts as failed.
+ * Returns the wait after an attempt that its receiver postponed, in whole milliseconds; null if it counts as failed.
  * `attempt` counts such attempts, from 1: each waits as after a failed one, the later ones as after the last.
  */
 export function nextPutOffDelayMs(

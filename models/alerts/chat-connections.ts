@@ -71,7 +71,7 @@ export async function disconnectChannel(
   });
 }
 
-/** Pauses a channel until a time (Unix milliseconds) that its chat's server asked for; a later one stays. */
+/** Pauses a channel until a time (Unix milliseconds) that its receiver asked for; a later one stays. */
 export async function updateQuietUntil(
   run: Run,
   { channelId, untilMs }: { channelId: string; untilMs: number },

@@ -203,7 +203,7 @@ export async function insertDropped(run: Run, dropped: readonly (NewDelivery & {
 /**
  * Lists channels with long overdue deliveries that no worker has claimed, the longest due first. Their jobs were lost
  * with the queue, or their worker with its claims. Channels with a claimed delivery are left to its worker, and paused
- * chats are skipped. If there are more than `limit`, each account gets its longest due one, then its next.
+ * ones are skipped. If there are more than `limit`, each account gets its longest due one, then its next.
  */
 export async function listOverdueChannels(
   database: Database,
@@ -234,7 +234,7 @@ export type OverdueDeliveries = { deliveries: number; oldestDueAtMs: number | nu
 
 /**
  * Counts long overdue deliveries that no worker is sending, up to a thousand, the longest due first. Deliveries that
- * wait for their receiver are left out: of channels with one in progress, of paused chats, and those that must follow
+ * wait for their receiver are left out: of channels with one in progress, of paused ones, and those that must follow
  * an earlier delivery.
  */
 export async function countOverdueDeliveries(

@@ -185,7 +185,7 @@ type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { re
  * before the first attempt at an earlier one is over, so that only retries are overtaken. A chat has one alert claimed
  * at a time of those that waited for the end of maintenance, until it is released or gathered with the others. Claims
  * that are never completed expire, and their attempts stay counted. Retries to chats and presets that a newer change
- * superseded are dropped, and paused chats have nothing to claim.
+ * superseded are dropped, and paused channels have nothing to claim.
  */
 export async function claimDeliveries(
   database: Database,
@@ -269,7 +269,7 @@ export async function postponeClaimed(
 
 /**
  * Claims up to `lanes` attempts of each channel; returns one row for each, and at least one for each channel.
- * 1. `requested`: the channels, without paused chats.
+ * 1. `requested`: the channels, without paused ones.
  * 2. `superseded`: ends due retries to chats and presets that a newer change overtook.
  * 3. `turn`: for each chat, the held alert that may be sent now; none while another is in progress. It is chosen once,
  *    because after an outage of all workers thousands wait for each other.
@@ -428,14 +428,15 @@ export async function countPutOffs(
   return counted;
 }
 
-/** Counts a channel's deliveries with more than this number of attempts that are still pending, up to a limit. */
+/** Counts a channel's recoveries with more than this number of attempts that are still pending, up to a limit. */
 export async function countLateDeliveries(
   { pool }: Pick<Database, 'pool'>,
   { channelId, attempts, limit }: { channelId: string; attempts: number; limit: number },
 ): Promise<number> {
   const [counted] = await runOn(pool)<{ late: number }>(
     `SELECT count(*)::int AS late FROM (
-       SELECT FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND attempts - attempts_before > $2 LIMIT $3
+       SELECT FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND attempts - attempts_before > $2
+         AND event = 'monitor.up' LIMIT $3
      ) counted`,
     [channelId, attempts, limit],
   );

@@ -121,8 +121,8 @@ export async function rotateSigningSecret(
 
 /**
  * Replaces the address, headers and format of a tenant's webhook, from the next attempt on. Clears the channel's
- * errors, because a test has arrived there. Throws a `ChannelRefusal`. False if the webhook is no longer `sealed`, or
- * groups and is to get a format: it was changed meanwhile, or deleted.
+ * errors and its pause, because a test has arrived there. Throws a `ChannelRefusal`. False if the webhook is no longer
+ * `sealed`, or groups and is to get a format: it was changed meanwhile, or deleted.
  */
 export async function replaceAddress(
   database: Database,
@@ -137,7 +137,7 @@ export async function replaceAddress(
     }
     const [channel] = await run<{ name: string }>(
       `UPDATE channels SET url_host = $5, sealed_url = $6, header_names = $7, sealed_headers = $8, format = $9,
-         ${HEALED}
+         quiet_until = NULL, ${HEALED}
        WHERE id = $1 AND tenant_id = $2 AND sealed_url = $3 AND sealed_headers IS NOT DISTINCT FROM $4
          AND ($9::jsonb IS NULL OR group_seconds = 0) RETURNING name`,
       [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders, jsonOrNull(format)],

@@ -2,13 +2,14 @@ import type { Agent } from 'node:https';
 import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
 import { findUrlProblem, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
-import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
+import { readRetryAfter, type HttpClient, type HttpExchange } from '../../net/http-client.ts';
 import {
+  MAX_RETRY_AFTER_MS,
   OUTCOME_OF_FAILURE,
   excerptResponse,
   type AttemptOutcome,
-  type AttemptResult,
   type ShortSecret,
+  type WebhookAttempt,
 } from '../attempt-result.ts';
 import { prepareRequests, type PreparedRequest } from './prepare.ts';
 import { signDelivery } from './signature.ts';
@@ -63,11 +64,11 @@ const SHORTEST_KEY = 8;
 /**
  * Makes one attempt at a webhook (D-50, D-51, D-53): a signed request with a new `sent_at`, timestamps and signatures.
  * Statuses of 2xx are `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else from the receiver
- * is `retry`, and so is a 429 to a format other than the envelope. If a template cannot be rendered, the envelope is
- * sent, and the `error` of the delivered attempt says so; if it had no turn in time, the attempt is `retry`, unless it
- * is the last one (D-672). Rejects only if this machine lacks resources.
+ * is `retry`, and so is a 429 to a format other than the envelope, with the wait it requests. If a template cannot be
+ * rendered, the envelope is sent, and the `error` of the delivered attempt says so; if it had no turn in time, the
+ * attempt is `retry`, unless it is the last one (D-672). Rejects only if this machine lacks resources.
  */
-export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
+export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<WebhookAttempt> {
   const problem = findUrlProblem(delivery.url);
   if (problem !== null)
     return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
@@ -76,10 +77,9 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   const durationMs = () => Math.round(performance.now() - startedAtMs);
   if (requests.length === 0)
     return { outcome: 'retry', statusCode: null, durationMs: durationMs(), error: templateProblem, response: null };
-  const { outcome, statusCode, error, body } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
+  const { body, error, ...read } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
   return {
-    outcome,
-    statusCode,
+    ...read,
     durationMs: durationMs(),
     error: error ?? templateProblem,
     response:
@@ -152,7 +152,13 @@ async function send(
   return await http(delivery.attempt === 1 ? { ...request, agent } : request);
 }
 
-type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error: string | null; body: Buffer | null };
+type ReadExchange = {
+  outcome: AttemptOutcome;
+  statusCode: number | null;
+  error: string | null;
+  body: Buffer | null;
+  retryAfterMs?: number;
+};
 
 /**
  * Judges an exchange by its status, even if the body breaks off. The receiver has answered, and one that miscounts its
@@ -160,7 +166,11 @@ type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error:
  * response is no answer.
  */
 function readExchange(exchange: HttpExchange, format: WebhookFormat): ReadExchange {
-  if (exchange.outcome === 'answered') return readStatus(exchange, format);
+  if (exchange.outcome === 'answered') {
+    const read = readStatus(exchange, format);
+    const waitMs = isRateLimit(exchange.status, format) ? readRetryAfter(exchange, Date.now()) : null;
+    return waitMs === null ? read : { ...read, retryAfterMs: Math.min(waitMs, MAX_RETRY_AFTER_MS) };
+  }
   const { partial, cause, reason } = exchange;
   if (partial === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
   const read = readStatus(partial, format);
@@ -172,13 +182,14 @@ function readStatus({ status, body }: { status: number; body: Buffer }, format: 
   return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body };
 }
 
-/**
- * Returns the outcome of a status. Receivers with their own format limit rates; the envelope's contract has no rate
- * limits (D-50).
- */
 function outcomeOfStatus(status: number, format: WebhookFormat): AttemptOutcome {
   if (status >= 200 && status < 300) return 'delivered';
-  return status >= 500 || (status === 429 && format !== null) ? 'retry' : 'failed';
+  return status >= 500 || isRateLimit(status, format) ? 'retry' : 'failed';
+}
+
+/** Receivers with their own format limit rates; the envelope's contract has no rate limits (D-50). */
+function isRateLimit(status: number, format: WebhookFormat): boolean {
+  return status === 429 && format !== null;
 }
 
 function describeStatus(status: number): string {

@@ -49,6 +49,8 @@ type DeliveryLog = {
 
 export type DelivererParts = SendingParts & {
   newId: (prefix: IdPrefix) => string;
+  /** Wait before each retry, in seconds. */
+  retrySeconds: readonly number[];
   /** Timeout of an attempt, in milliseconds; emails have a different one. */
   deadlineMs: number;
   channelHealth: Pick<ChannelHealth, 'recordFailure' | 'recordLoss'>;
@@ -75,7 +77,7 @@ type PutOffs = { putOffs: number; firstAtMs: number };
 type MadeAttempt = ChannelAttempt &
   RecordedAttempt & {
     channelId: string;
-    /** End of the pause that the chat's server requested, in Unix milliseconds; null if it requested none. */
+    /** End of the pause that the receiver requested, in Unix milliseconds; null if it requested none. */
     quietUntilMs: number | null;
   };
 
@@ -125,18 +127,19 @@ export class Deliverer {
     // The process stalled. The message may be resolved or superseded by now.
     if (this.#parts.now() >= claimed.claimedUntilMs) return await this.#giveBack(claimed);
     const putOffs = await this.#countPutOffs(claimed);
-    const refused = refuse(claimed, countAttempts(this.#parts.retrySeconds) + putOffs.putOffs);
-    const sent = refused ?? (await this.#send(claimed));
+    const attempts = countAttempts(this.#parts.retrySeconds) + putOffs.putOffs;
+    const refused = refuse(claimed, attempts);
+    const sent = refused ?? (await this.#send(claimed, claimed.attempt - claimed.attemptsBefore >= attempts));
     const made = await this.#planRetry(claimed, sent, putOffs);
     await this.#storeQuietUntil(made);
     const isRecorded = await this.#record(made);
     this.#report(claimed, made);
     await this.#updateChat(claimed, made);
-    // Other deliveries that wait for the chat must not wait for this one's retry.
+    // Other deliveries that wait for the receiver must not wait for this one's retry.
     if (made.quietUntilMs !== made.nextAttemptAtMs) await this.#enqueueNext(made, made.quietUntilMs);
     if (!isRecorded) return 'skipped';
-    // An alert that was never sent proves nothing about its receiver.
-    if (refused === null && !isPutOff(claimed, made)) await this.#countFailure(made);
+    // An alert that was never sent proves nothing about its receiver, nor does a limit that all accounts share.
+    if (refused === null && (claimed.webhook !== null || !isPutOff(claimed, made))) await this.#countFailure(made);
     await this.#enqueueNext(made, made.nextAttemptAtMs);
     // Alerts that were to be part of its message are due themselves.
     if (made.outcome === 'failed' && claimed.parentNo !== null) await this.#enqueueNext(made, made.finishedAtMs);
@@ -157,12 +160,14 @@ export class Deliverer {
     return 'skipped';
   }
 
-  async #send(claimed: ClaimedAttempt): Promise<ChannelAttempt> {
+  async #send(claimed: ClaimedAttempt, isLast: boolean): Promise<ChannelAttempt> {
     const { log, now } = this.#parts;
     const startedAtMs = now();
     try {
       // Hanging name lookups count for this account, and leave lookups to others.
-      return await holdingBodies(claimed.tenantId, () => SENDERS[claimed.channelType](claimed, this.#parts));
+      return await holdingBodies(claimed.tenantId, () =>
+        SENDERS[claimed.channelType](claimed, { ...this.#parts, isLast }),
+      );
     } catch (error) {
       log.warn(
         { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
@@ -175,7 +180,7 @@ export class Deliverer {
   /** Counts the postponements; a first attempt has none. */
   async #countPutOffs(claimed: ClaimedAttempt): Promise<PutOffs> {
     const { database, now } = this.#parts;
-    const putOff = PUT_OFFS[claimed.channelType];
+    const putOff = findPutOff(claimed);
     const counted =
       putOff !== undefined && claimed.attempt - claimed.attemptsBefore > 1
         ? await countPutOffs(database, claimed, { ...putOff, withinMs: PUT_OFF_FOR_MS })
@@ -313,16 +318,24 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
 }
 
 /**
- * Marks of messages that a limit common to all accounts postponed: the bot's (429), or the capacity of the mail server.
- * They prove nothing about the receiver.
+ * Marks of postponed messages. They exceeded the bot's limit, the capacity of the mail server, or the rate of a
+ * webhook's receiver with its own format.
  */
 const PUT_OFFS: Partial<Record<ChannelType, PutOffMark>> = {
   telegram: { statusCode: 429 },
   email: { error: NO_CONNECTION },
+  webhook: { statusCode: 429 },
 };
 
-function isPutOff({ channelType }: ClaimedAttempt, { statusCode, error }: ChannelAttempt): boolean {
-  const putOff = PUT_OFFS[channelType];
+/** Returns the mark of a channel's postponed messages; undefined if none are. Resolves are retried for days anyway. */
+function findPutOff(claimed: ClaimedAttempt): PutOffMark | undefined {
+  const { channelType, webhook } = claimed;
+  const isFinal = channelType === 'webhook' && (webhook === null || webhook.format === null);
+  return isFinal || endsIncident(claimed) ? undefined : PUT_OFFS[channelType];
+}
+
+function isPutOff(claimed: ClaimedAttempt, { statusCode, error }: ChannelAttempt): boolean {
+  const putOff = findPutOff(claimed);
   return putOff !== undefined && ('error' in putOff ? error === putOff.error : statusCode === putOff.statusCode);
 }
 

@@ -3,7 +3,6 @@ import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
 import { webhookMessageOf } from '../../core/alerts/envelope.ts';
-import { countAttempts } from '../../core/alerts/retries.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/message.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
@@ -15,8 +14,8 @@ import {
   NOTHING_MORE,
   SEALED_WEBHOOK,
   unsuccessful,
-  type AttemptResult,
   type ChannelAttempt,
+  type WebhookAttempt,
 } from '../../notifications/attempt-result.ts';
 import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
@@ -28,18 +27,17 @@ export type SendingParts = {
   database: Database;
   /** Base of links, without a trailing slash. */
   publicUrl: string;
-  sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
+  sendWebhook: (delivery: WebhookDelivery) => Promise<WebhookAttempt>;
   /** Null while the installation has no bot. */
   sendTelegram: SendTelegram | null;
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChannelAttempt>;
   /** Null while the installation has no mail server. */
   sendEmail: ((alert: EmailAlert) => Promise<ChannelAttempt>) | null;
-  /** Wait before each retry, in seconds. */
-  retrySeconds: readonly number[];
   now: () => number;
 };
 
-type Send = (claimed: ClaimedAttempt, parts: SendingParts) => Promise<ChannelAttempt>;
+/** `isLast` is false if another attempt follows a failed one. */
+type Send = (claimed: ClaimedAttempt, parts: SendingParts & { isLast: boolean }) => Promise<ChannelAttempt>;
 
 /** Sends a claimed delivery, by the type of its channel. */
 export const SENDERS = {
@@ -50,15 +48,14 @@ export const SENDERS = {
 } as const satisfies Record<ChannelType, Send>;
 
 async function sendToWebhook(
-  { webhook, tenantId, deliveryId, attempt, attemptsBefore, resolvesUnknown, message }: ClaimedAttempt,
-  { sendWebhook, retrySeconds }: SendingParts,
+  { webhook, tenantId, deliveryId, attempt, resolvesUnknown, message }: ClaimedAttempt,
+  { sendWebhook, isLast }: SendingParts & { isLast: boolean },
 ): Promise<ChannelAttempt> {
   // The operator can restore the key, so this is retried.
   if (webhook === null)
     return unsuccessful('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   const sent = webhookMessageOf(message);
   if (sent === null) return unsuccessful('failed', `${message.event} is sent to chats only`);
-  const isLast = attempt - attemptsBefore >= countAttempts(retrySeconds);
   const delivery = { ...webhook, account: tenantId, deliveryId, attempt, isLast, resolvesUnknown, message: sent };
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
 }

@@ -105,6 +105,17 @@ test('a webhook that has a receiver format cannot begin to group', async (t) => 
   t.truthy(await updateChannel(database, key, { groupSeconds: 0, name: 'Discord' }));
 });
 
+test('a new address ends the pause that the previous receiver asked for', async (t) => {
+  const key = { ...(await addChannel()), author: null };
+  const sealed = await findWebhook(database, key, NOW_MS);
+  if (sealed === null) return t.fail('no webhook');
+  await database.pool.query('UPDATE channels SET quiet_until = $2 WHERE id = $1', [key.id, NOW_MS + 1000]);
+  const before = { url: URL_WITH_SECRET, headers: {}, format: null };
+  t.true(await replaceAddress(database, key, { sealed, before, after: { ...before, url: 'https://a.example/' } }));
+  const { rows } = await database.pool.query('SELECT quiet_until FROM channels WHERE id = $1', [key.id]);
+  t.deepEqual(rows, [{ quiet_until: null }]);
+});
+
 test('of two concurrent URL changes one is stored and the other is refused', async (t) => {
   const key = { ...(await addChannel()), author: null };
   const sealed = await findWebhook(database, key, NOW_MS);

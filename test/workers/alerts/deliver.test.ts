@@ -475,6 +475,67 @@ test('rate limits of the whole bot leave an alert its four attempts', async (t) 
   t.like(await deliveryOf(late.id), { outcome: 'delivered', attempts: 7 });
 });
 
+/** Keeps the retries of a channel's deliveries, whose monitors do not exist. */
+async function keepRetries(channelId: string): Promise<void> {
+  await database.pool.query(`UPDATE deliveries SET event = 'test' WHERE channel_id = $1`, [channelId]);
+}
+
+test('a large outage exceeds the rate limit of a preset receiver without losing an alert', async (t) => {
+  const { deliver, clock, receiver } = await prepare(t, (_request, response) => {
+    takenInMinute.set(minute(), (takenInMinute.get(minute()) ?? 0) + 1);
+    response.writeHead((takenInMinute.get(minute()) ?? 0) <= 5 ? 204 : 429).end();
+  });
+  const takenInMinute = new Map<number, number>();
+  const minute = () => Math.floor(clock.now() / 60_000);
+  const channel = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
+  for (let alerts = 1; alerts < 40; alerts += 1) await addDeliveryTo(channel);
+  await keepRetries(channel.channelId);
+  const query = 'SELECT DISTINCT outcome FROM deliveries WHERE channel_id = $1';
+  const outcomesOf = async () =>
+    (await database.pool.query(query, [channel.channelId])).rows.map(({ outcome }) => outcome);
+  while (clock.offsetMs < 3_600_000 && (await outcomesOf()).includes('pending')) {
+    await deliver(channel.channelId);
+    clock.offsetMs += 10_000;
+  }
+  t.deepEqual(await outcomesOf(), ['delivered']);
+});
+
+test('a receiver with its own format that limits for more than an hour fails alerts, and its channel', async (t) => {
+  const { deliver, clock, receiver } = await prepare(t, (_request, response) => void response.writeHead(429).end());
+  const { id, channelId } = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
+  await keepRetries(channelId);
+  const startedAtMs = clock.now();
+  while ((await deliveryOf(id)).outcome === 'pending') {
+    clock.offsetMs += Math.max(0, (await deliveryOf(id)).next_attempt_at - clock.now());
+    await deliver(channelId);
+  }
+  t.true(clock.now() - startedAtMs > 3_600_000 && clock.now() - startedAtMs < 7_200_000);
+  t.true(receiver.requests() <= 54, String(receiver.requests()));
+  const { rows } = await database.pool.query('SELECT last_error, failures FROM channels WHERE id = $1', [channelId]);
+  t.deepEqual(rows, [{ last_error: 'The endpoint responded with 429', failures: 1 }]);
+});
+
+test('a receiver with its own format gets nothing until the time that its Retry-After requests', async (t) => {
+  const { deliver, clock, receiver } = await prepare(t, (_request, response) => {
+    response.writeHead(429, { 'Retry-After': '90' }).end();
+  });
+  const channel = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
+  await keepRetries(channel.channelId);
+  t.deepEqual(await deliver(channel.channelId), { retry: 1 });
+  t.true((await deliveryOf(channel.id)).next_attempt_at >= clock.now() + 90_000);
+  await addDeliveryTo(channel);
+  t.deepEqual(await deliver(channel.channelId), {});
+  clock.offsetMs += 90_000;
+  await deliver(channel.channelId);
+  t.true(receiver.requests() > 1);
+
+  const plain = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(plain.channelId), { failed: 1 });
+  const next = await addDeliveryTo(plain);
+  t.deepEqual(await deliver(plain.channelId), { failed: 1 });
+  t.like(await deliveryOf(next), { attempts: 1 });
+});
+
 test('an email that gets no mail server connection uses up no attempt and counts as no failure', async (t) => {
   const answers = Array.from({ length: 6 }, () => NO_ROOM);
   const { id, channelId, deliverWhenDue } = await prepareBot(t, ...answers, BROKEN);
