@@ -202,12 +202,14 @@ function describeStatus(status: number): string {
  * the key in it. Short segments of a path are words, not keys.
  */
 function secretsOf({ url, signingSecret, previousSecret, headers = {} }: WebhookDelivery): string[] {
-  const { href, pathname, search } = new URL(url);
+  const { href, pathname, search, searchParams } = new URL(url);
   const values = search
     .slice(1)
     .split('&')
     .map((pair) => pair.slice(pair.indexOf('=') + 1));
-  const parts = [...pathname.split('/'), ...values].filter((part) => part.length >= SHORTEST_KEY);
+  const parts = [...pathname.split('/'), ...values, ...searchParams.values()].filter(
+    (part) => part.length >= SHORTEST_KEY,
+  );
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
   const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, percentDecode(text)]);
   // In `Bearer key` the key alone is secret, too.

@@ -219,6 +219,17 @@ test('the URL and secrets are redacted from a stored response, even across its e
     t.false(response?.includes(secret));
 });
 
+test('a key with a plus sign is redacted as its receiver reads the query, with a space', async (t) => {
+  const { port } = await receive(t, ({ url = '' }, response) => {
+    const key = new URL(url, 'https://hook.example').searchParams.get('key');
+    response.end(`No such key: ${key}`);
+  });
+  const { response } = await attempt(t, port, {
+    delivery: { url: `https://127.0.0.1:${port}/in?key=bm90LWE+c2VjcmV0/4` },
+  });
+  t.is(response, 'No such key: [secret]');
+});
+
 test('a response that does not quote the URL is stored unchanged', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end('a/b and /'));
   t.is((await attempt(t, port)).response, 'a/b and /');
