@@ -40,7 +40,7 @@ type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] 
 /**
  * Disconnects a chat channel with a reason: nothing is sent to it until its owner reconnects it. If it received alerts
  * until now, notifies the owner's other chats in the same transaction; returns those deliveries, whose jobs the caller
- * adds. Returns null if it has been reconnected since the attempt, or is not connected at all.
+ * adds. Returns null if it has another connection than the attempt, or is not connected.
  */
 export async function disconnectChannel(
   database: Database,
