@@ -51,11 +51,11 @@ const ANSWER = z.union([
   z.object({ ok: z.literal(true), result: z.unknown() }),
   z.object({
     ok: z.literal(false),
-    error_code: z.number(),
+    error_code: z.int().min(100).max(599),
     description: z.string().catch('no description'),
     parameters: z
       .object({
-        retry_after: z.number().nonnegative().optional().catch(undefined),
+        retry_after: z.int().nonnegative().optional().catch(undefined),
         migrate_to_chat_id: z.int().optional().catch(undefined),
       })
       .optional()

@@ -100,17 +100,19 @@ for (const [status, answer] of [
   [502, '<html><h1>502 Bad Gateway</h1></html>'],
   [403, '<html>the proxy says no</html>'],
   [200, 'not the Bot API'],
+  // Such a code or wait would not fit in the columns of its attempt and channel.
+  [200, { ok: false, error_code: 70_000, description: 'Not a status' }],
+  [500, { ok: false, error_code: 429.5, description: 'Not a status' }],
+  [429, { ok: false, error_code: 429, description: 'Wait', parameters: { retry_after: 0.0123456 } }],
 ] as const) {
   test.serial(
-    `${status} with ${typeof answer === 'string' ? 'something that is not the Bot API' : 'its error'} is ` +
+    `${status} with ${typeof answer === 'string' ? 'something that is not the Bot API' : JSON.stringify(answer)} is ` +
       'retried without a channel problem',
     async (t) => {
       nock('https://api.telegram.org').post(PATH).reply(status, answer);
-      t.like(await attemptTelegram('42', MESSAGE, sending()), {
-        outcome: 'retry',
-        statusCode: status,
-        channelProblem: null,
-      });
+      const attempt = await attemptTelegram('42', MESSAGE, sending());
+      t.like(attempt, { outcome: 'retry', statusCode: status, channelProblem: null });
+      t.true(Number.isInteger(attempt.retryAfterMs ?? 0));
     },
   );
 }
