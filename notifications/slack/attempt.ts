@@ -18,7 +18,7 @@ import {
 } from '../attempt-result.ts';
 
 /** Parameters of requests to Slack. `apiUrl` has no trailing slash; `deadlineMs` spans each whole exchange. */
-export type SlackSending = { http: HttpClient; apiUrl: string; deadlineMs: number; now: () => number };
+export type SlackSending = { http: HttpClient; apiUrl: string; deadlineMs: number };
 
 /**
  * Opens the connection to Slack. It reaches only `apiUrl` and webhooks that `isWebhookUrl` accepts; a server that the
@@ -37,7 +37,6 @@ export function openSlackSending(options: {
     }),
     apiUrl,
     deadlineMs,
-    now: Date.now,
   };
 }
 
@@ -205,11 +204,11 @@ const GONE_STATUSES = new Set([403, 404, 410]);
 export async function attemptSlack(
   webhookUrl: string,
   message: ChatMessage,
-  { http, apiUrl, deadlineMs, now }: SlackSending,
+  { http, apiUrl, deadlineMs }: SlackSending,
 ): Promise<ChannelAttempt> {
   if (!isWebhookUrl(webhookUrl, apiUrl))
     return unsuccessful('failed', 'The webhook of the channel is not at hooks.slack.com');
-  const startedAtMs = now();
+  const startedAtMs = performance.now();
   const exchange = await http({
     url: new URL(webhookUrl),
     method: 'POST',
@@ -222,7 +221,7 @@ export async function attemptSlack(
     deadlineMs,
     bodyLimit: () => RESPONSE_LIMIT,
   });
-  const durationMs = Math.max(0, Math.round(now() - startedAtMs));
+  const durationMs = Math.round(performance.now() - startedAtMs);
   if (exchange.outcome === 'failed')
     return { ...unsuccessful(OUTCOME_OF_FAILURE[exchange.cause], exchange.reason), durationMs };
   // The URL is the secret, and a server may quote the requested path.

@@ -18,8 +18,8 @@ const RESPONSE_LIMIT = 1024;
 export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (ping: Ping) => Promise<AttemptResult> {
   const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'notifications' });
   return async ({ url, message }) => {
-    const startedAtMs = now();
-    const ageMs = startedAtMs - message.event_at * 1000;
+    const startedAtMs = performance.now();
+    const ageMs = now() - message.event_at * 1000;
     if (ageMs > PING_EXPIRES_MS)
       return unsuccessful('failed', `The ping was ${Math.round(ageMs / 1000)} s late, and was not sent`);
     const exchange = await http({
@@ -30,7 +30,7 @@ export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (p
       deadlineMs,
       bodyLimit: () => RESPONSE_LIMIT,
     });
-    const durationMs = Math.max(0, Math.round(now() - startedAtMs));
+    const durationMs = Math.round(performance.now() - startedAtMs);
     if (exchange.outcome === 'failed') return { ...unsuccessful('failed', exchange.reason), durationMs };
     const { status } = exchange;
     return status >= 200 && status < 300

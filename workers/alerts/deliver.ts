@@ -161,8 +161,8 @@ export class Deliverer {
   }
 
   async #send(claimed: ClaimedAttempt, isLast: boolean): Promise<ChannelAttempt> {
-    const { log, now } = this.#parts;
-    const startedAtMs = now();
+    const { log } = this.#parts;
+    const startedAtMs = performance.now();
     try {
       // Hanging name lookups count for this account, and leave lookups to others.
       return await holdingBodies(claimed.tenantId, () =>
@@ -173,7 +173,8 @@ export class Deliverer {
         { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
         'delivery.broke_off',
       );
-      return { ...unsuccessful('retry', 'The service interrupted the attempt'), durationMs: now() - startedAtMs };
+      const durationMs = Math.round(performance.now() - startedAtMs);
+      return { ...unsuccessful('retry', 'The service interrupted the attempt'), durationMs };
     }
   }
 

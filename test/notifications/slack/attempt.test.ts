@@ -39,6 +39,20 @@ test.serial('a message is posted as JSON with blocks and a text for notification
   });
 });
 
+test.serial('the duration of an attempt is right even if the clock is set a year ahead meanwhile', async (t) => {
+  const { now } = Date;
+  t.teardown(() => (Date.now = now));
+  let aheadMs = 0;
+  Date.now = () => now() + aheadMs;
+  const opened = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
+  webhook().reply(200, () => {
+    aheadMs = 365 * 86_400_000;
+    return 'ok';
+  });
+  const { durationMs } = await attemptSlack(URL_OF_CHANNEL, MESSAGE, opened);
+  t.true(durationMs < 600_000, `${durationMs} ms`);
+});
+
 const GONE: readonly [status: number, word: string, meaning: RegExp][] = [
   [403, 'invalid_token', /removed from the workspace/],
   [403, 'action_prohibited', /administrator/],
