@@ -144,14 +144,16 @@ function mostMsOf({ timeoutMs }: ReportedMonitor): number {
 
 /**
  * Returns the version of the checks that a result measured: the newest that was given, or the previous one for a result
- * from before. An agent that was given none can only have an older one, from before it was removed from the monitor.
+ * from before. Where the agent was given none before, as after it was removed from the monitor and added again, that is
+ * the version before the newest, even if it still measures the same checks (D-825).
  */
 function measuredVersion(
   { startedAtMs }: Report,
   { checksVersion, givenVersion, givenAtMs, givenBefore }: ReportedMonitor,
 ): number {
-  if (givenVersion === null || givenAtMs === null) return Math.max(1, checksVersion - 1);
-  return latestStartMs(startedAtMs) >= givenAtMs ? givenVersion : (givenBefore ?? givenVersion);
+  const newest = givenVersion ?? checksVersion;
+  if (givenAtMs !== null && latestStartMs(startedAtMs) >= givenAtMs) return newest;
+  return givenBefore ?? Math.max(1, newest - 1);
 }
 
 /**

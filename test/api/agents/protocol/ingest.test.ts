@@ -120,13 +120,14 @@ test('results of an agent that was removed from a monitor and added again count 
     { agent_sources: [agent.id, other.id] },
   ])
     t.is((await account.owner('PATCH', `/v1/monitors/${id}`, change)).status, 200);
-  const versionOf = async () => {
-    await agent.post('ingest', { results: [{ monitorId: id, ok: false, ts: nowSeconds() }] });
+  const versionOf = async (ts: number) => {
+    await agent.post('ingest', { results: [{ monitorId: id, ok: false, ts }] });
     return submittedBy(api, agent).at(-1)?.checksVersion;
   };
-  t.is(await versionOf(), 1);
+  t.is(await versionOf(nowSeconds()), 1);
   await agent.post('pull', { capabilities: ALL });
-  t.is(await versionOf(), 2);
+  t.is(await versionOf(nowSeconds() + 1), 2);
+  t.is(await versionOf(nowSeconds() - 30), 1, 'it waited in the buffer');
 });
 
 test('failed checks of an agent are recorded as spans under the trace ids that its requests carried', async (t) => {
