@@ -76,13 +76,16 @@ async function writeWhole(path: string, text: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Forces the names in a folder to the disk, where its file system can do that. */
+/** Codes of systems that cannot force a folder to the disk: some file systems, and Windows, which answers EPERM. */
+const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EPERM']);
+
+/** Forces the names in a folder to the disk, where that is possible. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
     await folder.sync();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+    if (!CANNOT_SYNC.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
   } finally {
     await folder.close();
   }

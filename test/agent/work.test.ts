@@ -159,13 +159,23 @@ test.serial('the keys and the work are on the disk, and then their names, before
   t.deepEqual(synced, await Promise.all(inodes));
 });
 
-test.serial('keys are created in a folder whose file system cannot sync it', async (t) => {
+for (const code of ['EINVAL', 'ENOTSUP', 'EPERM']) {
+  test.serial(`keys are created in a folder that cannot be forced to the disk: ${code}`, async (t) => {
+    const folder = await temporaryFolder(t);
+    await beforeSyncs(t, folder, (facts) => {
+      if (facts.isDirectory()) throw Object.assign(new Error('cannot sync'), { code });
+    });
+    const { publicKey } = await loadKeyPair(folder);
+    t.is((await loadKeyPair(folder)).publicKey, publicKey);
+  });
+}
+
+test.serial('keys in a folder whose disk is broken are an error', async (t) => {
   const folder = await temporaryFolder(t);
   await beforeSyncs(t, folder, (facts) => {
-    if (facts.isDirectory()) throw Object.assign(new Error('invalid argument'), { code: 'EINVAL' });
+    if (facts.isDirectory()) throw Object.assign(new Error('broken'), { code: 'EIO' });
   });
-  const { publicKey } = await loadKeyPair(folder);
-  t.is((await loadKeyPair(folder)).publicKey, publicKey);
+  await t.throwsAsync(loadKeyPair(folder), { code: 'EIO' });
 });
 
 test('a damaged work file is ignored and left alone', async (t) => {
