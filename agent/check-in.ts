@@ -125,7 +125,7 @@ export class ConnectionStatus {
     this.#now = now;
   }
 
-  /** Lead of this machine's clock over the service's at the last check-in, in milliseconds; 0 before the first. */
+  /** Lead of this machine's clock over the service's at the last check-in, in milliseconds; 0 if unknown (D-775). */
   get aheadMs(): number {
     return this.#aheadMs;
   }
@@ -135,7 +135,8 @@ export class ConnectionStatus {
     else if (this.#isRefused) this.#log.info({}, 'token.accepted');
     this.#wasKnown = true;
     this.#isRefused = false;
-    if (serverTimeMs !== null) this.#compareClocks(serverTimeMs);
+    if (serverTimeMs === null) this.#aheadMs = 0;
+    else this.#compareClocks(serverTimeMs);
   }
 
   /** Records a refusal; returns false if the service has never accepted this agent. */

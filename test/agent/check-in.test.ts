@@ -1,5 +1,6 @@
 import test from 'ava';
-import { CheckIn } from '../../agent/check-in.ts';
+import { pino } from 'pino';
+import { CheckIn, ConnectionStatus } from '../../agent/check-in.ts';
 import type { PullOutcome } from '../../agent/service-client.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
@@ -175,4 +176,14 @@ test('a clock set back during a check-in does not delay the next one', async (t)
   await time.pass(1);
   await time.pass(15_000);
   t.is(pulls.length, 2);
+});
+
+test("the clock's lead is that of the last check-in, and none if that has no time of the service", (t) => {
+  const connection = new ConnectionStatus(pino({ enabled: false }), () => 100_000);
+  const welcome = { agentId: 'agt_1', monitors: 0, capabilities: [] };
+  t.is(connection.aheadMs, 0);
+  connection.welcomed({ ...welcome, serverTimeMs: 10_000 });
+  t.is(connection.aheadMs, 90_000);
+  connection.welcomed({ ...welcome, serverTimeMs: null });
+  t.is(connection.aheadMs, 0);
 });
