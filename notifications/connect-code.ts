@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
-
-/** Lifetime of a chat's link, in seconds (D-55). */
-const LIFETIME_SECONDS = 3600;
+import { CHAT_LINK_SECONDS } from '../core/alerts/channel.ts';
 
 /** 32 bytes make 43 characters of base64url: within Telegram's 64 for a start parameter. */
 const CODE_BYTES = 32;
@@ -16,7 +14,7 @@ export type ConnectCode = { code: string; fingerprint: Buffer; expiresAtSeconds:
 export function generateConnectCode(
   randomBytes: (size: number) => Buffer,
   nowMs: number,
-  lifetimeSeconds = LIFETIME_SECONDS,
+  lifetimeSeconds = CHAT_LINK_SECONDS,
 ): ConnectCode {
   const code = randomBytes(CODE_BYTES).toString('base64url');
   return {

@@ -1,7 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
+import { CONFIRMATION_SECONDS } from '../../core/alerts/channel.ts';
 import { generateConnectCode, type ConnectCode } from '../../notifications/connect-code.ts';
 import { buildConfirmation } from '../../notifications/email/alert.ts';
-import { CONFIRMATION_SECONDS, buildConfirmLink } from '../../notifications/email/links.ts';
+import { buildConfirmLink } from '../../notifications/email/links.ts';
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../handler.ts';
 

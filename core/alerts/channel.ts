@@ -1,5 +1,6 @@
 import type { Change } from '../incidents/change.ts';
 import type { MonitorTags } from '../monitors/monitor.ts';
+import { DAY_SECONDS } from '../time.ts';
 import { eventOf, type EventState } from './event.ts';
 import type { ChannelRule } from './rules.ts';
 import type { WebhookFormat } from './webhook.ts';
@@ -9,6 +10,13 @@ export type ChannelType = (typeof CHANNEL_TYPES)[number];
 
 /** `pending` until the customer has finished connecting it; it gets no messages before. */
 export type ChannelStatus = 'connected' | 'pending';
+
+/**
+ * Lifetimes of the codes that connect channels, in seconds: of a chat's link (D-55), and of an email's, because mail
+ * may wait at a server.
+ */
+export const CHAT_LINK_SECONDS = 3600;
+export const CONFIRMATION_SECONDS = DAY_SECONDS;
 
 /** A channel, without its secrets. `createdAt` is in Unix seconds. */
 export type Channel = {

@@ -36,7 +36,7 @@ type OpenInvitation = {
 };
 
 /** Validity of an invitation, and time that an expired one is kept, in seconds. */
-export const GOOD_SECONDS = 7 * DAY_SECONDS;
+export const INVITATION_GOOD_SECONDS = 7 * DAY_SECONDS;
 const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** Maximum number of open invitations of an account. */
@@ -97,7 +97,7 @@ export async function createInvitation(
       `WITH i AS (INSERT INTO invitations (id, tenant_id, email, role, fingerprint, invited_by, created_at, expires_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *)
        SELECT ${COLUMNS} FROM i LEFT JOIN users u ON u.id = i.invited_by`,
-      [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + GOOD_SECONDS],
+      [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + INVITATION_GOOD_SECONDS],
     );
     if (invitation === undefined) throw new Error('An invitation was not stored');
     await insertAuditEntry(run, author, {

@@ -1,8 +1,10 @@
 import type { PoolClient } from 'pg';
+import { CHAT_LINK_SECONDS, CONFIRMATION_SECONDS } from '../../core/alerts/channel.ts';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
-import { GOOD_SECONDS } from '../accounts/invitations.ts';
+import { INVITATION_GOOD_SECONDS } from '../accounts/invitations.ts';
 import { BREAK_GLASS_SECONDS } from '../accounts/users.ts';
+import { PREVIOUS_SECRET_MS } from '../alerts/webhook-secrets.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
 import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from '../heartbeats/schedule.ts';
 import { KEPT_MS } from '../maintenance/maintenance-times.ts';
@@ -170,16 +172,23 @@ function pullMaintenance(nowMs: number): string[] {
   ];
 }
 
-/** Limits sessions, invitations and reset passwords, by users first: none may last longer than a new one. */
+/** Limits sessions, invitations, reset passwords, connect links and replaced secrets: none may outlast a new one. */
 function pullAccess(nowMs: number): string[] {
   const nowSeconds = toUnixSeconds(nowMs);
-  const [reset, invited] = [nowSeconds + BREAK_GLASS_SECONDS, nowSeconds + GOOD_SECONDS];
+  const [reset, invited] = [nowSeconds + BREAK_GLASS_SECONDS, nowSeconds + INVITATION_GOOD_SECONDS];
+  const replacedMs = nowMs + PREVIOUS_SECRET_MS;
   return [
+    // Users first: who signs in locks theirs before the session.
     `UPDATE users SET password_sign_in_until = ${reset} WHERE password_sign_in_until > ${reset}`,
     `UPDATE sessions SET ${pulled(['created_at', 'last_seen_at'], nowSeconds)}
      WHERE greatest(created_at, last_seen_at) > ${nowSeconds}`,
     `UPDATE invitations SET created_at = ${notAfter('created_at', nowSeconds)}, expires_at = ${invited}
      WHERE expires_at > ${invited}`,
+    `UPDATE channels SET previous_secret_until = ${replacedMs} WHERE previous_secret_until > ${replacedMs}`,
+    `UPDATE connect_codes k SET expires_at = l.expires_at
+     FROM channels c, LATERAL (SELECT ${nowSeconds}
+       + CASE c.type WHEN 'email' THEN ${CONFIRMATION_SECONDS} ELSE ${CHAT_LINK_SECONDS} END AS expires_at) l
+     WHERE c.id = k.channel_id AND k.expires_at > l.expires_at`,
   ];
 }
 

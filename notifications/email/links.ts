@@ -10,9 +10,6 @@ import {
 export const EMAIL_CONFIRM_PATH = '/connect/email';
 export const EMAIL_UNSUBSCRIBE_PATH = '/connect/email/unsubscribe';
 
-/** Lifetime of a confirmation link, in seconds: a day, because mail may wait at a server. */
-export const CONFIRMATION_SECONDS = 86_400;
-
 /** Purpose of a sealed unsubscribe token; a value sealed for another purpose is invalid. */
 const UNSUBSCRIBE_CONTEXT = 'email:unsubscribe';
 

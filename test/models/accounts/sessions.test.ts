@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { createInvitation, generateInvitationToken, listInvitations } from '../../../models/accounts/invitations.ts';
 import {
@@ -22,6 +23,8 @@ import {
   resetAccess,
   updateUser,
 } from '../../../models/accounts/users.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { findWebhook, rotateSigningSecret } from '../../../models/alerts/webhook-secrets.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
@@ -82,7 +85,34 @@ test('after the clock was set back, access given before lasts no longer than if 
     ['ahead@example.org', aheadMs],
   ] as const)
     await createInvitation(database, { ...invite, id: newId('inv'), token: generateInvitationToken(), email, nowMs });
+  const channels = [];
+  for (const type of ['telegram', 'email', 'webhook'] as const) {
+    const id = newId('nch');
+    const fields = { type, name: type, allMonitors: true, monitorIds: [], nowMs: START_MS, author: null } as const;
+    await createChannel(database, {
+      ...fields,
+      id,
+      tenantId,
+      status: type === 'webhook' ? 'connected' : 'pending',
+      ...(type === 'webhook'
+        ? { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_first' } }
+        : { connectCode: { fingerprint: randomBytes(32), expiresAtSeconds: aheadMs / 1000 } }),
+    });
+    channels.push(id);
+  }
+  const [, , id = ''] = channels;
+  const rotation = { signingSecret: 'whsec_second', nowMs: aheadMs };
+  await rotateSigningSecret(database, { tenantId, id, author: null }, rotation);
   await inTransaction(database, (_, client) => pullBackTimes(client, { nowMs: START_MS, backMs }));
+
+  const { rows: codes } = await database.pool.query(
+    'SELECT expires_at FROM connect_codes WHERE channel_id = ANY($1) ORDER BY expires_at',
+    [channels],
+  );
+  t.deepEqual(codes, [{ expires_at: now + 3600 }, { expires_at: now + 86_400 }]);
+  const previousAt = async (nowMs: number) => (await findWebhook(database, { tenantId, id }, nowMs))?.previousSecret;
+  t.truthy(await previousAt(START_MS + DAY_MS - 1));
+  t.is(await previousAt(START_MS + DAY_MS), null);
 
   const sessions = await listSessions(database, user.id, START_MS);
   t.deepEqual(
