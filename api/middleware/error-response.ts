@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { SecondFactorLocked } from '../../models/accounts/second-factor.ts';
 import { NoOwner } from '../../models/accounts/users.ts';
 import { PasswordsBusy } from '../../models/secrets/password.ts';
 import { isDatabaseAway, sqlStateOf } from '../../models/sql.ts';
@@ -53,6 +54,8 @@ export function answerTo(error: unknown): ApiError {
     return new ApiError(503, 'the database is unavailable: try again in a few seconds', { 'Retry-After': '5' });
   if (error instanceof PasswordsBusy)
     return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
+  if (error instanceof SecondFactorLocked)
+    return new ApiError(503, 'codes of your app cannot be verified now: use a recovery code, or ask the operator');
   if (error instanceof NoOwner)
     return new ApiError(403, 'this requires the role owner, which you no longer have: reload the page');
   if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');

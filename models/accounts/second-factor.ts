@@ -19,7 +19,13 @@ export function totpContext(userId: string): string {
   return `user:${userId}:totp`;
 }
 
-/** Finds the second factor of a person, active or unconfirmed; null if there is none. */
+/** Thrown for a second factor whose secret no key of the ring opens. */
+export class SecondFactorLocked extends Error {}
+
+/**
+ * Finds the second factor of a person, active or unconfirmed; null if there is none. Throws `SecondFactorLocked` if
+ * its secret does not open.
+ */
 export async function findSecondFactor(
   { pool, secrets }: Pick<Database, 'pool' | 'secrets'>,
   userId: string,
@@ -29,11 +35,12 @@ export async function findSecondFactor(
     [userId],
   );
   if (row === undefined || row.sealed_totp_secret === null) return null;
-  return {
-    secret: secrets.open(row.sealed_totp_secret, totpContext(userId)),
-    sealed: row.sealed_totp_secret,
-    confirmedAt: row.totp_confirmed_at,
-  };
+  const { sealed_totp_secret: sealed, totp_confirmed_at: confirmedAt } = row;
+  try {
+    return { secret: secrets.open(sealed, totpContext(userId)), sealed, confirmedAt };
+  } catch (error) {
+    throw new SecondFactorLocked(`The second factor of ${userId} cannot be decrypted`, { cause: error });
+  }
 }
 
 /** Stores an unconfirmed secret in place of a previous one; false if a second factor is active. */

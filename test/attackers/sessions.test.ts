@@ -6,7 +6,7 @@ import { readDescription } from '../../api/description.ts';
 import { generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { verifyPassword } from '../../models/secrets/password.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
-import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
+import { isError, send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
 import { addPerson, addSession, callWith, cookieOf, PASSWORD, type Person } from '../api/person.ts';
 import { listOperations, type Document } from '../helpers/described-operations.ts';
 import { connectInProcess } from '../helpers/in-process.ts';
@@ -611,6 +611,8 @@ test.serial('recovery codes work while no key of the ring opens the secret of th
   const { email, password, headers } = person;
   const secrets = createSecretBox([{ id: 'other', key: randomBytes(32) }]);
   const url = await api.another({ database: { ...api.database, secrets } });
+  const unverified = { status: 503, error: /use a recovery code/ };
+  isError(t, await signIn({ url }, { email, password, code: '123456' }), unverified);
   t.is((await signIn({ url }, { email, password, code: first })).status, 201);
   t.is((await signIn({ url }, { email, password, code: first })).status, 401);
   const body = { password, code: second };
