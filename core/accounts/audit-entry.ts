@@ -173,7 +173,8 @@ function differ(before: unknown, after: unknown): boolean {
 
 /** Sorts the keys of records: the database returns those of a list's items in another order than they were sent in. */
 function sortKeys(_key: string, value: unknown): unknown {
-  return isRecord(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value;
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function cut(value: unknown): unknown {

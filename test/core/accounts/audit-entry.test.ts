@@ -29,6 +29,8 @@ test('the order of keys is no change, in lists as well, but that of a list is on
     { value: { b: [2], a: 1 }, op: 'eq', source: 'status' },
   ];
   t.deepEqual(compareFields({ fields: { rules: [one, 1] } }, { fields: { rules: [other, 1] } }), {});
+  const odd = { value: { toString: 1, valueOf: 1 }, source: 'status' };
+  t.deepEqual(compareFields({ fields: { rules: [odd] } }, { fields: { rules: [odd] } }), {});
   t.deepEqual(Object.keys(compareFields({ fields: { rules: [one, 1] } }, { fields: { rules: [1, one] } })), ['rules']);
 });
 
