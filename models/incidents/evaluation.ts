@@ -13,6 +13,9 @@ import { findUncheckedFrom } from '../statistics/service-gaps.ts';
  */
 const MAX_PACKED_SECONDS = 1200;
 
+/** SQL: whether the results of an agent `a` count. Those of a retired region do until its monitors have moved (D-654). */
+export const MAY_VOTE = `(is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL))`;
+
 /** A source for the first pass over a batch: enough to decide whether a result changes anything. */
 export type EvaluatedSource = {
   monitorNo: number;
@@ -177,9 +180,8 @@ export async function lockMonitors(
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.intervalSeconds)));
   const voters = await run<ScheduledSource & { monitorNo: number }>(
-    // The results of a recently retired region count until its monitors have moved.
     `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, s.state,
-            is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL) AS online,
+            ${MAY_VOTE} AS online,
             CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
             a.behind_at AS "behindAtMs",
             (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n) AS "newestAtMs"

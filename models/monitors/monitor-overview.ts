@@ -6,6 +6,7 @@ import { mergeHistograms, quantileOf, type Histogram } from '../../core/statisti
 import { cutWindow } from '../../core/statistics/rollup-spans.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
+import { MAY_VOTE } from '../incidents/evaluation.ts';
 import { runOn } from '../sql.ts';
 import { rolledUntilMs } from '../statistics/rollups.ts';
 import { tallySql, type TallyRow } from '../statistics/statistics.ts';
@@ -265,9 +266,8 @@ export async function listMonitorLocations(
   nowMs: number,
 ): Promise<MonitorLocation[]> {
   return await runOn(pool)<MonitorLocation>(
-    // As in decisions, a retired region counts until its monitors have moved (D-654).
     `SELECT a.id, a.no AS "agentNo", a.name, a.region, a.last_seen_at AS "lastSeenAt",
-            is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL) AS online, s.state,
+            ${MAY_VOTE} AS online, s.state,
             (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n) AS "newestAtMs"
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
      WHERE s.monitor_no = $1 AND a.kind <> 'service' ORDER BY a.id`,
