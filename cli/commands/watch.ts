@@ -69,10 +69,12 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
       every_seconds: canary.seconds,
       token: known && (await readPeerToken(database, known.channelId)),
     };
-    const answer = await joinPeer(context, { base, monitorId: id, body }).catch(async (error) => {
-      if (kept.isNew) await deleteMonitor(database, { tenantId, id, nowMs, author: author('monitor.deleted') });
-      throw error;
-    });
+    const answer = await joinPeer(context, { base, monitorId: id, body, isNew: known === null }).catch(
+      async (error) => {
+        if (kept.isNew) await deleteMonitor(database, { tenantId, id, nowMs, author: author('monitor.deleted') });
+        throw error;
+      },
+    );
     const waited = options.wait ? await awaitPings(context, { origin: 'peer', name: base }, { tenantId, id }) : null;
     return {
       watches: base,
@@ -89,16 +91,21 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
 /** Has the other side watch this one, stores the address that it wants to be pinged at, and returns its answer. */
 async function joinPeer(
   { database, environment, newId, nowMs }: CommandContext,
-  { base, monitorId, body }: { base: string; monitorId: string; body: object },
+  { base, monitorId, body, isNew }: { base: string; monitorId: string; body: object; isNew: boolean },
 ): Promise<Record<string, unknown>> {
   const answer = await callService({ method: 'POST', url: `${base}${PEER_PATH}`, body });
   const url = watchUrl(String(answer['ping_url']));
   if (url === null) throw new Refusal(`${base} answered without a ping URL: is it a Spotcheck of this release?`);
   const address = { origin: 'peer', name: base, monitorId, url } as const;
-  if (await storeCanaryAddress(database, address, { newId, nowMs })) return answer;
-  // Another address was added meanwhile: the other side must not wait for pings that never come.
-  const there = await leave({ name: base, own: environment.publicUrl, token: peerTokenOf(url) });
-  throw new Refusal(`${tooMany().message}. The other side: ${there}`);
+  // Without an address the other side must not wait for pings that never come.
+  const endThere = () => leave({ name: base, own: environment.publicUrl, token: peerTokenOf(url) });
+  const isStored = await storeCanaryAddress(database, address, { newId, nowMs }).catch(async (error: unknown) => {
+    if (isNew) await endThere();
+    throw error;
+  });
+  if (isStored) return answer;
+  // Another address was added meanwhile.
+  throw new Refusal(`${tooMany().message}. The other side: ${await endThere()}`);
 }
 
 /** `watch add`: pings any address from now on. */

@@ -222,6 +222,29 @@ test('watch join that finds no room for another address any more ends the watch 
   t.deepEqual(await listAllMonitors(run.database, tenantId), []);
 });
 
+test('watch join that cannot store the address ends the watch on the other side, unless that is older', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const tenantId = await newTenant(run.database);
+  const ended: unknown[] = [];
+  const { port } = await startHttpServer(t, async (request, response) => {
+    const body = JSON.parse(await text(request));
+    if (request.method === 'DELETE') ended.push(body);
+    const token = `token-${randomBytes(4).toString('hex')}`;
+    response.end(JSON.stringify({ ping_url: `http://127.0.0.1:${port}/ping/${token}`, monitor_id: 'mon_1' }));
+  });
+  const joining = () => run('watch', 'join', `http://127.0.0.1:${port}${PEER_PATH}#sealed`, '--no-wait');
+  const { pool } = run.database;
+  await pool.query(`ALTER TABLE channels ADD CONSTRAINT refused CHECK (name NOT LIKE 'peer %')`);
+  t.is((await joining()).status, 1);
+  t.is(ended.length, 1);
+  t.deepEqual(await listAllMonitors(run.database, tenantId), []);
+  await pool.query('ALTER TABLE channels DROP CONSTRAINT refused');
+  t.is((await joining()).status, 0);
+  await pool.query(`ALTER TABLE channels ADD CONSTRAINT refused CHECK (name NOT LIKE 'peer %') NOT VALID`);
+  t.is((await joining()).status, 1);
+  t.is(ended.length, 1);
+});
+
 test('no account is created without a user who can sign in, or with control characters in its name', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'a b', '--json'));
