@@ -35,12 +35,17 @@ export function isLatin1(contentType: string | undefined): boolean {
 
 const BEYOND_ASCII = /[\u0080-\u00FF]/;
 
+/** Reports whether a text of one Latin-1 character for each byte has bytes that are not ASCII. */
+export function isBeyondAscii(text: string): boolean {
+  return BEYOND_ASCII.test(text);
+}
+
 /**
  * Decodes the value of a header, which has one Latin-1 character for each byte, as UTF-8. One that is not valid UTF-8
  * stays Latin-1.
  */
 export function decodeHeader(value: string): string {
-  if (!BEYOND_ASCII.test(value)) return value;
+  if (!isBeyondAscii(value)) return value;
   const bytes = Uint8Array.from(value, (character) => character.charCodeAt(0));
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

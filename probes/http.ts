@@ -1,7 +1,7 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
 import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdict.ts';
-import { decodeHeader, isLatin1 } from '../core/foreign-text.ts';
+import { decodeHeader, isBeyondAscii, isLatin1 } from '../core/foreign-text.ts';
 import { STORED_BODY_BYTES } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpClient, type HttpExchange, type HttpResponse } from '../net/http-client.ts';
@@ -176,7 +176,9 @@ function add(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : a + b;
 }
 
+/** Decodes headers as UTF-8; most responses have ASCII only and are not copied. */
 function decodeHeaders(headers: HttpResponse['headers']): HttpAnswered['headers'] {
+  if (!Object.values(headers).some((value) => isBeyondAscii(String(value)))) return headers;
   const decoded = Object.entries(headers).map(([name, value]) => {
     const text = Array.isArray(value) ? value.map(decodeHeader) : value && decodeHeader(value);
     return [name, text] as const;
