@@ -52,7 +52,7 @@ function keep(path: string): () => Promise<void> {
   };
 }
 
-/** Reports whether the holder of the lock at `path` lives: in another container or machine, whether it renews the lock. */
+/** Reports whether the holder of a lock lives: in another container or machine, whether it renews the lock. */
 async function isAlive(holder: Holder, { namespace, path }: { namespace: string; path: string }): Promise<boolean> {
   if (holder.namespace === undefined || holder.namespace === namespace)
     return (await identifyProcess(holder.pid)) === holder.identity;

@@ -13,7 +13,7 @@ import { findUncheckedFrom } from '../statistics/service-gaps.ts';
  */
 const MAX_PACKED_SECONDS = 1200;
 
-/** SQL: whether the results of an agent `a` count. Those of a retired region do until its monitors have moved (D-654). */
+/** SQL: whether the results of agent `a` count; those of a retired region do until its monitors have moved (D-654). */
 export const MAY_VOTE = `(is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL))`;
 
 /** A source for the first pass over a batch: enough to decide whether a result changes anything. */
