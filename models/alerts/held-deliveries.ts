@@ -79,34 +79,55 @@ const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
   OR (h.reason IN ${quoteList(TIMED_HOLDS)} AND d.event <> 'monitor.up'
     AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND (c.type <> 'webhook' OR c.follows_maintenance))))`;
 
+/** Maximum number of due alerts that are held again with claimed ones. */
+const HELD_AGAIN_AT_ONCE = 1000;
+
+/** An alert that was given another time, and the number of its next attempt. */
+type MovedAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
+
 /**
- * Holds claimed alerts again if their monitor is in maintenance or muted by now. Returns the time until which each
- * waits, in Unix milliseconds; null = it does not. `held_by` is that time, by which `releaseUncovered` finds those that
- * missed an earlier end. None was sent, so claims of workers that were killed do not count.
+ * Holds claimed alerts again if their monitor is in maintenance or muted by now. With them it holds the unclaimed due
+ * ones of their channels, because the thousands of a window would otherwise be claimed one by one. Returns for each
+ * claimed alert what was held again in its channel; null = it does not wait. `held_by` is the time until which each
+ * waits, by which `releaseUncovered` finds those that missed an earlier end. None was sent, so claims of workers that
+ * were killed do not count.
  */
 export async function holdAgain(
   run: Run,
-  claimed: readonly { deliveryId: string; attempt: number }[],
+  claimed: readonly { deliveryId: string; channelId: string; attempt: number }[],
   nowMs: number,
-): Promise<(number | null)[]> {
-  const rows = await run<{ id: string; attempt: number; untilMs: number }>(
-    `WITH ${OWN}, covered AS (
-       SELECT o.id, o.attempts, x.* FROM own o JOIN deliveries d ON d.id = o.id
+): Promise<(MovedAttempt[] | null)[]> {
+  const rows = await run<MovedAttempt & { claim: number }>(
+    `WITH ${OWN}, covered AS MATERIALIZED (
+       SELECT o.*, x.* FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
        WHERE ${FOLLOWS_MAINTENANCE} AND d.attempts_before = 0
+     ), others AS MATERIALIZED (
+       SELECT d.id, d.channel_id, d.attempts, x.* FROM deliveries d
+         JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
+       WHERE d.channel_id IN (SELECT channel_id FROM covered) AND d.outcome = 'pending' AND d.next_attempt_at <= $3
+         AND d.attempts = 0 AND d.claimed_until IS NULL AND h.summary_id IS NULL AND h.released_at IS NULL
+         AND ${FOLLOWS_MAINTENANCE}
+       ORDER BY d.no LIMIT ${HELD_AGAIN_AT_ONCE} FOR NO KEY UPDATE OF d SKIP LOCKED
+     ), waiting AS (
+       SELECT * FROM covered UNION ALL SELECT * FROM others
      ), unmade AS (
        DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id
      ), named AS (
-       UPDATE held_deliveries h SET reason = c.reason, occurrence_no = c.occurrence_no, held_by = c.until_ms::text
-       FROM covered c WHERE h.delivery_id = c.id
+       UPDATE held_deliveries h SET reason = w.reason, occurrence_no = w.occurrence_no, held_by = w.until_ms::text
+       FROM waiting w WHERE h.delivery_id = w.id
      )
-     UPDATE deliveries d SET claimed_until = NULL, attempts = 0, next_attempt_at = c.until_ms
-     FROM covered c WHERE d.id = c.id
-     RETURNING d.id, c.attempts AS attempt, c.until_ms AS "untilMs"`,
+     UPDATE deliveries d SET claimed_until = NULL, attempts = 0, next_attempt_at = w.until_ms
+     FROM waiting w WHERE d.id = w.id
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", w.attempts AS claim, 1 AS attempt,
+       w.until_ms AS "dueAtMs"`,
     [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
   );
-  const until = new Map(rows.map(({ id, attempt, untilMs }) => [`${id} ${attempt}`, untilMs]));
-  return claimed.map(({ deliveryId, attempt }) => until.get(`${deliveryId} ${attempt}`) ?? null);
+  const held = new Set(rows.map(({ deliveryId, claim }) => `${deliveryId} ${claim}`));
+  const moved = Map.groupBy(rows, ({ channelId }) => channelId);
+  return claimed.map(({ deliveryId, channelId, attempt }) =>
+    held.has(`${deliveryId} ${attempt}`) ? (moved.get(channelId) ?? []) : null,
+  );
 }
 
 /** SQL: whether a rule of a channel `c` has reminders. */
@@ -314,7 +335,7 @@ export async function insertReminders(
 export async function moveHeld(
   run: Run,
   { monitorId, incidentId = null, reasons, reason, dueAtMs }: HeldMove,
-): Promise<{ deliveryId: string; channelId: string; attempt: number; dueAtMs: number }[]> {
+): Promise<MovedAttempt[]> {
   return await run(
     `WITH waiting AS MATERIALIZED (
        SELECT d.id, CASE WHEN h.reason = 'snooze' THEN h.held_by::bigint

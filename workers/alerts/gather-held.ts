@@ -42,7 +42,7 @@ type Released = { isSent: boolean; attempts: DueAttempt[] };
  */
 export class HeldAlerts {
   readonly #parts: GatheringParts;
-  readonly #holdAgain: Batched<ClaimedAttempt, number | null>;
+  readonly #holdAgain: Batched<ClaimedAttempt, DueAttempt[] | null>;
   readonly #settle: Batched<ClaimedAttempt & { isAlone: boolean }, SettledHeld>;
   readonly #planReminders: Batched<string, DueAttempt[]>;
   readonly #release: Batched<ClaimedAttempt, boolean>;
@@ -72,10 +72,10 @@ export class HeldAlerts {
   }
 
   async #waitAgain(claimed: ClaimedAttempt): Promise<Released | null> {
-    const { deliveryId, channelId, holdReason } = claimed;
+    const { holdReason } = claimed;
     if (holdReason === null || !MAY_WAIT_AGAIN.includes(holdReason)) return null;
-    const dueAtMs = await this.#holdAgain(claimed);
-    return dueAtMs === null ? null : unsent([{ deliveryId, channelId, attempt: 1, dueAtMs }]);
+    const attempts = await this.#holdAgain(claimed);
+    return attempts && unsent(attempts);
   }
 
   async #settleByItself(claimed: ClaimedAttempt): Promise<Released | null> {

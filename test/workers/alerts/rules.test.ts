@@ -19,6 +19,7 @@ import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts'
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { recordStatements } from '../../helpers/database.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
@@ -322,6 +323,25 @@ test('reminders and delayed alerts of earlier trouble wait for the end of mainte
   for (const minute of [15, 64])
     t.deepEqual([await deliver(delayed, minute), await deliver(repeated, minute)], [[], []]);
   t.deepEqual([await deliver(delayed, 65), await deliver(repeated, 65)], [['Down: Shop 0'], ['Still down: Shop 0']]);
+});
+
+test('the delayed alerts of a chat that come due in maintenance are held again together', async (t) => {
+  const { runtime, change, addChannel, deliver, outcomes, enqueued, at } = await prepare(t, 5);
+  const chat = await addChannel('telegram', ESCALATION);
+  await planHour(runtime, at(0), 'hold');
+  await change('down', 1);
+  const statements = recordStatements(t, runtime.database);
+  t.deepEqual(await deliver(chat, 16), []);
+  const claims = statements.filter((statement) => JSON.stringify(statement).includes('turn AS MATERIALIZED'));
+  t.is(claims.length, 2, 'the second claim finds nothing that is due');
+  t.deepEqual(
+    await outcomes(chat),
+    Array.from({ length: 5 }, () => 'monitor.down pending maintenance'),
+  );
+  const later = enqueued.filter(({ channelId }) => channelId === chat);
+  t.is(new Set(later.map(({ deliveryId }) => deliveryId)).size, 5);
+  t.true(later.every(({ attempt, dueAtMs }) => attempt === 1 && dueAtMs === at(60)));
+  t.deepEqual(await deliver(chat, 61), ['5 monitors: 5 down']);
 });
 
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
