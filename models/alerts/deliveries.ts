@@ -162,8 +162,9 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
 
 /**
  * Drops the delayed trouble and the reminders that newer trouble of a monitor replaces. If a rule holds the newer one,
- * trouble that waits for maintenance or a mute is dropped as well: it may be due first. A recovery that waits for the
- * end of quiet hours stays: it shows that its channel was notified before.
+ * trouble that waits for maintenance or a mute is dropped as well: it may be due first. Without a `hold`, such as if
+ * quiet hours drop the newer one, it stays. So does a recovery that waits for the end of quiet hours: it shows that its
+ * channel was notified before.
  */
 export async function supersedeByRules(
   run: Run,

@@ -710,6 +710,16 @@ test('newer trouble that a rule holds replaces trouble that a mute holds', async
   t.deepEqual([await deliver(chat, 16), await deliver(chat, 60)], [[], ['Down: Shop 0']]);
 });
 
+test('newer trouble that quiet hours drop does not replace trouble that maintenance holds', async (t) => {
+  const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'drop' } }]);
+  await planHour(runtime, at(45), 'hold');
+  await change('degraded', 50);
+  await change('down', 70);
+  t.deepEqual(await outcomes(chat), ['monitor.degraded pending maintenance', 'monitor.down superseded quiet_hours']);
+  t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
+});
+
 test('reminders end once no rule of the channel asks for them', async (t) => {
   const { runtime, change, addChannel, deliver } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
