@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import { CHAT_LINK_SECONDS, CONFIRMATION_SECONDS } from '../../core/alerts/channel.ts';
+import { MONITOR_HOLDS } from '../../core/alerts/hold.ts';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
 import { INVITATION_GOOD_SECONDS } from '../accounts/invitations.ts';
@@ -8,7 +9,7 @@ import { PREVIOUS_SECRET_MS } from '../alerts/webhook-secrets.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
 import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from '../heartbeats/schedule.ts';
 import { KEPT_MS } from '../maintenance/maintenance-times.ts';
-import { runOn, type Run } from '../sql.ts';
+import { quoteList, runOn, type Run } from '../sql.ts';
 
 /** The current time, and how far it was set back, in whole milliseconds. */
 type SetBack = { nowMs: number; backMs: number };
@@ -213,6 +214,10 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
      WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
   return [
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
+    // The times that alerts have without a snooze, or until which they were held again.
+    `UPDATE held_deliveries h SET held_by = (h.held_by::bigint - ${backMs})::text FROM deliveries d
+     WHERE d.id = h.delivery_id AND d.outcome = 'pending' AND h.held_by IS NOT NULL
+       AND h.reason IN ${quoteList([...MONITOR_HOLDS, 'snooze'])}`,
     `${shift('drills', ['started_at', 'alerted_at', 'ends_at'])} AND ended_at IS NULL`,
     shift('monthly_drills', ['next_at']),
     'DELETE FROM rate_limits',

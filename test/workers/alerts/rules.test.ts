@@ -269,6 +269,21 @@ test('a snooze that ends early leaves the delay of an alert and the times of rem
   t.deepEqual(await deliver(repeated, 22), ['Still down: Shop 0']);
 });
 
+test('ending a snooze early after the clock was set back leaves the times of reminders', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const { database, tenantId } = runtime;
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  await change('down', 0);
+  t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
+  const key = { tenantId, id: await incidentId(), author: null };
+  await snoozeIncident(database, key, { untilMs: at(60), nowMs: at(1) });
+  // Minute 2 becomes minute -598.
+  const setBack = { nowMs: at(-598), backMs: 600 * MINUTE };
+  await inTransaction(database, (_, client) => pullBackTimes(client, setBack));
+  await snoozeIncident(database, key, { untilMs: null, nowMs: at(-597) });
+  t.deepEqual([await deliver(chat, -591), await deliver(chat, -590)], [[], ['Still down: Shop 0']]);
+});
+
 test('a snooze postpones the first reminder of new trouble, which is sent at once', async (t) => {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
