@@ -56,7 +56,8 @@ const OWN = `own AS MATERIALIZED (
 /**
  * SQL: the maintenance or mute of its monitor that holds a delivery `d` with a hold `h` at a given time and ends last.
  * Columns: `reason`, `until_ms` and `occurrence_no`. Its previous hold may have been ended early while a shorter one
- * continues, and others may have begun since. Windows that drop alerts hold those of earlier trouble that come due.
+ * continues, and others may have begun since. Windows that drop alerts hold those of earlier trouble that come due,
+ * except of trouble that began in a window that holds.
  */
 const otherHold = (now: string) => `(
   SELECT 'mute' AS reason, u.muted_until AS until_ms, NULL::bigint AS occurrence_no FROM monitor_mutes u
@@ -67,7 +68,7 @@ const otherHold = (now: string) => `(
       JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
       JOIN maintenance_occurrences o ON o.no = c.occurrence_no
     WHERE m.id = d.monitor_id AND NOT o.is_skipped AND t.started_at <= ${now}
-      AND (o.alerts = 'hold' OR (o.alerts = 'drop' AND h.reason IN ${quoteList(TIMED_HOLDS)}))
+      AND (o.alerts = 'hold' OR (o.alerts = 'drop' AND (h.reason <> 'maintenance' OR ${IS_HELD_AGAIN})))
       AND t.ended_at > t.started_at AND t.ended_at + o.settle_seconds * 1000 > ${now}
   ORDER BY until_ms DESC LIMIT 1)`;
 

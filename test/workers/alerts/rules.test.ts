@@ -359,6 +359,36 @@ test('the delayed alerts of a chat that come due in maintenance are held again t
   t.deepEqual(await deliver(chat, 61), ['5 monitors: 5 down']);
 });
 
+for (const first of ['drop', 'mute'] as const)
+  test(`maintenance that drops alerts holds earlier trouble that waited before: ${first}`, async (t) => {
+    const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+    const [delayed, repeated] = [
+      await addChannel('telegram', ESCALATION),
+      await addChannel('telegram', [{ repeat_seconds: 600 }]),
+    ];
+    const deliverBoth = async (minute: number) => [await deliver(delayed, minute), await deliver(repeated, minute)];
+    await change('down', 0);
+    t.deepEqual(await deliverBoth(0), [[], ['Down: Shop 0']]);
+    const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+    if (first === 'mute') await muteMonitor(runtime.database, key, { untilMs: at(65), nowMs: at(5) });
+    else await planHour(runtime, at(5), 'drop');
+    t.deepEqual(await deliverBoth(15), [[], []]);
+    await planHour(runtime, at(20), 'drop');
+    for (const minute of [65, 79]) t.deepEqual(await deliverBoth(minute), [[], []]);
+    t.deepEqual(await deliverBoth(80), [['Down: Shop 0'], ['Still down: Shop 0']]);
+  });
+
+test('maintenance that drops alerts holds one whose mute ends in it', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+  const chat = await addChannel('telegram', null);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(30), nowMs: at(0) });
+  await change('down', 5);
+  await planHour(runtime, at(20), 'drop');
+  t.deepEqual([await deliver(chat, 30), await deliver(chat, 79)], [[], []]);
+  t.deepEqual(await deliver(chat, 80), ['Down: Shop 0']);
+});
+
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
 async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
