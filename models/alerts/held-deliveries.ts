@@ -134,6 +134,10 @@ export async function holdAgain(
 /** SQL: whether a rule of a channel `c` has reminders. */
 const HAS_REMINDERS = `(c.rules @? '$[*].repeat_seconds')`;
 
+/** SQL: whether a delivery `d` is a reminder, and its channel `c` has no rule with reminders any more. */
+const IS_LEFT_OVER = `(${HAS_REMINDERS} IS NOT TRUE
+  AND EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id AND r.number > 0))`;
+
 /** The outcome of a claimed alert that waited; `open` if more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
@@ -152,9 +156,7 @@ export async function settleHeld(
     `WITH ${OWN}, obsolete AS (
        SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id JOIN channels c ON c.id = d.channel_id
-       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED}
-         OR (${HAS_REMINDERS} IS NOT TRUE
-           AND EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id AND r.number > 0))
+       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED} OR ${IS_LEFT_OVER}
          OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN}
          AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
@@ -210,8 +212,8 @@ export async function releaseHeld(
 
 /**
  * Locks the claimed alert and those of its chat that came due with it, in order, until the transaction ends. Skips
- * alerts that another transaction is changing, and those that wait for an earlier alert of their monitor that never
- * waited. Also skips outdated ones, which are sent separately and marked as such.
+ * alerts that another transaction is changing, those that wait for an earlier alert of their monitor that never waited,
+ * and those to be dropped. Also skips outdated ones, which are sent separately and marked as such.
  */
 export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<DueHeld[]> {
   return await run<DueHeld>(
@@ -227,14 +229,15 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
             d.message ->> 'state' AS state, (d.message -> 'detail' ->> 'sequence')::integer AS sequence,
             d.created_at AS "createdAtMs", (d.message ->> 'event_at')::bigint AS "eventAt",
             CASE WHEN h.reason = 'maintenance' THEN d.message #>> '{detail,maintenance,name}' END AS maintenance
-     FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
+     FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id JOIN channels c ON c.id = d.channel_id
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
        AND (d.id = $2 OR d.no NOT IN (SELECT no FROM behind))
        AND NOT (${FOLLOWS_MAINTENANCE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
-       AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
+       AND NOT ${IS_ACKNOWLEDGED} AND NOT ${IS_LEFT_OVER}
+       AND NOT EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],
   );

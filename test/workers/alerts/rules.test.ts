@@ -774,6 +774,23 @@ test('reminders end once no rule of the channel asks for them', async (t) => {
   t.deepEqual([await deliver(chat, 20), await deliver(chat, 30)], [[], []]);
 });
 
+test('a summary leaves out a reminder that no rule of the channel asks for', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t, 3);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 3600 }]);
+  const [shop, ...others] = monitors;
+  await change('down', 0, shop && [shop]);
+  t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
+  for (const { id } of others)
+    await muteMonitor(
+      runtime.database,
+      { tenantId: runtime.tenantId, id, author: null },
+      { untilMs: at(59), nowMs: at(5) },
+    );
+  await change('down', 6, others);
+  await runtime.database.pool.query('UPDATE channels SET rules = NULL WHERE id = $1', [chat]);
+  t.deepEqual([await deliver(chat, 61), await deliver(chat, 62)], [['2 monitors: 2 down'], []]);
+});
+
 test('a chat that was notified of an outage before the clock was set back gets its recovery', async (t) => {
   const { runtime, change, addChannel, deliver, at } = await prepare(t);
   const chat = await addChannel('telegram', null);
