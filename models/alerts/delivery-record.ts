@@ -166,8 +166,9 @@ export type ReopenedDelivery = { id: string; channelId: string; attempt: number 
 
 /**
  * Makes a finished delivery pending again, due at once, with a full new round of attempts under its old id. One that
- * waited and was not sent is released: it is sent although it may be outdated, acknowledged or muted. Null if it is
- * pending, has used up its attempts, or was deleted: only one of two concurrent requests succeeds.
+ * waited and was not sent is released: it is sent although it may be outdated, acknowledged or muted, unless a summary
+ * has reported its end (`HAS_ENDED_IN_SUMMARY`). Null if it is pending, has used up its attempts, or was deleted: only
+ * one of two concurrent requests succeeds.
  */
 export async function reopenDelivery(
   database: Database,
