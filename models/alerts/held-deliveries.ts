@@ -90,8 +90,8 @@ type MovedAttempt = { deliveryId: string; channelId: string; attempt: number; du
  * Holds claimed alerts again if their monitor is in maintenance or muted by now. With them it holds the unclaimed due
  * ones of their channels, because the thousands of a window would otherwise be claimed one by one. Returns for each
  * claimed alert what was held again in its channel; null = it does not wait. `held_by` is the time until which each
- * waits, by which `releaseUncovered` finds those that missed an earlier end. None was sent, so claims of workers that
- * were killed do not count.
+ * waits, by which `releaseUncovered` and `releaseUnmuted` find those that missed an earlier end. None was sent, so
+ * claims of workers that were killed do not count.
  */
 export async function holdAgain(
   run: Run,

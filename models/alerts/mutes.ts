@@ -53,6 +53,26 @@ async function writeMute(run: Run, { id, tenantId }: RowKey, untilMs: number | n
 }
 
 /**
+ * Moves alerts that were held again by a mute to its present end, if it ends earlier or is over. They were held in a
+ * transaction that did not see that end. Alerts that are late only because of their rate stay as they are (D-523).
+ */
+export async function releaseUnmuted(run: Run, nowMs: number): Promise<MovedAttempts> {
+  return await run(
+    `WITH unmuted AS MATERIALIZED (
+       SELECT d.id, greatest(u.muted_until, $1::bigint) AS due_at
+       FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id LEFT JOIN monitor_mutes u ON u.id = d.monitor_id
+       WHERE h.reason = 'mute' AND h.held_by = d.next_attempt_at::text AND d.next_attempt_at > $1
+         AND coalesce(u.muted_until, 0) < d.next_attempt_at
+         AND d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
+       ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
+     )
+     UPDATE deliveries d SET next_attempt_at = u.due_at FROM unmuted u WHERE d.id = u.id
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", 1 AS attempt, u.due_at AS "dueAtMs"`,
+    [nowMs],
+  );
+}
+
+/**
  * Snoozes an incident, or changes or ends its snooze; reminders and delayed alerts wait until then. Returns `resolved`
  * if it is over; null if the tenant has no such incident.
  */

@@ -1,3 +1,4 @@
+import { releaseUnmuted } from '../../models/alerts/mutes.ts';
 import {
   ANNOUNCED_AT_ONCE,
   COVERED_AT_ONCE,
@@ -51,14 +52,15 @@ async function coverAll({ database, now }: Pick<Runtime, 'database' | 'now'>): P
   return total;
 }
 
-/** Sends alerts that need not wait for maintenance any more and were not sent yet; returns their number. */
+/** Sends alerts that need not wait for maintenance or a mute any more and were not sent yet; returns their number. */
 export async function releaseAlerts({
   database,
   queues,
   log,
   now,
 }: Pick<Runtime, 'database' | 'queues' | 'log' | 'now'>): Promise<{ released: number }> {
-  const released = await releaseUncovered(runOn(database.pool), now());
+  const run = runOn(database.pool);
+  const released = [...(await releaseUncovered(run, now())), ...(await releaseUnmuted(run, now()))];
   await enqueueDeliveries(queues, log, released);
   return { released: released.length };
 }

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { WindowSettings } from '../../../core/maintenance/window.ts';
 import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
-import { muteMonitor } from '../../../models/alerts/mutes.ts';
+import { muteMonitor, releaseUnmuted } from '../../../models/alerts/mutes.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { announceOccurrences, coverInProgress, coverNext } from '../../../models/maintenance/maintenance-times.ts';
 import { releaseUncovered } from '../../../models/maintenance/occurrences.ts';
@@ -10,6 +10,7 @@ import { createWindow, deleteWindow, moveEnd } from '../../../models/maintenance
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { releaseAlerts } from '../../../workers/maintenance/plan.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { createDeliverer } from './create-deliverer.ts';
@@ -269,6 +270,30 @@ test('an alert held by maintenance is then held by the mute of its monitor', asy
   // The alert now waits for the mute, whose end moves it.
   await muteMonitor(runtime.database, key, { untilMs: null, nowMs: START_MS + 30 * MINUTE });
   t.is((await deliveriesTo(chat))[0]?.due, 30);
+});
+
+test('an alert held again by a mute while that was being ended does not wait for its planned end', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
+  const { pool } = runtime.database;
+  const { window } = await plan();
+  await change('down', 10);
+  const key = { tenantId: runtime.tenantId, id: monitor.id, author: null };
+  await muteMonitor(runtime.database, key, { untilMs: START_MS + 90 * MINUTE, nowMs: START_MS + 15 * MINUTE });
+  await endAt(prepared, window.id, 20);
+  const deliverer = createDeliverer({ database: runtime.database, now: () => START_MS + 20 * MINUTE });
+  t.is((await deliverer.claim(chat)).claimed, null);
+  t.deepEqual(await releaseUnmuted(runOn(pool), START_MS + 21 * MINUTE), []);
+  // The states left by a claim that had read the previous end: the mute was shortened, or ended.
+  await pool.query('UPDATE monitor_mutes SET muted_until = $1', [START_MS + 40 * MINUTE]);
+  t.is((await releaseUnmuted(runOn(pool), START_MS + 22 * MINUTE)).length, 1);
+  t.is((await deliveriesTo(chat))[0]?.due, 40);
+  await pool.query('DELETE FROM monitor_mutes');
+  await pool.query(`UPDATE deliveries d SET next_attempt_at = h.held_by::bigint FROM held_deliveries h
+    WHERE h.delivery_id = d.id`);
+  t.like(await releaseAlerts({ ...runtime, now: () => START_MS + 30 * MINUTE }), { released: 1 });
+  t.is((await deliveriesTo(chat))[0]?.due, 30);
+  t.deepEqual(await releaseUnmuted(runOn(pool), START_MS + 31 * MINUTE), []);
 });
 
 test('alerts still held by another window are left out of the summary of those that are due', async (t) => {
