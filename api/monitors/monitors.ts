@@ -78,7 +78,7 @@ export function createMonitorHandler(
   return async (request, response) => {
     const caller = callerOf(response);
     const id = makeId('mon');
-    await refuseMute(dependencies, { tenantId: caller.tenantId, id, mutedUntil: request.body.muted_until });
+    await refuseMute(dependencies, request.body.muted_until, null);
     const context = await loadMonitorContext(dependencies, {
       account: caller,
       monitorId: id,
@@ -133,24 +133,29 @@ export function updateMonitorHandler(
       ...body
     } = request.body;
     const change = changeOf(request, response);
-    await refuseMute(dependencies, { tenantId: change.account.tenantId, id: change.monitorId, mutedUntil });
+    await refuseMute(dependencies, mutedUntil, { tenantId: change.account.tenantId, id: change.monitorId });
     const stored = await patchMonitor(dependencies, change, { body, ifVersion });
     response.json(presentMonitorState(stored.monitor));
   };
 }
 
-/** Refuses a future end of a mute, except that of the monitor: a script must not believe that it muted (D-827). */
+/**
+ * Refuses a future end of a mute, except that of the monitor: a script must not believe that it muted (D-827). `key` is
+ * null for a new monitor.
+ */
 async function refuseMute(
   { database, now }: Parts<'database' | 'now'>,
-  { tenantId, id, mutedUntil }: RowKey & { mutedUntil: number | undefined },
+  mutedUntil: number | undefined,
+  key: RowKey | null,
 ): Promise<void> {
   const nowMs = now();
   if (mutedUntil === undefined || mutedUntil * 1000 <= nowMs) return;
-  const untilMs = (await readMutes(database, { tenantId, nowMs })).get(id);
-  if (untilMs === undefined || toUnixSeconds(untilMs) !== mutedUntil)
-    throw badRequest(
-      `muted_until must be left out, got ${mutedUntil}: mute a monitor with POST /v1/monitors/{id}/mute`,
-    );
+  if (key !== null) {
+    const untilMs = (await readMutes(database, { monitorIds: [key.id], nowMs })).get(key.id);
+    if (untilMs !== undefined && toUnixSeconds(untilMs) === mutedUntil) return;
+    if ((await findMonitor(database, key)) === null) throw notFound('monitor', key.id);
+  }
+  throw badRequest(`muted_until must be left out, got ${mutedUntil}: mute a monitor with POST /v1/monitors/{id}/mute`);
 }
 
 /** `DELETE /monitors/{id}` */

@@ -288,6 +288,7 @@ test('a future muted_until that is not the stored one is a 400, because it would
   isError(t, await owner('PATCH', `/v1/monitors/${id}`, { muted_until: until }), { status: 400, error });
   t.is((await owner('POST', `/v1/monitors/${id}/mute`, { until })).status, 200);
   isError(t, await owner('PATCH', `/v1/monitors/${id}`, { muted_until: until + 60 }), { status: 400, error });
+  t.is((await owner('PATCH', '/v1/monitors/mon_01k5h3q2v8x7z9abcdefghjkmn', { muted_until: until })).status, 404);
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { muted_until: until })).status, 200);
   t.is((await owner('GET', `/v1/monitors/${id}`)).json['muted_until'], until);
 });
