@@ -5,8 +5,12 @@ import { takePing, type Heartbeat, type Ping, type StoredPing } from './deadline
 /** Stored part of a ping's body, in bytes (D-29). */
 export const MAX_PING_BODY_BYTES = 10_000;
 
-/** Tokens of pings, agents, the API and wallboards, and ping keys; the cut of a body may shorten the last one. */
-const CREDENTIAL = /(mon_[0-9a-hjkmnp-tv-z]{26}\.|sp[akpw]_)[\w-]{16,}/g;
+/**
+ * Tokens of pings (24 characters), of agents, the API and wallboards, and ping keys (43, also after a cell), or longer
+ * ones. The cut of a body may shorten the last one. Shorter text may be a file's name.
+ */
+const CREDENTIAL =
+  /(?<![A-Za-z0-9])(mon_[0-9a-hjkmnp-tv-z]{26}\.(?=[\w-]{24}|[\w-]{16,}$)|sp[akpw]_(?=[\w-]{43}|[\w-]{16,}$))[\w-]+/g;
 
 /** Replaces the credentials in what a job sent, because more people may read it than may ping (D-17). */
 export function hideCredentials(text: string): string {

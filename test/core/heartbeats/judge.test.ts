@@ -64,14 +64,25 @@ test('a body keeps its line breaks and loses control and invalid characters, and
 });
 
 test('a body loses the credentials that a job printed, one cut at its end too', (t) => {
-  const [id, secret] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(8)];
+  const [id, secret, key] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6), 'A-b_C'.repeat(9).slice(2)];
   t.is(
-    cleanPingBody(`+ curl https://x.example/ping/eu.${id}.${secret}/start\n+ KEY=spp_eu_${secret}/nightly`),
+    cleanPingBody(`+ curl https://x.example/ping/eu.${id}.${secret}/start\n+ KEY=spp_eu_${key}/nightly`),
     `+ curl https://x.example/ping/eu.${id}.[redacted]/start\n+ KEY=spp_[redacted]/nightly`,
   );
-  t.is(cleanPingBody(`Bearer spk_${secret} spa_${secret}`), 'Bearer spk_[redacted] spa_[redacted]');
+  t.is(cleanPingBody(`Bearer spk_${key} spa_${key}.`), 'Bearer spk_[redacted] spa_[redacted].');
   t.is(cleanPingBody(`/ping/${id}.${secret.slice(0, 20)}`), `/ping/${id}.[redacted]`);
-  t.is(cleanPingBody(`1412 files of ${id}.sql in spa_bookings`), `1412 files of ${id}.sql in spa_bookings`);
+  t.is(cleanPingBody(`KEY=spp_${key.slice(0, 16)}`), 'KEY=spp_[redacted]');
+});
+
+test('a body keeps the names of files that begin like credentials', (t) => {
+  const id = 'mon_01k5h3q2v8x7z9abcdefghjkmn';
+  for (const text of [
+    `1412 files of ${id}.sql in spa_bookings`,
+    'spa_bookings_nightly_2026.sql is done',
+    `${id}.backup-2026-12-01-full.sql.gz is done`,
+    'crispa_bookings_nightly_2026_of_all_hotels_in_europe.sql is done',
+  ])
+    t.is(cleanPingBody(text), text);
 });
 
 test('the first line of a body skips blank lines and has no line ending', (t) => {
