@@ -398,8 +398,10 @@ test('a test that is refused after a refused save keeps the errors of that save'
   await press(page, 'Create monitor');
   const error = page.getByText('is not a tag');
   await error.waitFor();
-  await answer(page, trial, { status: 400, json: { error: 'check_spec.assertions[0].value must be a number' } });
-  await page.getByText('Some settings were refused. Run the test again to see which', { exact: true }).waitFor();
+  const hidden = 'check_spec.assertions[0].value must be a number';
+  await answer(page, trial, { status: 400, json: { error: `the account is full; ${hidden}` } });
+  const shown = 'The account is full. Some settings were refused. Run the test again to see which';
+  await page.getByText(shown, { exact: true }).waitFor();
   t.is(await error.count(), 1);
   t.is(await page.getByText('assertions[0]').count(), 0, 'names of the API are not shown');
   // Without a save, the field has the error.

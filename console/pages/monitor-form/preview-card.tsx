@@ -106,6 +106,8 @@ function sayCondition({ source, op, value, path, name }: Condition): string {
 
 type Props = { form: FormState; original: Draft; problems: Signal<Problems> };
 
+const RUN_AGAIN = 'Some settings were refused. Run the test again to see which';
+
 /** Runs one check of the draft from a shared location and shows the result; nothing is stored. */
 export function PreviewCard({ form, original, problems }: Props) {
   const { draft, agents, surroundings, monitor } = form;
@@ -123,7 +125,7 @@ export function PreviewCard({ form, original, problems }: Props) {
     if (error instanceof Failure && error.status === 400 && problems.peek() === own.current) problems.value = found;
     else if (error instanceof Failure && error.status === 429)
       failure.value = `Too many tests. Try again in ${error.retryAfter ?? 60} s`;
-    else failure.value = found.rest.join(' ') || 'Some settings were refused. Run the test again to see which';
+    else failure.value = [...found.rest, ...(Object.keys(found.byField).length > 0 ? [RUN_AGAIN] : [])].join('. ');
   });
   if (draft.type === 'heartbeat') return null;
   const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
