@@ -1,5 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Locator, Page, Route } from 'playwright-core';
+import { createPartitions } from '../../models/system/partitions.ts';
 import { send } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
@@ -409,6 +410,35 @@ test('a test that is refused after a refused save keeps the errors of that save'
   await press(page, 'Run test');
   await answer(page, await tried(1), { status: 400, json: { error: 'target must be a public address' } });
   await page.getByText('Fix 1 error').waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('an entry that is recorded long after its time appears in a list of pings', async (t) => {
+  const { page, complaints, path, id } = await prepare(t, { type: 'heartbeat', target: undefined });
+  const { database } = t.context.api;
+  const nowMs = Date.now();
+  const ping = async (ageSeconds: number) => {
+    const atMs = nowMs - ageSeconds * 1000;
+    await createPartitions(database, atMs);
+    await database.pool.query(
+      `INSERT INTO heartbeat_pings (at, monitor_no, kind) SELECT $1, no, 'success' FROM monitors WHERE id = $2`,
+      [atMs, id],
+    );
+  };
+  await database.pool.query('UPDATE monitors SET created_at = created_at - 3600 WHERE id = $1', [id]);
+  await ping(0);
+  await page.clock.install();
+  await page.goto(path);
+  const pings = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Pings', exact: true }) });
+  await pings.getByRole('listitem').first().waitFor();
+  await ping(600);
+  for (let polls = 0; polls < 10; polls += 1) {
+    const read = page.waitForResponse(/\/checks\?.*since=|\/checks\?limit=\d+$/);
+    await page.clock.runFor(5000);
+    await (await read).finished();
+    await handled(page);
+  }
+  await pings.getByRole('listitem').nth(1).waitFor();
   t.deepEqual(complaints, []);
 });
 

@@ -103,8 +103,11 @@ export type CheckList = {
 const PAGE = 20;
 const MOST = 1000;
 
-/** How long before the newest ping a missed deadline may be that is not listed yet. */
+/** How long before the newest ping a poll looks for a missed deadline that is not listed yet. */
 const LATE_SECONDS = 60;
+
+/** One poll in this many loads the whole page of pings, in case a missed deadline was recorded even later. */
+const WHOLE_EVERY = 10;
 
 /**
  * Loads the checks of a monitor: new ones every `refreshMs`, older ones on request. With a filter of null it loads
@@ -120,6 +123,7 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   const current = useRef(choice);
   const older = useRef<string | null>(null);
   const wentBack = useRef(false);
+  const polls = useRef(0);
   const ask = (cursor: string | null, since = span?.from) => {
     const query = {
       limit: PAGE,
@@ -133,6 +137,8 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   };
   // A page of pings has their output, 10 kB each, so a poll asks for the last minute first.
   const hasFresh = async () => {
+    polls.current += 1;
+    if (polls.current % WHOLE_EVERY === 0) return true;
     const known = checks.peek() ?? [];
     const [newest] = known;
     if (newest?.ping === undefined) return true;
