@@ -97,6 +97,12 @@ test.serial('the bar at the bottom of the form covers no control that Tab leads 
       covered.push(await page.evaluate(COVERED));
     }
     t.true(isInBody);
+    // The buttons of the bar are in view wherever the page is.
+    await page.getByRole('button', { name: 'Create monitor', exact: true }).focus();
+    await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    t.is(await page.locator('main').evaluate((main) => main.scrollTop), 0, size);
     t.deepEqual(covered.filter(Boolean), [], size);
     t.deepEqual(complaints, []);
   }
