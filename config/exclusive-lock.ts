@@ -1,94 +1,120 @@
-import { chown, link, readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { dirname } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chown, link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import { basename, dirname, join } from 'node:path';
 import { identifyProcess } from './processes.ts';
 
 /**
  * The process that holds a lock. A pid alone proves nothing: after a restart, especially in a container, another
- * process may have it. `namespace` is where the pid is valid; a lock of an older release has none.
+ * process may have it. `socket` is a file beside the lock on which the process listens while it lives: processes in
+ * other containers connect to it (D-810). Locks of older releases have none, nor have those outside Linux.
  */
-type Holder = { pid: number; identity: string; namespace?: string };
+type Holder = { pid: number; identity: string; socket?: string };
 
 const ATTEMPTS = 20;
 
-/** Interval at which a holder renews its lock, in milliseconds: other containers cannot see whether it lives. */
-const RENEW_EVERY_MS = 2000;
-
-/** Time after which a lock of another namespace that was not renewed is dead, in milliseconds. */
-const DEAD_AFTER_MS = 5000;
-const POLL_MS = 100;
+/** Errors of a connection to a socket on which no process listens any more, and to one that is gone. */
+const DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
 
 /**
  * Takes a lock, a file at `path`, for this process and returns its release. Throws `refusal` with the holder's pid
  * while the holder lives; a dead process's lock is taken over.
  */
 export async function lockExclusively(path: string, refusal: (pid: number) => Error): Promise<() => Promise<void>> {
-  const [identity, namespace] = await Promise.all([identifyProcess(process.pid), readNamespace()]);
-  const mine: Holder = { pid: process.pid, identity: identity ?? '', namespace };
+  const identity = (await identifyProcess(process.pid)) ?? '';
+  // It listens before the lock appears: until then, others would take this process for dead.
+  const listener = await listenBeside(path);
+  const mine: Holder = { pid: process.pid, identity, ...(listener !== null && { socket: listener.socket }) };
+  try {
+    await takeOver(path, mine, refusal);
+  } catch (error) {
+    await listener?.close();
+    throw error;
+  }
+  return async () => {
+    await rm(path, { force: true });
+    await listener?.close();
+  };
+}
+
+async function takeOver(path: string, mine: Holder, refusal: (pid: number) => Error): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await take(path, mine)) return keep(path);
+    if (await take(path, mine)) return;
     const lock = await readLock(path);
     if (lock === null) continue;
     const holder = parseHolder(lock);
-    if (holder !== null && (await isAlive(holder, { namespace, path }))) throw refusal(holder.pid);
+    if (holder !== null && (await isAlive(path, holder))) throw refusal(holder.pid);
     await removeDead(path, lock, refusal);
   }
   throw new Error(`${path} cannot be read or taken over: delete it by hand if its process is gone`);
 }
 
-/** Returns the machine and, on Linux, the container or other namespace in which this process has its pid. */
-async function readNamespace(): Promise<string> {
-  return `${hostname()} ${await readlink('/proc/self/ns/pid').catch(() => '')}`;
-}
-
-/** Renews a lock until its release, which is returned. */
-function keep(path: string): () => Promise<void> {
-  const timer = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => undefined), RENEW_EVERY_MS);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await rm(path, { force: true });
-  };
-}
-
-/** Reports whether the holder of a lock lives: in another container or machine, whether it renews the lock. */
-async function isAlive(holder: Holder, { namespace, path }: { namespace: string; path: string }): Promise<boolean> {
-  if (holder.namespace === undefined || holder.namespace === namespace)
-    return (await identifyProcess(holder.pid)) === holder.identity;
-  const changedAtMs = await readChangeMs(path);
-  // Polls are counted, not time: a machine that was suspended suspended the holder as well.
-  for (let poll = 0; poll < DEAD_AFTER_MS / POLL_MS; poll += 1) {
-    await delay(POLL_MS);
-    const nowChangedAtMs = await readChangeMs(path);
-    if (nowChangedAtMs === null) return false;
-    if (nowChangedAtMs !== changedAtMs) return true;
-  }
-  return false;
-}
-
-/** Reads when a file was last changed, in Unix milliseconds; null if it is gone. */
-async function readChangeMs(path: string): Promise<number | null> {
-  return stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => null,
-  );
+/** Reports whether the holder of the lock at `path` lives. In another container, its pid proves nothing. */
+async function isAlive(path: string, { pid, identity, socket }: Holder): Promise<boolean> {
+  if ((await identifyProcess(pid)) === identity) return true;
+  if (socket === undefined) return false;
+  return await withShortPath(join(dirname(path), socket), async (shortPath) => {
+    const connection = createConnection(shortPath);
+    return await once(connection, 'connect')
+      .then(
+        () => true,
+        (error: NodeJS.ErrnoException) => !DEAD.has(error.code),
+      )
+      .finally(() => connection.destroy());
+  });
 }
 
 /**
- * Links the file so that it appears with its content: an empty file would look like a dead process's lock. A lock of
- * root belongs to the owner of its folder, who could not tell otherwise that it is dead.
+ * Listens on a socket beside a lock, for as long as this process lives: a stopped one is still reachable, a killed one
+ * is not. Null outside Linux, where there are no containers, and on a file system without sockets.
+ */
+async function listenBeside(path: string): Promise<{ socket: string; close: () => Promise<void> } | null> {
+  if (process.platform !== 'linux') return null;
+  const file = `${path}.${randomUUID()}.socket`;
+  const server = createServer((connection) => connection.destroy()).unref();
+  const isListening = await withShortPath(file, async (shortPath) => {
+    server.listen(shortPath);
+    return await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+  });
+  if (!isListening) return null;
+  // A process without free file descriptors cannot accept a connection, but it can still be reached.
+  server.on('error', () => undefined);
+  await giveToFolderOwner(file);
+  return {
+    socket: basename(file),
+    async close() {
+      server.close();
+      await rm(file, { force: true });
+    },
+  };
+}
+
+/** Runs a function with a path of a file that is short enough for a socket's, at most 107 bytes. */
+async function withShortPath<Result>(path: string, use: (path: string) => Promise<Result>): Promise<Result> {
+  const folder = await open(dirname(path));
+  return await use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());
+}
+
+/** Gives a file of root to the owner of its folder, who could not tell otherwise whether the holder of a lock lives. */
+async function giveToFolderOwner(path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dirname(path));
+  await chown(path, uid, gid);
+}
+
+/**
+ * Links the file so that it appears with its content: an empty file would look like a dead process's lock. The draft's
+ * name is random, because a process in another container may have the same pid.
  */
 async function take(path: string, holder: Holder): Promise<boolean> {
-  const draft = `${path}.${process.pid}.new`;
+  const draft = `${path}.${randomUUID()}.new`;
   try {
-    // A killed process with this pid may have left its draft, which is a link of its lock.
-    await rm(draft, { force: true });
     await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
-    if (process.getuid?.() === 0) {
-      const { uid, gid } = await stat(dirname(path));
-      await chown(draft, uid, gid);
-    }
+    await giveToFolderOwner(draft);
     await link(draft, path);
     return true;
   } catch (error) {
@@ -106,7 +132,10 @@ async function take(path: string, holder: Holder): Promise<boolean> {
 async function removeDead(path: string, judged: string, refusal: (pid: number) => Error): Promise<void> {
   const endTurn = await lockExclusively(`${path}.turn`, refusal);
   try {
-    if ((await readLock(path)) === judged) await rm(path, { force: true });
+    if ((await readLock(path)) !== judged) return;
+    await rm(path, { force: true });
+    const socket = parseHolder(judged)?.socket;
+    if (socket !== undefined) await rm(join(dirname(path), socket), { force: true });
   } finally {
     await endTurn();
   }
@@ -120,9 +149,9 @@ async function readLock(path: string): Promise<string | null> {
 /** Parses the holder of a lock; null if the lock is damaged. */
 function parseHolder(lock: string): Holder | null {
   try {
-    const { pid, identity, namespace }: Partial<Holder> = JSON.parse(lock);
+    const { pid, identity, socket }: Partial<Holder> = JSON.parse(lock);
     if (typeof pid !== 'number' || typeof identity !== 'string') return null;
-    return typeof namespace === 'string' ? { pid, identity, namespace } : { pid, identity };
+    return { pid, identity, ...(typeof socket === 'string' && { socket: basename(socket) }) };
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, link, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
@@ -48,29 +48,51 @@ test('a lock whose pid was reused by another process is taken over', async (t) =
   t.pass();
 });
 
-test('of another container, a lock that is renewed is respected, and one that is not is taken over', async (t) => {
-  const folder = await temporaryFolder(t);
+const HOLD = `
+  import { lockExclusively } from ${JSON.stringify(import.meta.resolve('../../config/exclusive-lock.ts'))};
+  await lockExclusively(process.argv[1], () => new Error());
+  console.log('held');
+  setInterval(() => {}, 1000);
+`;
+
+test("another container respects a stopped process's lock, and takes over a killed one's at once", async (t) => {
+  if (process.platform !== 'linux') return t.pass();
+  // The path of a socket must be shorter than this folder's.
+  const folder = join(await temporaryFolder(t), 'x'.repeat(120));
+  await mkdir(folder);
   const path = join(folder, 'lock.json');
-  const release = await lock(folder);
-  const { namespace, ...holder }: Record<string, unknown> = JSON.parse(await readFile(path, 'utf8'));
-  // The process lives, but a container where its pid is another's cannot see that.
-  await writeFile(path, JSON.stringify({ ...holder, identity: '1', namespace: `another ${String(namespace)}` }));
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', HOLD, path]);
+  t.teardown(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  child.kill('SIGSTOP');
+  // In another container the pid is another process's.
+  const holder: Record<string, unknown> = JSON.parse(await readFile(path, 'utf8'));
+  await writeFile(path, JSON.stringify({ ...holder, pid: process.pid, identity: '1' }));
   await t.throwsAsync(lock(folder), { instanceOf: Held });
+  t.deepEqual(
+    (await readdir(folder)).toSorted(),
+    ['lock.json', holder['socket']],
+    'a refused process leaves nothing behind',
+  );
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const release = await lock(folder);
+  t.is((await readdir(folder)).length, 2, "the dead process's socket is removed");
   await release();
-  await writeFile(path, JSON.stringify({ ...holder, namespace: `another ${String(namespace)}` }));
-  const takeOver = await lock(folder);
-  t.is(JSON.parse(await readFile(path, 'utf8')).namespace, namespace);
-  await takeOver();
+  t.deepEqual(await readdir(folder), []);
 });
 
-test('a process with the pid of one killed while it took the lock is not refused by the remains', async (t) => {
+test('processes of two containers that have the same pid take a lock one at a time', async (t) => {
   const folder = await temporaryFolder(t);
-  const path = join(folder, 'lock.json');
-  await writeFile(path, JSON.stringify({ pid: process.pid, identity: '1' }));
-  await link(path, `${path}.${process.pid}.new`);
-  const release = await lock(folder);
-  t.deepEqual(await readdir(folder), ['lock.json']);
-  await release();
+  const attempts = await Promise.allSettled(Array.from({ length: 10 }, () => lock(folder)));
+  const releases = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []));
+  t.is(releases.length, 1);
+  const refused = attempts.filter((attempt) => attempt.status === 'rejected' && attempt.reason instanceof Held);
+  t.is(refused.length, 9);
+  const { socket } = JSON.parse(await readFile(join(folder, 'lock.json'), 'utf8'));
+  if (process.platform === 'linux') t.deepEqual((await readdir(folder)).toSorted(), ['lock.json', socket]);
+  await releases[0]?.();
+  t.deepEqual(await readdir(folder), []);
 });
 
 const isRoot = process.getuid?.() === 0;
@@ -87,7 +109,7 @@ if (isRoot)
     const folder = await temporaryFolder(t);
     await chown(folder, 65_534, 65_533);
     const release = await lock(folder);
-    t.like(await stat(join(folder, 'lock.json')), { uid: 65_534, gid: 65_533 });
+    for (const name of await readdir(folder)) t.like(await stat(join(folder, name)), { uid: 65_534, gid: 65_533 });
     await release();
   });
 else test('this is not root, so no lock of root was taken', (t) => t.pass());
@@ -102,8 +124,9 @@ test('a dead lock is taken over by one process at a time, and after the death of
   await endTurn();
   await writeFile(`${path}.turn`, dead);
   const release = await lock(folder);
-  t.deepEqual(await readdir(folder), ['lock.json']);
+  t.is(JSON.parse(await readFile(path, 'utf8')).pid, process.pid);
   await release();
+  t.deepEqual(await readdir(folder), []);
 });
 
 for (const text of ['', '{', '{"pid":"x"}', 'null']) {
