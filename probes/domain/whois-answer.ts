@@ -133,7 +133,7 @@ const EXPIRY_KEYS = [
   'registrar expiration date',
 ];
 
-const FREE = /^(?:free|available|no object found|not found|unregistered|unassigned|not registered)\b/i;
+const FREE = /^(?:free(?! state\b)|available|no object found|not found|unregistered|unassigned|not registered)\b/i;
 
 /** Nouns for things that a server did not find. */
 const ENTRIES = '(?:data|entries|entry|information|objects?|records?|domains?)';
@@ -200,7 +200,7 @@ export function readWhoisAnswer(text: string, name: string): WhoisReading {
     fields.length <= FIELDS_BESIDE_NOTHING && NOT_FOUND.test(lines.slice(0, FOUND_NOTHING_WITHIN).join('\n'));
   const expiresAt = findExpiry(fields);
   // Some servers repeat the name before they state that they have no entry for it. With an expiry the name is
-  // registered: a contact's `State: Free State` is part of an address (D-805).
+  // registered: such a field may be part of a contact's address (D-805).
   if (
     fields.some(({ key, value }) => DOMAIN_KEYS.has(key) && isName(value, name)) &&
     (expiresAt !== null || !(isFree || hasNothing))

@@ -64,6 +64,18 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
       '   Country:        South Africa\n',
     { outcome: 'registered', expires: '2027-04-30T00:00:00Z' },
   ],
+  [
+    'a registry without expiries, of a registrant in the Free State',
+    'example.africa',
+    'Domain Name: example.africa\nRegistrant State/Province: Free State\nState: Free State\nCountry: ZA\n',
+    { outcome: 'registered', expires: null },
+  ],
+  [
+    'an expiry of 0001-01-01, of a registrant in the Free State',
+    'example.africa',
+    'Domain Name: example.africa\nExpiry Date: 0001-01-01\nState: Free State\n',
+    { outcome: 'registered', expires: null },
+  ],
   ['.de, free', 'nothing-here.de', 'Domain: nothing-here.de\nStatus: free\n', { outcome: 'not_found' }],
   [
     '.de, rate limited',
