@@ -46,8 +46,10 @@ export async function withDatabase<Result>(work: (context: CommandContext) => Pr
       nowMs,
     });
   } catch (error) {
-    if (LACKS_SCHEMA.has(sqlStateOf(error))) await (await import('../models/migrate.ts')).requireSchema(database);
-    throw error;
+    if (!LACKS_SCHEMA.has(sqlStateOf(error))) throw error;
+    const { findSchemaLack } = await import('../models/migrate.ts');
+    // A failure to determine the reason must not hide the error.
+    throw (await findSchemaLack(database).catch(() => null)) ?? error;
   } finally {
     await closeDatabase(database);
   }

@@ -39,7 +39,13 @@ function checksumOf(sql: string): string {
  */
 export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>): Promise<void> {
   await refuseTransactionPooling(database.Client);
-  const { rows } = await database.pool
+  const lack = await findSchemaLack(database);
+  if (lack !== null) throw lack;
+}
+
+/** Returns an error with the migrations of this release that the database lacks, and the remedy; null if it has all. */
+export async function findSchemaLack({ pool }: Pick<Database, 'pool'>): Promise<Error | null> {
+  const { rows } = await pool
     .query<{ name: string }>('SELECT name FROM schema_migrations')
     .catch((error: Error & { code?: string }) => {
       if (error.code === NO_TABLE) return { rows: [] };
@@ -47,7 +53,9 @@ export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>)
     });
   const applied = new Set(rows.map(({ name }) => name));
   const missing = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql') && !applied.has(name)).toSorted();
-  if (missing.length > 0) throw new Error(`The database lacks ${missing.join(', ')}: run the release's migrate first`);
+  return missing.length === 0
+    ? null
+    : new Error(`The database lacks ${missing.join(', ')}: run the release's migrate first`);
 }
 
 /** Arbitrary number that nothing else in the database locks; migrations of several processes wait for it. */

@@ -305,6 +305,10 @@ test('with an unreachable or unmigrated database commands exit with 1 and a one-
     await client.query('ALTER TABLE tenants RENAME COLUMN plan TO later_plan');
   });
   await isRefused(t, runSpotcheck(['tenant', 'list'], env), new RegExp(`^The database lacks ${lastMigration}: run`));
+  await withClient(env.DATABASE_URL, (client) =>
+    client.query('ALTER TABLE schema_migrations RENAME name TO later_name'),
+  );
+  await isRefused(t, runSpotcheck(['tenant', 'list'], env), /^column .*plan.* does not exist/m);
 });
 
 test('wrong usage exits with 2 and prints the usage to standard error', async (t) => {
