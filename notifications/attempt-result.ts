@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../core/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { FailureCause } from '../net/failure.ts';
 
 /** `delivered`; `retry` if another attempt may succeed; `failed` if none will (D-50). */
@@ -52,6 +52,9 @@ export type WebhookAttempt = AttemptResult & { retryAfterMs?: number | null };
 
 /** Maximum wait that a server may request, in milliseconds: a later alert is useless. */
 export const MAX_RETRY_AFTER_MS = HOUR_MS;
+
+/** Maximum pause of a webhook with a preset, in milliseconds: one that is always limited must fail visibly. */
+export const MAX_WEBHOOK_PAUSE_MS = 5 * MINUTE_MS;
 
 /** Fields of an attempt that has nothing to report beyond its result. */
 export const NOTHING_MORE = {

@@ -26,20 +26,20 @@ export type FailingChannel = {
 };
 
 /**
- * Records that a delivery to a channel failed, with the error that its owner reads. Returns null if the channel was
- * deleted, or is a chat that was lost or ended meanwhile.
+ * Records that a delivery to a channel failed, with the error that its owner reads; one that is not counted was before.
+ * Returns null if the channel was deleted, or is a chat that was lost or ended meanwhile.
  */
 export async function recordFailure(
   database: Database,
-  failed: { channelId: string; error: string; atMs: number },
+  { channelId, error, atMs, isCounted = true }: { channelId: string; error: string; atMs: number; isCounted?: boolean },
 ): Promise<FailingChannel | null> {
   const [row] = await runOn(database.pool)<FailingChannel>(
-    `UPDATE channels c SET failures = failures + 1, failing_since = coalesce(failing_since, $3), last_error = $2,
+    `UPDATE channels c SET failures = failures + $4, failing_since = coalesce(failing_since, $3), last_error = $2,
        last_error_at = $3
      WHERE id = $1 AND takes_alerts(c)
      RETURNING id, tenant_id AS "tenantId", name, type, failures, failing_since AS "failingSinceMs",
        failing_told_at IS NOT NULL AS "isNotified"`,
-    [failed.channelId, failed.error, failed.atMs],
+    [channelId, error, atMs, isCounted ? 1 : 0],
   );
   return row ?? null;
 }

@@ -71,15 +71,19 @@ export async function disconnectChannel(
   });
 }
 
-/** Pauses a channel until a time (Unix milliseconds) that its receiver asked for; a later one stays. */
+/**
+ * Pauses a channel until a time (Unix milliseconds) that its receiver asked for; a later one stays. Does nothing if the
+ * channel has another address by now.
+ */
 export async function updateQuietUntil(
   run: Run,
-  { channelId, untilMs }: { channelId: string; untilMs: number },
+  { channelId, sealedUrl, untilMs }: { channelId: string; sealedUrl: string | null; untilMs: number },
 ): Promise<void> {
-  await run('UPDATE channels SET quiet_until = greatest(coalesce(quiet_until, 0), $2) WHERE id = $1', [
-    channelId,
-    untilMs,
-  ]);
+  await run(
+    `UPDATE channels SET quiet_until = greatest(coalesce(quiet_until, 0), $2)
+     WHERE id = $1 AND sealed_url IS NOT DISTINCT FROM $3`,
+    [channelId, untilMs, sealedUrl],
+  );
 }
 
 /** Finds the connection of a tenant's chat channel, as in a claim; null if nothing is connected, or it is a webhook. */

@@ -28,6 +28,8 @@ export type ClaimedAttempt = {
   attemptsBefore: number;
   /** Null for other types, and if its key is missing from the ring. */
   webhook: OpenedWebhook | null;
+  /** Sealed address of a webhook or of Slack's, which identifies the receiver; null for others. */
+  sealedUrl: string | null;
   /**
    * Connection of a chat channel: for Telegram the chat id, for Slack the sealed webhook, for email the address. Null
    * for webhooks, and if nothing is connected.
@@ -167,7 +169,6 @@ const RECORDED_COLUMNS = [
 type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   enabled: boolean;
   status: ChannelStatus;
-  sealedUrl: string | null;
   sealedSigningSecret: string | null;
   sealedPreviousSecret: string | null;
   sealedHeaders: string | null;
@@ -369,7 +370,7 @@ async function claimEach(
 
 function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
   const { requested: _requested, hasMore: _hasMore, isOver: _isOver, enabled: _enabled, ...rest } = row;
-  const { status: _status, sealedUrl: _url, sealedSigningSecret: _secret, ...others } = rest;
+  const { status: _status, sealedSigningSecret: _secret, ...others } = rest;
   const { sealedPreviousSecret: _previous, sealedHeaders: _headers, format: _format, ...claimed } = others;
   return { ...claimed, webhook: openSecrets(database, row), refusal: refusalOf(row) };
 }

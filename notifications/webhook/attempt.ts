@@ -4,7 +4,7 @@ import { findUrlProblem, type WebhookFormat, type WebhookHeaders } from '../../c
 import { percentDecode } from '../../core/foreign-text.ts';
 import { readRetryAfter, type HttpClient, type HttpExchange } from '../../net/http-client.ts';
 import {
-  MAX_RETRY_AFTER_MS,
+  MAX_WEBHOOK_PAUSE_MS,
   OUTCOME_OF_FAILURE,
   excerptResponse,
   type AttemptOutcome,
@@ -64,9 +64,9 @@ const SHORTEST_KEY = 8;
 /**
  * Makes one attempt at a webhook (D-50, D-51, D-53): a signed request with a new `sent_at`, timestamps and signatures.
  * Statuses of 2xx are `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else from the receiver
- * is `retry`, and so is a 429 to a format other than the envelope, with the wait it requests. If a template cannot be
- * rendered, the envelope is sent, and the `error` of the delivered attempt says so; if it had no turn in time, the
- * attempt is `retry`, unless it is the last one (D-672). Rejects only if this machine lacks resources.
+ * is `retry`, and so is a 429 to a format other than the envelope, to a preset with the wait it requests. If a template
+ * cannot be rendered, the envelope is sent, and the `error` of the delivered attempt says so; if it had no turn in
+ * time, the attempt is `retry`, unless it is the last one (D-672). Rejects only if this machine lacks resources.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<WebhookAttempt> {
   const problem = findUrlProblem(delivery.url);
@@ -168,8 +168,9 @@ type ReadExchange = {
 function readExchange(exchange: HttpExchange, format: WebhookFormat): ReadExchange {
   if (exchange.outcome === 'answered') {
     const read = readStatus(exchange, format);
-    const waitMs = isRateLimit(exchange.status, format) ? readRetryAfter(exchange, Date.now()) : null;
-    return waitMs === null ? read : { ...read, retryAfterMs: Math.min(waitMs, MAX_RETRY_AFTER_MS) };
+    const isPreset = format !== null && 'preset' in format;
+    const waitMs = isPreset && exchange.status === 429 ? readRetryAfter(exchange, Date.now()) : null;
+    return waitMs === null ? read : { ...read, retryAfterMs: Math.min(waitMs, MAX_WEBHOOK_PAUSE_MS) };
   }
   const { partial, cause, reason } = exchange;
   if (partial === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
@@ -182,14 +183,13 @@ function readStatus({ status, body }: { status: number; body: Buffer }, format: 
   return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body };
 }
 
+/**
+ * Returns the outcome of a status. Receivers with their own format limit rates; the envelope's contract has no rate
+ * limits (D-50).
+ */
 function outcomeOfStatus(status: number, format: WebhookFormat): AttemptOutcome {
   if (status >= 200 && status < 300) return 'delivered';
-  return status >= 500 || isRateLimit(status, format) ? 'retry' : 'failed';
-}
-
-/** Receivers with their own format limit rates; the envelope's contract has no rate limits (D-50). */
-function isRateLimit(status: number, format: WebhookFormat): boolean {
-  return status === 429 && format !== null;
+  return status >= 500 || (status === 429 && format !== null) ? 'retry' : 'failed';
 }
 
 function describeStatus(status: number): string {

@@ -7,8 +7,11 @@ import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** A delivery that failed at its receiver, with the sentence of its last attempt. */
-type FailedDelivery = { channelId: string; error: string; atMs: number };
+/**
+ * A delivery that failed at its receiver, with the sentence of its last attempt. It is not counted if it was before.
+ * Default: counted.
+ */
+type FailedDelivery = { channelId: string; error: string; atMs: number; isCounted?: boolean };
 
 type ChannelHealthParts = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
   queues: Pick<JobQueues, 'enqueueAttempts'>;

@@ -27,6 +27,7 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import {
+  MAX_WEBHOOK_PAUSE_MS,
   NO_CONNECTION,
   unsuccessful,
   type AttemptOutcome,
@@ -77,7 +78,7 @@ type PutOffs = { putOffs: number; firstAtMs: number };
 type MadeAttempt = ChannelAttempt &
   RecordedAttempt & {
     channelId: string;
-    /** End of the pause that the receiver requested, in Unix milliseconds; null if it requested none. */
+    /** End of the pause that the receiver needs, in Unix milliseconds; null if it needs none. */
     quietUntilMs: number | null;
   };
 
@@ -131,15 +132,16 @@ export class Deliverer {
     const refused = refuse(claimed, attempts);
     const sent = refused ?? (await this.#send(claimed, claimed.attempt - claimed.attemptsBefore >= attempts));
     const made = await this.#planRetry(claimed, sent, putOffs);
-    await this.#storeQuietUntil(made);
+    await this.#storeQuietUntil(claimed, made);
     const isRecorded = await this.#record(made);
     this.#report(claimed, made);
     await this.#updateChat(claimed, made);
     // Other deliveries that wait for the receiver must not wait for this one's retry.
     if (made.quietUntilMs !== made.nextAttemptAtMs) await this.#enqueueNext(made, made.quietUntilMs);
     if (!isRecorded) return 'skipped';
-    // An alert that was never sent proves nothing about its receiver, nor does a limit that all accounts share.
-    if (refused === null && (claimed.webhook !== null || !isPutOff(claimed, made))) await this.#countFailure(made);
+    // An alert that was never sent proves nothing about its receiver.
+    if (refused === null && isFailure(claimed, made))
+      await this.#recordFailure(made, claimed.webhook === null || putOffs.putOffs === 0);
     await this.#enqueueNext(made, made.nextAttemptAtMs);
     // Alerts that were to be part of its message are due themselves.
     if (made.outcome === 'failed' && claimed.parentNo !== null) await this.#enqueueNext(made, made.finishedAtMs);
@@ -199,20 +201,24 @@ export class Deliverer {
     const finishedAtMs = now();
     const timetable = { random: random(), timetableSeconds: retrySeconds };
     const failed = { ...timetable, attempt: attempt - attemptsBefore - putOffs };
-    // A receiver that refuses this now may accept it once its key or rate limit is fixed.
-    const isPersistent = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayPersist(claimed));
+    // A receiver that refuses this now may accept it once its key is fixed.
+    const isPersistent =
+      endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayPersist(claimed, failed.attempt));
     const retriesRefusal = isPersistent && answer.outcome === 'failed' && answer.statusCode !== null;
     const sent = retriesRefusal ? { ...answer, outcome: 'retry' as const } : answer;
     const planWaitMs = (): number | null => {
       if (sent.outcome !== 'retry') return null;
-      if (isPersistent) return nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs });
-      if (!isPutOff(claimed, sent)) return nextAttemptDelayMs(failed);
       const putOff = { ...timetable, attempt: putOffs + 1 };
-      return nextPutOffDelayMs(putOff, { firstAtMs, nowMs: finishedAtMs }) ?? nextAttemptDelayMs(failed);
+      const putOffMs = isPutOff(claimed, sent) ? nextPutOffDelayMs(putOff, { firstAtMs, nowMs: finishedAtMs }) : null;
+      if (putOffMs !== null || !isPersistent) return putOffMs ?? nextAttemptDelayMs(failed);
+      return nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs });
     };
     const timetableMs = planWaitMs();
     // A receiver that requests a longer pause would only refuse again.
     const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
+    // Without `Retry-After`, too, a receiver that limits rates would only refuse other alerts.
+    const isLimited = claimed.webhook !== null && isPutOff(claimed, sent) && retryInMs !== null;
+    const pauseMs = sent.retryAfterMs ?? (isLimited ? Math.min(retryInMs, MAX_WEBHOOK_PAUSE_MS) : null);
     return {
       ...sent,
       deliveryId,
@@ -221,28 +227,28 @@ export class Deliverer {
       outcome: sent.outcome === 'retry' && retryInMs === null ? 'failed' : sent.outcome,
       finishedAtMs,
       nextAttemptAtMs: retryInMs === null ? null : finishedAtMs + retryInMs,
-      quietUntilMs: sent.retryAfterMs === null ? null : finishedAtMs + sent.retryAfterMs,
+      quietUntilMs: pauseMs === null ? null : finishedAtMs + pauseMs,
     };
   }
 
   /**
    * Reports whether a resolve may be retried beyond the timetable: a receiver that is always failing would gather them
-   * for days.
+   * for days. `attempt` leaves out postponed ones.
    */
-  async #mayPersist({ channelId, attempt, attemptsBefore }: ClaimedAttempt): Promise<boolean> {
+  async #mayPersist({ channelId }: ClaimedAttempt, attempt: number): Promise<boolean> {
     const { database, retrySeconds } = this.#parts;
     const attempts = countAttempts(retrySeconds);
     // A resolve that is already being retried is among the counted ones.
-    if (attempt - attemptsBefore !== attempts) return true;
+    if (attempt !== attempts) return true;
     return (
       (await countLateDeliveries(database, { channelId, attempts: attempts - 1, limit: MAX_LATE_RESOLVES + 1 })) <=
       MAX_LATE_RESOLVES
     );
   }
 
-  async #storeQuietUntil({ channelId, quietUntilMs }: MadeAttempt): Promise<void> {
+  async #storeQuietUntil({ channelId, sealedUrl }: ClaimedAttempt, { quietUntilMs }: MadeAttempt): Promise<void> {
     if (quietUntilMs === null) return;
-    await updateQuietUntil(runOn(this.#parts.database.pool), { channelId, untilMs: quietUntilMs });
+    await updateQuietUntil(runOn(this.#parts.database.pool), { channelId, sealedUrl, untilMs: quietUntilMs });
   }
 
   #report({ tenantId, monitorId, event, message }: ClaimedAttempt, made: MadeAttempt): void {
@@ -280,13 +286,20 @@ export class Deliverer {
       await channelHealth.recordLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
   }
 
-  /** Counts a failure of the channel; a lost chat is recorded separately. */
-  async #countFailure({ outcome, channelProblem, channelId, error, finishedAtMs }: MadeAttempt): Promise<void> {
-    if (outcome !== 'failed' || channelProblem !== null) return;
+  /**
+   * Records a failure of the channel; a lost chat is recorded separately. A postponed delivery is counted once, the
+   * first time.
+   */
+  async #recordFailure(
+    { channelProblem, channelId, error, finishedAtMs }: MadeAttempt,
+    isCounted: boolean,
+  ): Promise<void> {
+    if (channelProblem !== null) return;
     await this.#parts.channelHealth.recordFailure({
       channelId,
       error: error ?? 'Failed for an unknown reason',
       atMs: finishedAtMs,
+      isCounted,
     });
   }
 
@@ -320,7 +333,7 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
 
 /**
  * Marks of postponed messages. They exceeded the bot's limit, the capacity of the mail server, or the rate of a
- * webhook's receiver with its own format.
+ * webhook's receiver.
  */
 const PUT_OFFS: Partial<Record<ChannelType, PutOffMark>> = {
   telegram: { statusCode: 429 },
@@ -328,16 +341,26 @@ const PUT_OFFS: Partial<Record<ChannelType, PutOffMark>> = {
   webhook: { statusCode: 429 },
 };
 
-/** Returns the mark of a channel's postponed messages; undefined if none are. Resolves are retried for days anyway. */
-function findPutOff(claimed: ClaimedAttempt): PutOffMark | undefined {
-  const { channelType, webhook } = claimed;
-  const isFinal = channelType === 'webhook' && (webhook === null || webhook.format === null);
-  return isFinal || endsIncident(claimed) ? undefined : PUT_OFFS[channelType];
+/**
+ * Returns the mark of a channel's postponed messages; undefined if none are. Late messages of a template could overtake
+ * newer ones. A 429 to an envelope is final, but the webhook may have had a preset before.
+ */
+function findPutOff({ channelType, webhook }: ClaimedAttempt): PutOffMark | undefined {
+  const format = webhook?.format ?? null;
+  return format !== null && 'template' in format ? undefined : PUT_OFFS[channelType];
 }
 
 function isPutOff(claimed: ClaimedAttempt, { statusCode, error }: ChannelAttempt): boolean {
   const putOff = findPutOff(claimed);
   return putOff !== undefined && ('error' in putOff ? error === putOff.error : statusCode === putOff.statusCode);
+}
+
+/**
+ * Reports whether an attempt is a failure of its channel. A limit of the receiver's own is, at once: it can last. One
+ * that all accounts share proves nothing about the receiver.
+ */
+function isFailure(claimed: ClaimedAttempt, made: MadeAttempt): boolean {
+  return isPutOff(claimed, made) ? claimed.webhook !== null : made.outcome === 'failed';
 }
 
 /** Returns the failure of a message that cannot or must not be sent any more; null otherwise. */
@@ -346,6 +369,8 @@ function refuse(claimed: ClaimedAttempt, attempts: number): ChannelAttempt | nul
   const lastAttempt = endsIncident(claimed) ? MAX_RESOLVE_ATTEMPTS : attempts;
   const error =
     claimed.refusal ??
-    (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);
+    (claimed.attempt - claimed.attemptsBefore > lastAttempt
+      ? 'Gave up: earlier attempts were interrupted or postponed'
+      : null);
   return error === null ? null : unsuccessful('failed', error);
 }

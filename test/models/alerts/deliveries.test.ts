@@ -82,6 +82,7 @@ test.serial('claims, records and superseded retries scan no whole table, however
 
 test('a claim returns everything that the attempt needs', async (t) => {
   const { id, tenantId, channelId } = await addDelivery();
+  const { rows } = await database.pool.query('SELECT sealed_url FROM channels WHERE id = $1', [channelId]);
   t.deepEqual(await claimNextDelivery(database, channelId, CLAIM), {
     deliveryId: id,
     tenantId,
@@ -94,6 +95,7 @@ test('a claim returns everything that the attempt needs', async (t) => {
     attemptsBefore: 0,
     claimedUntilMs: CLAIM.nowMs + CLAIM.claimMs,
     webhook: { ...WEBHOOK, previousSecret: null, headers: {}, format: null },
+    sealedUrl: rows[0].sealed_url,
     connection: null,
     refusal: null,
     holdReason: null,

@@ -383,7 +383,7 @@ test('a delivery gets at most four attempts, including those interrupted by a cr
   await dieInside(often.channelId, 4);
   t.deepEqual(await deliver(often.channelId), { failed: 1 });
   t.is(receiver.requests(), 1, 'there is no fifth request');
-  t.is((await attemptsOf(often.id)).at(-1)?.error, 'Gave up: earlier attempts were interrupted');
+  t.is((await attemptsOf(often.id)).at(-1)?.error, 'Gave up: earlier attempts were interrupted or postponed');
 });
 
 test('a delivery to a channel that was disabled meanwhile fails with that reason', async (t) => {
@@ -500,22 +500,40 @@ test('a large outage exceeds the rate limit of a preset receiver without losing 
   t.deepEqual(await outcomesOf(), ['delivered']);
 });
 
-test('a receiver with its own format that limits for more than an hour fails alerts, and its channel', async (t) => {
-  const { deliver, clock, receiver } = await prepare(t, (_request, response) => void response.writeHead(429).end());
-  const { id, channelId } = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
-  await keepRetries(channelId);
-  const startedAtMs = clock.now();
-  while ((await deliveryOf(id)).outcome === 'pending') {
-    clock.offsetMs += Math.max(0, (await deliveryOf(id)).next_attempt_at - clock.now());
-    await deliver(channelId);
-  }
-  t.true(clock.now() - startedAtMs > 3_600_000 && clock.now() - startedAtMs < 7_200_000);
-  t.true(receiver.requests() <= 54, String(receiver.requests()));
-  const { rows } = await database.pool.query('SELECT last_error, failures FROM channels WHERE id = $1', [channelId]);
-  t.deepEqual(rows, [{ last_error: 'The endpoint responded with 429', failures: 1 }]);
-});
+for (const headers of [{}, { 'Retry-After': '3600' }])
+  test(`a preset receiver that always limits fails its channel at once, ${JSON.stringify(headers)}`, async (t) => {
+    const { deliver, clock, receiver } = await prepare(
+      t,
+      (_request, response) => void response.writeHead(429, headers).end(),
+    );
+    const channel = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
+    for (let alerts = 1; alerts < 8; alerts += 1) await addDeliveryTo(channel);
+    await keepRetries(channel.channelId);
+    const channelOf = async () => {
+      const query = 'SELECT last_error, failures, quiet_until FROM channels WHERE id = $1';
+      return (await database.pool.query(query, [channel.channelId])).rows[0];
+    };
+    await deliver(channel.channelId);
+    const afterFirst = await channelOf();
+    t.is(afterFirst.last_error, 'The endpoint responded with 429');
+    // Only the first lanes had begun.
+    t.is(receiver.requests(), afterFirst.failures);
+    t.true(afterFirst.failures >= 1 && afterFirst.failures <= 4, String(afterFirst.failures));
+    let pauses = 0;
+    while ((await deliveryOf(channel.id)).outcome === 'pending') {
+      const pauseMs = (await channelOf()).quiet_until - clock.now();
+      t.true(pauseMs > 0 && pauseMs <= 300_000, String(pauseMs));
+      clock.offsetMs += Math.max(pauseMs, 1);
+      await deliver(channel.channelId);
+      pauses += 1;
+    }
+    t.true(clock.offsetMs > 3_600_000 && clock.offsetMs <= 3 * 3_600_000, String(clock.offsetMs));
+    t.true(receiver.requests() <= 4 * (pauses + 1), `${receiver.requests()} requests, ${pauses} pauses`);
+    // Each delivery counts once.
+    t.true((await channelOf()).failures <= 8);
+  });
 
-test('a receiver with its own format gets nothing until the time that its Retry-After requests', async (t) => {
+test('a receiver with a preset gets nothing until the time that its Retry-After requests', async (t) => {
   const { deliver, clock, receiver } = await prepare(t, (_request, response) => {
     response.writeHead(429, { 'Retry-After': '90' }).end();
   });
@@ -534,6 +552,79 @@ test('a receiver with its own format gets nothing until the time that its Retry-
   const next = await addDeliveryTo(plain);
   t.deepEqual(await deliver(plain.channelId), { failed: 1 });
   t.like(await deliveryOf(next), { attempts: 1 });
+});
+
+test('a resolve beyond the limit of late ones survives a rate limit like other alerts', async (t) => {
+  let isLimited = true;
+  const { deliver, clock, receiver } = await prepare(
+    t,
+    (_request, response) => void response.writeHead(isLimited ? 429 : 202).end(),
+  );
+  const { id, channelId, tenantId } = await addDelivery(receiver.url, 'webhook', { preset: 'opsgenie' });
+  await database.pool.query(
+    `UPDATE deliveries SET message = jsonb_set(message::jsonb, '{detail,incident_id}', '"inc_1"') WHERE id = $1`,
+    [id],
+  );
+  await database.pool.query(
+    `INSERT INTO deliveries
+       (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at, attempts)
+     SELECT 'limited_' || n, $1, $2, 'mon_' || n, event, message, $3, 0, 9 FROM deliveries, generate_series(1, 1001) n
+     WHERE id = $4`,
+    [tenantId, channelId, clock.now() + 10 * 86_400_000, id],
+  );
+  for (let attempt = 1; attempt <= 6; attempt += 1) {
+    t.deepEqual(await deliver(channelId), { retry: 1 }, `attempt ${attempt}`);
+    clock.offsetMs += Math.max(0, (await deliveryOf(id)).next_attempt_at - clock.now());
+  }
+  isLimited = false;
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+});
+
+test('a template whose receiver limits rates keeps to the timetable', async (t) => {
+  const { deliver, clock, receiver } = await prepare(t, (_request, response) => {
+    response.writeHead(429, { 'Retry-After': '3600' }).end();
+  });
+  const template = { method: 'POST', contentType: 'text/plain', body: '{{ event }}' } as const;
+  const { id, channelId } = await addDelivery(receiver.url, 'webhook', { template });
+  for (let attempt = 1; attempt <= 4; attempt += 1) {
+    t.deepEqual(await deliver(channelId), attempt < 4 ? { retry: 1 } : { failed: 1 });
+    clock.offsetMs += Math.max(0, (await deliveryOf(id)).next_attempt_at - clock.now());
+  }
+  t.true(clock.offsetMs < 190_000, String(clock.offsetMs));
+});
+
+test('an alert that was postponed often is sent after its preset became an envelope', async (t) => {
+  let isLimited = true;
+  const { deliver, clock, receiver } = await prepare(
+    t,
+    (_request, response) => void response.writeHead(isLimited ? 429 : 200).end(),
+  );
+  const { id, channelId } = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
+  await keepRetries(channelId);
+  for (let attempt = 1; attempt <= 6; attempt += 1) {
+    t.deepEqual(await deliver(channelId), { retry: 1 });
+    clock.offsetMs += Math.max(0, (await deliveryOf(id)).next_attempt_at - clock.now());
+  }
+  await database.pool.query('UPDATE channels SET format = NULL WHERE id = $1', [channelId]);
+  isLimited = false;
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+});
+
+test('a late 429 of the previous address does not pause the new one', async (t) => {
+  const response = Promise.withResolvers<void>();
+  const { deliver, receiver } = await prepare(t, async (_request, rejecting) => {
+    await response.promise;
+    rejecting.writeHead(429, { 'Retry-After': '3600' }).end();
+  });
+  const { channelId } = await addDelivery(receiver.url, 'webhook', { preset: 'discord' });
+  await keepRetries(channelId);
+  const delivering = deliver(channelId);
+  await until(() => receiver.requests() === 1);
+  await database.pool.query(`UPDATE channels SET sealed_url = 'another' WHERE id = $1`, [channelId]);
+  response.resolve();
+  t.deepEqual(await delivering, { retry: 1 });
+  const { rows } = await database.pool.query('SELECT quiet_until FROM channels WHERE id = $1', [channelId]);
+  t.deepEqual(rows, [{ quiet_until: null }]);
 });
 
 test('an email that gets no mail server connection uses up no attempt and counts as no failure', async (t) => {
