@@ -214,12 +214,18 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
   const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, percentDecode(text)]);
   // In `Bearer key` the key alone is secret, too.
   const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
-  return [
+  const texts = [
     signingSecret,
     ...(previousSecret ? [previousSecret] : []),
     ...shown,
     ...sent.filter((text) => text.length >= SHORTEST_KEY),
-  ].toSorted((a, b) => b.length - a.length);
+  ];
+  return [...new Set(texts.flatMap(writtenForms))].toSorted((a, b) => b.length - a.length);
+}
+
+/** Returns a text as receivers may write it again: as it is, form-encoded, or in JSON with escaped slashes. */
+function writtenForms(text: string): string[] {
+  return [text, new URLSearchParams([['', text]]).toString().slice(1), text.replaceAll('/', String.raw`\/`)];
 }
 
 /**

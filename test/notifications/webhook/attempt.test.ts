@@ -219,15 +219,20 @@ test('the URL and secrets are redacted from a stored response, even across its e
     t.false(response?.includes(secret));
 });
 
-test('a key with a plus sign is redacted as its receiver reads the query, with a space', async (t) => {
-  const { port } = await receive(t, ({ url = '' }, response) => {
-    const key = new URL(url, 'https://hook.example').searchParams.get('key');
-    response.end(`No such key: ${key}`);
+test('keys are redacted as their receivers read the query or write it again', async (t) => {
+  const { port } = await receive(t, ({ url = '', headers }, response) => {
+    const { search, searchParams } = new URL(url, 'https://hook.example');
+    const literal = encodeURIComponent(search.slice('?key='.length));
+    const json = JSON.stringify({ search, bearer: headers.authorization }).replaceAll('/', String.raw`\/`);
+    response.end([searchParams.get('key'), searchParams, literal, json].join('\n'));
   });
   const { response } = await attempt(t, port, {
-    delivery: { url: `https://127.0.0.1:${port}/in?key=bm90LWE+c2VjcmV0/4` },
+    delivery: {
+      url: `https://127.0.0.1:${port}/in?key=bm90LWE+c2VjcmV0/4`,
+      headers: { Authorization: 'Bearer c2VjcmV0/bm90LWE=' },
+    },
   });
-  t.is(response, 'No such key: [secret]');
+  t.is(response, '[secret]\nkey=[secret]\n[secret]\n{"search":"[secret]","bearer":"[secret]"}');
 });
 
 test('a response that does not quote the URL is stored unchanged', async (t) => {
