@@ -55,7 +55,7 @@ const ANSWER = z.union([
     description: z.string().catch('no description'),
     parameters: z
       .object({
-        retry_after: z.int().nonnegative().optional().catch(undefined),
+        retry_after: z.number().nonnegative().transform(Math.ceil).optional().catch(undefined),
         migrate_to_chat_id: z.int().optional().catch(undefined),
       })
       .optional()
