@@ -100,7 +100,7 @@ async function joinPeer(
   // Without an address the other side must not wait for pings that never come.
   const endThere = () => leave({ name: base, own: environment.publicUrl, token: peerTokenOf(url) });
   const isStored = await storeCanaryAddress(database, address, { newId, nowMs }).catch(async (error: unknown) => {
-    if (isNew) await endThere();
+    if (isNew) process.stderr.write(`The other side: ${await endThere()}\n`);
     throw error;
   });
   if (isStored) return answer;

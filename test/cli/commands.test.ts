@@ -235,7 +235,9 @@ test('watch join that cannot store the address ends the watch on the other side,
   const joining = () => run('watch', 'join', `http://127.0.0.1:${port}${PEER_PATH}#sealed`, '--no-wait');
   const { pool } = run.database;
   await pool.query(`ALTER TABLE channels ADD CONSTRAINT refused CHECK (name NOT LIKE 'peer %')`);
-  t.is((await joining()).status, 1);
+  const failed = await joining();
+  t.is(failed.status, 1);
+  t.regex(failed.stderr, /^The other side: removed$/m);
   t.is(ended.length, 1);
   t.deepEqual(await listAllMonitors(run.database, tenantId), []);
   await pool.query('ALTER TABLE channels DROP CONSTRAINT refused');
