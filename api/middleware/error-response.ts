@@ -55,7 +55,9 @@ export function answerTo(error: unknown): ApiError {
   if (error instanceof PasswordsBusy)
     return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
   if (error instanceof SecondFactorLocked)
-    return new ApiError(503, 'codes of your app cannot be verified now: use a recovery code, or ask the operator');
+    return error.isConfirmed
+      ? new ApiError(503, 'codes of your app cannot be verified now: use a recovery code, or ask the operator')
+      : new ApiError(503, 'codes of this secret cannot be verified: start again with POST /v1/user/totp');
   if (error instanceof NoOwner)
     return new ApiError(403, 'this requires the role owner, which you no longer have: reload the page');
   if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');

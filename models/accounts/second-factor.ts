@@ -19,8 +19,15 @@ export function totpContext(userId: string): string {
   return `user:${userId}:totp`;
 }
 
-/** Thrown for a second factor whose secret no key of the ring opens. */
-export class SecondFactorLocked extends Error {}
+/** Thrown for a second factor, confirmed or not, whose secret no key of the ring opens. */
+export class SecondFactorLocked extends Error {
+  readonly isConfirmed: boolean;
+
+  constructor(userId: string, isConfirmed: boolean, cause: unknown) {
+    super(`The second factor of ${userId} cannot be decrypted`, { cause });
+    this.isConfirmed = isConfirmed;
+  }
+}
 
 /**
  * Finds the second factor of a person, active or unconfirmed; null if there is none. Throws `SecondFactorLocked` if
@@ -39,7 +46,7 @@ export async function findSecondFactor(
   try {
     return { secret: secrets.open(sealed, totpContext(userId)), sealed, confirmedAt };
   } catch (error) {
-    throw new SecondFactorLocked(`The second factor of ${userId} cannot be decrypted`, { cause: error });
+    throw new SecondFactorLocked(userId, confirmedAt !== null, error);
   }
 }
 

@@ -618,6 +618,11 @@ test.serial('recovery codes work while no key of the ring opens the secret of th
   const body = { password, code: second };
   t.is((await send(`${url}/v1/user/totp`, { method: 'DELETE', body, headers })).status, 200);
   t.is((await signIn({ url }, { email, password })).status, 201);
+  // Until the first code there are no recovery codes.
+  t.is((await person.call('POST', '/v1/user/totp', { password })).status, 200);
+  const confirming = { method: 'POST', body: { code: '123456' }, headers };
+  const unconfirmed = { status: 503, error: /start again with POST \/v1\/user\/totp/ };
+  isError(t, await send(`${url}/v1/user/totp/confirm`, confirming), unconfirmed);
 });
 
 test.serial(
