@@ -80,7 +80,9 @@ export class LiveStreams implements Live {
     this.#broadcastOf(caller.tenantId).streams.add(stream);
     response.once('close', () => this.#leave(reader));
     this.#listen();
-    if (this.#isListening) this.#greet(reader);
+    if (!this.#isListening) return;
+    this.#greet(reader);
+    void this.#endOver([reader]);
   }
 
   #leave(reader: Opened): void {
@@ -134,7 +136,7 @@ export class LiveStreams implements Live {
 
   /**
    * Called once the connection listens: sends `ready` to waiting readers, and a gap to those from before an
-   * interruption.
+   * interruption. Sessions may have ended before as well.
    */
   #resume(): void {
     this.#isListening = true;
@@ -143,6 +145,7 @@ export class LiveStreams implements Live {
     const interrupted = [...this.#opened].filter((reader) => !waiting.has(reader));
     for (const tenantId of new Set(interrupted.map(({ caller }) => caller.tenantId)))
       this.#broadcasts.get(tenantId)?.addGap();
+    void this.#endOver([...this.#opened]);
   }
 
   #pass({ tenantId, kind, id }: Change): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import anyTest, { type TestFn } from 'ava';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { Broadcast, Gathering, openStream } from '../../../api/live/broadcast.ts';
@@ -15,21 +15,55 @@ import {
   revokeApiToken,
 } from '../../../models/accounts/api-tokens.ts';
 import { endOtherSessions, findSessionHolder } from '../../../models/accounts/sessions.ts';
+import type { Database } from '../../../models/database.ts';
 import { runOn } from '../../../models/sql.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';
 import { withApiServer, type ApiServer } from '../api-server.ts';
-import { addPerson } from '../person.ts';
+import { addPerson, type Person } from '../person.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
+
+type Served = { callers: ReadonlyMap<string, Caller>; beatMs: number; now: () => number };
+
+/** Serves streams to callers that a header names; returns the URL. */
+async function serveStreams(
+  t: ExecutionContext<{ api: ApiServer }>,
+  { callers, beatMs, now }: Served,
+): Promise<string> {
+  const live = new LiveStreams(
+    {
+      database: t.context.api.database,
+      now,
+      logger: pino({ level: 'silent' }),
+      metrics: new Registry(),
+      stopping: new AbortController().signal,
+    },
+    { beatMs },
+  );
+  const server = createServer((request, response) => {
+    const caller = callers.get(String(request.headers['x-name']));
+    if (caller !== undefined) live.open(response, { caller, isBack: false });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function callerOf(database: Database, { headers }: Person): Promise<Caller> {
+  const secret = String(headers['Cookie']).split('=')[1] ?? '';
+  const holder = await findSessionHolder(database, secret, Date.now());
+  if (holder === null) throw new Error('The session has ended');
+  return sessionCaller(holder, secret);
+}
 
 test('streams of an ended session or token end at the next keep-alive, and other streams go on', async (t) => {
   const { api } = t.context;
   const { database } = api;
   const { tenantId } = await api.account();
   const [gone, there] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];
-  const secretOf = ({ headers }: typeof gone) => String(headers['Cookie']).split('=')[1] ?? '';
   const issue = async (expiresAt: number | null) => {
     const [id, token] = [api.makeId('tok'), generateToken('spk')];
     await createApiToken(
@@ -45,10 +79,7 @@ test('streams of an ended session or token end at the next keep-alive, and other
     await issue(Math.floor((Date.now() + HOUR_MS) / 1000)),
   ];
   const byName = new Map<string, Caller>();
-  for (const [name, person] of Object.entries({ gone, there })) {
-    const holder = await findSessionHolder(database, secretOf(person), Date.now());
-    if (holder !== null) byName.set(name, sessionCaller(holder, secretOf(person)));
-  }
+  for (const [name, person] of Object.entries({ gone, there })) byName.set(name, await callerOf(database, person));
   for (const [name, { token }] of Object.entries({ revoked, kept, expiring })) {
     const [holder] = await findTokenHolders(database, [token], Date.now());
     if (holder) byName.set(name, tokenCaller(holder));
@@ -56,24 +87,7 @@ test('streams of an ended session or token end at the next keep-alive, and other
   t.is(byName.size, 5);
 
   let aheadMs = 0;
-  const live = new LiveStreams(
-    {
-      database,
-      now: () => Date.now() + aheadMs,
-      logger: pino({ level: 'silent' }),
-      metrics: new Registry(),
-      stopping: new AbortController().signal,
-    },
-    { beatMs: 50 },
-  );
-  const server = createServer((request, response) => {
-    const caller = byName.get(String(request.headers['x-name']));
-    if (caller !== undefined) live.open(response, { caller, isBack: false });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await serveStreams(t, { callers: byName, beatMs: 50, now: () => Date.now() + aheadMs });
   const streams = new Map(
     await Promise.all(
       [...byName.keys()].map(async (name) => [name, await openLiveStream(t, url, { 'X-Name': name })] as const),
@@ -94,6 +108,26 @@ test('streams of an ended session or token end at the next keep-alive, and other
   const before = keepAlives();
   await until(() => keepAlives() >= before + 3);
   t.deepEqual(ended(), ['expiring', 'gone', 'revoked']);
+});
+
+test('a session that ended before its stream learns of changes ends the stream at once', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const [gone, there] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];
+  const callers = new Map([
+    ['gone', await callerOf(api.database, gone)],
+    ['there', await callerOf(api.database, there)],
+  ]);
+  await endOtherSessions(runOn(api.database.pool), { userId: gone.user.id, keepSessionId: null });
+  const url = await serveStreams(t, { callers, beatMs: HOUR_MS, now: Date.now });
+  const last = async (name: string) => {
+    const stream = await openLiveStream(t, url, { 'X-Name': name });
+    await until(() => stream.isEnded());
+    return stream.events.at(-1);
+  };
+  t.like(await last('gone'), { event: 'ended', data: { reason: 'ended' } });
+  await openLiveStream(t, url, { 'X-Name': 'there' });
+  t.like(await last('gone'), { event: 'ended' }, 'the connection listens already');
 });
 
 test('a client that does not read is cut off, and its buffer stays bounded', async (t) => {
