@@ -100,8 +100,8 @@ type ProvisionedUser = {
 
 /**
  * Creates a user without a password, and their identity. Changes nothing if another user has the address or the
- * identity (`taken`), the account has `MAX_MEMBERS` (`full`), the account does not exist, or none was named and there
- * are several (`no_account`).
+ * identity (`taken`), the account has `MAX_MEMBERS` including pending invitations (`full`), the account does not exist,
+ * or none was named and there are several (`no_account`).
  */
 export async function provisionUser(
   database: Pick<Database, 'pool'>,
@@ -114,7 +114,11 @@ export async function provisionUser(
     );
     const [tenant] = tenants;
     if (tenant === undefined || tenants.length > 1) return 'no_account';
-    const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenant.id]);
+    const [people] = await run<{ count: number }>(
+      `SELECT (SELECT count(*) FROM users WHERE tenant_id = $1) + (SELECT count(*) FROM invitations
+         WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2 AND email <> $3) AS count`,
+      [tenant.id, Math.floor(wanted.identity.nowMs / 1000), wanted.email],
+    );
     if ((people?.count ?? 0) >= MAX_MEMBERS) return 'full';
     const known = await run('SELECT 1 FROM open_id_identities WHERE issuer = $1 AND subject = $2', [
       wanted.identity.issuer,

@@ -196,7 +196,10 @@ const REFUSALS = {
   full: () => ({
     status: 403,
     title: 'The account is full',
-    sentences: ['It has reached its limit of members.', 'Ask an owner of the account to remove some.'],
+    sentences: [
+      'It has reached its limit of members, including pending invitations.',
+      'Ask an owner of the account to remove some.',
+    ],
   }),
   noAccount: () => ({
     status: 503,
