@@ -146,6 +146,34 @@ for (const backend of listQueueBackends()) {
 }
 
 test.serial(
+  'postgres: after the clock is set back by an hour, the job of a killed worker goes to another one',
+  async (t) => {
+    const { queues, backend, databaseUrl } = await openTestRuntime(t);
+    const query = (text: string) => withConnection(databaseUrl, (client) => client.query(text));
+    const done: string[] = [];
+    const startWorker = () =>
+      backend.createWorker('maintain', (job) => Promise.resolve(done.push(job.name)), {
+        concurrency: 1,
+        lockDurationMs: 15_000,
+        onFailed: () => undefined,
+      });
+    await ahead(3_600_000, async () => {
+      const before = startWorker();
+      await until(async () => (await query(`SELECT FROM bullmq.meta WHERE field = 'stalled-check'`)).rowCount === 1);
+      await before.close();
+    });
+    await queues.enqueueChore('sweep');
+    await query(`UPDATE bullmq.job SET state = 'active', lock_token = 'killed', locked_until_ms = 1`);
+
+    await queues.clearAfterClockSetBack(REGIONS);
+    const after = startWorker();
+    t.teardown(() => after.close());
+    await until(() => done.length > 0);
+    t.deepEqual(done, ['sweep']);
+  },
+);
+
+test.serial(
   'a recheck is enqueued again although the clock was set back while another was being enqueued',
   async (t) => {
     const addRecheck = createRecheckAdder();
