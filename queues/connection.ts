@@ -317,14 +317,18 @@ async function takesWrites(redis: Redis, tag: string): Promise<void> {
   await redis.set(`${tag}:ready`, '1', 'EX', 60);
 }
 
-/** Reports whether a job waits, or has been due for a second, by BullMQ's keys and scores. */
+/**
+ * Reports whether a job waits, or has been due for a second, by BullMQ's keys and scores. Jobs of a queue that is
+ * paused at the board cannot be taken.
+ */
 async function hasJob(redis: Redis, queue: string): Promise<boolean> {
   const dueBefore = (Date.now() - 1000) * 0x10_00;
-  const [waiting, due] = await Promise.all([
+  const [paused, waiting, due] = await Promise.all([
+    redis.hexists(`${queue}:meta`, 'paused'),
     redis.llen(`${queue}:wait`),
     redis.zcount(`${queue}:delayed`, 0, dueBefore),
   ]);
-  return waiting + due > 0;
+  return paused === 0 && waiting + due > 0;
 }
 
 /** How long a message is not repeated, in milliseconds: connections break by the dozen, and each retries many times. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Registry } from 'prom-client';
 import { openQueueBackend } from '../../queues/connection.ts';
@@ -80,5 +81,32 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
     await until(() => done.includes(2), { timeoutMs: 120_000 });
     t.deepEqual(reopened, ['forgotten']);
     t.regex(await registry.metrics(), /^spotcheck_queue_workers_reopened_total\{queue="forgotten"\} 1$/m);
+  });
+
+  test('a worker is not reopened while its queue is paused at the board', async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) throw new Error('no Redis');
+    const reopened: string[] = [];
+    const backend = openQueueBackend({
+      databaseUrl: '',
+      redisUrl: redis.url,
+      onError: () => undefined,
+      onWorkerReopened: (queue) => reopened.push(queue),
+    });
+    const queue = backend.createQueue<object>('paused');
+    await queue.pause();
+    await queue.add('job', {});
+    const worker = backend.createWorker('paused', () => Promise.resolve(), {
+      concurrency: 1,
+      lockDurationMs: 15_000,
+      onFailed: () => undefined,
+    });
+    t.teardown(async () => {
+      await worker.close();
+      await queue.close();
+      await backend.close();
+    });
+    await delay(35_000);
+    t.deepEqual(reopened, []);
   });
 }
