@@ -117,7 +117,7 @@ export class JobQueues {
    * request, the first time, and for a while after a lost connection.
    */
   async reconcileSchedules(
-    occupied: readonly ScheduleSlot[],
+    listOccupied: (agentNo: number) => Promise<readonly ScheduleSlot[]>,
     regions: Regions,
     when: { nowMs: number; thorough: boolean },
   ): Promise<number> {
@@ -128,8 +128,7 @@ export class JobQueues {
     if (!isFirst && losses !== this.#reconciledLosses) this.#doubtedUntil = performance.now() + DOUBT_MS;
     const thorough = when.thorough || isFirst || performance.now() < this.#doubtedUntil;
     for (const [agentNo, region] of regions) {
-      const entries = occupied.filter((entry) => entry.agentNo === agentNo);
-      const { added, removed } = await reconcileQueue(this.checkQueue(region), entries, {
+      const { added, removed } = await reconcileQueue(this.checkQueue(region), () => listOccupied(agentNo), {
         ...when,
         thorough,
         exclusively: (change) => this.#backend.exclusively(change),

@@ -48,12 +48,16 @@ export function slotBeginsAt(jobId: string): number {
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,
-  occupied: readonly ScheduleSlot[],
+  listOccupied: () => Promise<readonly ScheduleSlot[]>,
   when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively'] },
 ): Promise<{ added: number; removed: number }> {
-  if (!when.thorough && (await queue.getJobSchedulersCount()) === occupied.length) return { added: 0, removed: 0 };
-  const wanted = new Map(occupied.map((entry) => [schedulerId(entry), entry]));
+  if (!when.thorough) {
+    const count = await queue.getJobSchedulersCount();
+    if (count === (await listOccupied()).length) return { added: 0, removed: 0 };
+  }
   const present = await readSchedulers(queue);
+  // After the queue: a slot that is occupied meanwhile must not count as surplus, nor an emptied one as missing.
+  const wanted = new Map((await listOccupied()).map((entry) => [schedulerId(entry), entry]));
   const ahead = [...wanted].filter(([id, entry]) => isAhead(present.get(id), entry, when.nowMs)).map(([id]) => id);
   const surplus = [...present.keys()].filter((id) => !wanted.has(id));
   for (const id of [...ahead, ...surplus]) {

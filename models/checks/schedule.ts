@@ -109,11 +109,12 @@ export async function scheduleRechecks(run: Run, rechecks: readonly PlannedReche
   );
 }
 
-/** Lists all slots that have monitors: the queue must have a job scheduler for each. */
-export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
+/** Lists the slots of agents that have monitors: the queue must have a job scheduler for each. */
+export async function listOccupiedSlots(database: Database, agentNos: readonly number[]): Promise<ScheduleSlot[]> {
   return await runOn(database.pool)<ScheduleSlot>(
     `SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM schedule_phases
-     WHERE monitors > 0`,
+     WHERE agent_no = ANY($1) AND monitors > 0`,
+    [agentNos],
   );
 }
 

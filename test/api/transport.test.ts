@@ -1,4 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { listDueChecks, type DueCheck } from '../../models/checks/checks.ts';
 import { listOccupiedSlots } from '../../models/checks/schedule.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
@@ -13,7 +14,8 @@ withApiServer(test);
 
 /** Returns the check that a worker receives when the monitor is due. */
 async function dueCheckOf({ database }: ApiServer, id: unknown): Promise<DueCheck> {
-  for (const entry of await listOccupiedSlots(database)) {
+  const regions = await listCheckRegions(database);
+  for (const entry of await listOccupiedSlots(database, [...regions.keys()])) {
     const due = (await listDueChecks(database, entry)).find(({ monitorId }) => monitorId === id);
     if (due !== undefined) return due;
   }

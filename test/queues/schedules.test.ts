@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { JobsOptions, Queue } from 'bullmq';
-import { EARLY_MS } from '../../core/checks/slots.ts';
+import { EARLY_MS, type ScheduleSlot } from '../../core/checks/slots.ts';
 import { withConnection } from '../../postgres/client.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
@@ -16,6 +16,7 @@ import { until } from '../helpers/until.ts';
 const AGENT = 7;
 const REGIONS = new Map([[AGENT, 'local']]);
 const slot = (number: number, intervalSeconds = 60) => ({ agentNo: AGENT, intervalSeconds, slot: number });
+const listing = (occupied: readonly ScheduleSlot[]) => () => Promise.resolve(occupied);
 
 for (const backend of listQueueBackends()) {
   test(`${backend.name}: an occupied slot gets a job that fires shortly before the slot begins`, async (t) => {
@@ -65,17 +66,42 @@ for (const backend of listQueueBackends()) {
         { occupied: [...occupied, slot(7), slot(1, 300)], emptied: [], rechecks: [] },
         REGIONS,
       );
-      t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 2);
+      t.is(await queues.reconcileSchedules(listing(occupied), REGIONS, { nowMs: Date.now(), thorough: false }), 2);
 
       await queues.checkQueue('local').obliterate({ force: true });
       for (const scheduler of await queues.checkQueue('local').getJobSchedulers())
         await queues.checkQueue('local').removeJobScheduler(scheduler.key);
 
-      t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 4);
+      t.is(await queues.reconcileSchedules(listing(occupied), REGIONS, { nowMs: Date.now(), thorough: false }), 4);
       t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 4);
-      t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+      t.is(await queues.reconcileSchedules(listing(occupied), REGIONS, { nowMs: Date.now(), thorough: true }), 0);
     },
   );
+
+  for (const moment of ['before', 'after'] as const)
+    test(`${backend.name}: a slot exchanged just ${moment} the queue is read stays in the schedule`, async (t) => {
+      const { queues } = await openTestRuntime(t, backend);
+      let occupied = [slot(3), slot(4)];
+      const reconcile = () =>
+        queues.reconcileSchedules(() => Promise.resolve(occupied), REGIONS, { nowMs: Date.now(), thorough: true });
+      t.is(await reconcile(), 2);
+
+      // Another process changes the interval of a slot's only monitor.
+      const exchange = async () => {
+        occupied = [slot(3), slot(60, 300)];
+        await queues.applyScheduleChange({ occupied: [slot(60, 300)], emptied: [slot(4)], rechecks: [] }, REGIONS);
+      };
+      const queue = queues.checkQueue('local');
+      const read = queue.getJobSchedulers.bind(queue);
+      queue.getJobSchedulers = async (...page) => {
+        if (moment === 'before') await exchange();
+        const schedulers = await read(...page);
+        if (moment === 'after') await exchange();
+        return schedulers;
+      };
+      await reconcile();
+      t.deepEqual((await read()).map(({ key }) => key).toSorted(), ['300s-phase-60', '60s-phase-3']);
+    });
 
   test(`${backend.name}: a waiting chore is not enqueued twice`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
@@ -120,7 +146,7 @@ for (const backend of listQueueBackends()) {
 
         await queues.clearAfterClockSetBack(REGIONS);
         t.is(
-          await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }),
+          await open().queues.reconcileSchedules(listing(entries), REGIONS, { nowMs: Date.now(), thorough: true }),
           entries.length,
         );
         const schedulers = await queues.checkQueue('local').getJobSchedulers();
@@ -139,7 +165,10 @@ for (const backend of listQueueBackends()) {
         );
         const deliver = queues.all().find((queue) => queue.name === 'deliver');
         t.deepEqual(await deliver?.getJobs(['delayed']), []);
-        t.is(await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+        t.is(
+          await open().queues.reconcileSchedules(listing(entries), REGIONS, { nowMs: Date.now(), thorough: true }),
+          0,
+        );
       },
     );
   }
@@ -197,11 +226,7 @@ for (const backend of listQueueBackends())
   test(`${backend.name}: after a reconnect reconcile compares every schedule even if the count is right`, async (t) => {
     const { queues, backend: connected, loseConnections } = await openOwnQueues(t, backend);
     const reconcile = (numbers: readonly number[], nowMs = Date.now()) =>
-      queues.reconcileSchedules(
-        numbers.map((number) => slot(number)),
-        REGIONS,
-        { nowMs, thorough: false },
-      );
+      queues.reconcileSchedules(listing(numbers.map((number) => slot(number))), REGIONS, { nowMs, thorough: false });
     const schedulerNames = async () =>
       (await queues.checkQueue('local').getJobSchedulers()).map(({ name }) => name).toSorted();
     t.is(await reconcile([1, 3]), 2);

@@ -58,7 +58,8 @@ export async function reconcile({
       regions,
     );
     const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
-    const schedules = await queues.reconcileSchedules(await listOccupiedSlots(database), regions, { nowMs, thorough });
+    const listOccupied = (agentNo: number) => listOccupiedSlots(database, [agentNo]);
+    const schedules = await queues.reconcileSchedules(listOccupied, regions, { nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
     // Each channel has a separate job: one that already waits must not keep those of other channels from being added.
     for (const attempt of overdue) await queues.enqueueAttempts([attempt]);

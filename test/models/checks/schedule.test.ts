@@ -29,7 +29,7 @@ test('the first monitor of a slot occupies it, the last one to leave empties it'
   t.is(runtime.scheduleChanges[0]?.occupied.length, 1);
   const change = await deleteMonitor(runtime.database, { ...key, id: monitor.id, author: null });
   t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied, rechecks: [] });
-  t.deepEqual(await listOccupiedSlots(runtime.database), []);
+  t.deepEqual(await listOccupiedSlots(runtime.database, [agent.no]), []);
 });
 
 test('monitors beyond the number of slots share jobs without changing the queue', async (t) => {
