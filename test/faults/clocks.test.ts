@@ -4,9 +4,14 @@ import { isDeepStrictEqual } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { runOn } from '../../models/sql.ts';
+import { recordSetting } from '../../models/statistics/service-time.ts';
+import { CHORES } from '../../queues/job-queues.ts';
+import { startMaintain } from '../../workers/processes/maintain.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { newDataDir, startService, type Service } from '../helpers/running-service.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
 import { findFaketime, makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
 import { startTarget, type Target } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
@@ -120,6 +125,31 @@ function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
       .map(({ clock, by_ms: byMs }) => ({ clock, seconds: Math.round(byMs / 1000) }))
   );
 }
+
+test.serial('a start after a kill and a clock set back shortens the locks of jobs from before', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, queues } = runtime;
+  const wasMs = Date.now() + 86_400_000;
+  // All chores of the killed process were running, also the one that repairs the queue.
+  for (const chore of CHORES) await queues.enqueueChore(chore);
+  await database.pool.query(
+    `UPDATE bullmq.job SET state = 'active', lock_token = 'killed', locked_until_ms = $1::bigint + 15000`,
+    [wasMs],
+  );
+  await recordSetting(runOn(database.pool), { nowMs: Date.now(), wasMs });
+
+  const maintain = startMaintain(runtime, {
+    allowPrivateNetwork: true,
+    whoisServer: { host: '127.0.0.1', port: 9 },
+    rdapBootstrapUrl: 'http://127.0.0.1:9/',
+  });
+  t.teardown(maintain.stop);
+  await until(async () => {
+    const { rowCount } = await database.pool.query('SELECT FROM bullmq.job WHERE locked_until_ms > $1', [wasMs]);
+    return rowCount === 0;
+  });
+  t.pass();
+});
 
 if (findFaketime() !== null) {
   test.serial(

@@ -1,4 +1,6 @@
 import { READ_EVERY_MS } from '../../core/system/service-clock.ts';
+import { runOn } from '../../models/sql.ts';
+import { findSetBack } from '../../models/statistics/service-time.ts';
 import { endStrandedSessions, isTimeSettled, type ClockName } from '../../models/system/service-clock.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
@@ -72,14 +74,22 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
   );
   // The process that set the service's time repairs the consequences at once, and again once every process has read it.
   let mendAgain: NodeJS.Timeout | undefined;
+  let mending: Promise<unknown> = Promise.resolve();
+  const keep = (repair: Promise<unknown>) => {
+    const kept = repair.catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended'));
+    mending = Promise.all([mending, kept]);
+  };
+  const mend = () => keep(chores.reconcile());
   const mendAfterSetting = (clock: ClockName) => {
     if (clock !== 'service') return;
-    const mend = () => void chores.reconcile().catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended'));
     mend();
     clearTimeout(mendAgain);
     mendAgain = setTimeout(mend, 2 * READ_EVERY_MS).unref();
   };
   clockListeners.add(mendAfterSetting);
+  // The time may have been set back just before, and the chore's own job may still be locked by a killed process.
+  const isSetBack = findSetBack(runOn(runtime.database.pool), now());
+  keep(isSetBack.then((isTrue) => (isTrue ? chores.reconcile() : null)));
   const stopEnding = keepEndingStranded(runtime);
   return {
     name: 'maintain',
@@ -89,6 +99,7 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
       stopEnding();
       stopping.abort();
       await worker.close();
+      await mending;
       await domains.close();
     },
   };
