@@ -7,10 +7,10 @@ export const MAX_PING_BODY_BYTES = 10_000;
 
 /**
  * Tokens of pings (24 characters), of agents, the API and wallboards, and ping keys (43, also after a cell), or longer
- * ones. The cut of a body may shorten the last one. Shorter text may be a file's name.
+ * ones. A line break or the cut of a body may shorten one. Shorter text may be a file's name. The text before one may
+ * end with a letter or digit: a color's code, or `%20`.
  */
-const CREDENTIAL =
-  /(?<![A-Za-z0-9])(mon_[0-9a-hjkmnp-tv-z]{26}\.(?=[\w-]{24}|[\w-]{16,}$)|sp[akpw]_(?=[\w-]{43}|[\w-]{16,}$))[\w-]+/g;
+const CREDENTIAL = /(mon_[0-9a-hjkmnp-tv-z]{26}\.(?=[\w-]{24}|[\w-]{16,}$)|sp[akpw]_(?=[\w-]{43}|[\w-]{16,}$))[\w-]+/gm;
 
 /** Replaces the credentials in what a job sent, because more people may read it than may ping (D-17). */
 export function hideCredentials(text: string): string {

