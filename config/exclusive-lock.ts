@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chown, link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { lchown, link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { identifyProcess } from './processes.ts';
@@ -99,11 +99,14 @@ async function withShortPath<Result>(path: string, use: (path: string) => Promis
   return await use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());
 }
 
-/** Gives a file of root to the owner of its folder, who could not tell otherwise whether the holder of a lock lives. */
+/**
+ * Gives a file of root to the owner of its folder, who could not tell otherwise whether the holder of a lock lives. The
+ * owner may put a link in its place, whose target must stay root's.
+ */
 async function giveToFolderOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dirname(path));
-  await chown(path, uid, gid);
+  await lchown(path, uid, gid);
 }
 
 /**

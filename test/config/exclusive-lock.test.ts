@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, renameSync, symlinkSync } from 'node:fs';
 import { chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
@@ -104,7 +105,7 @@ test('a lock is readable only by its owner', async (t) => {
   await release();
 });
 
-if (isRoot)
+if (isRoot) {
   test("the owner of a folder can read whether the holder of root's lock lives", async (t) => {
     const folder = await temporaryFolder(t);
     await chown(folder, 65_534, 65_533);
@@ -112,7 +113,26 @@ if (isRoot)
     for (const name of await readdir(folder)) t.like(await stat(join(folder, name)), { uid: 65_534, gid: 65_533 });
     await release();
   });
-else test('this is not root, so no lock of root was taken', (t) => t.pass());
+
+  test('a link with the name of a socket does not give its target away', async (t) => {
+    const [folder, other] = [await temporaryFolder(t), join(await temporaryFolder(t), 'file')];
+    await writeFile(other, '');
+    await chown(folder, 65_534, 65_533);
+    let isReplaced = false;
+    const watch = () => {
+      const name = readdirSync(folder).find((entry) => entry.endsWith('.socket'));
+      if (name === undefined) return setImmediate(watch);
+      renameSync(join(folder, name), join(folder, 'moved'));
+      symlinkSync(other, join(folder, name));
+      isReplaced = true;
+    };
+    watch();
+    const release = await lock(folder);
+    t.true(isReplaced);
+    t.like(await stat(other), { uid: 0, gid: 0 });
+    await release();
+  });
+} else test('this is not root, so no lock of root was taken', (t) => t.pass());
 
 test('a dead lock is taken over by one process at a time, and after the death of one that began to', async (t) => {
   const folder = await temporaryFolder(t);
