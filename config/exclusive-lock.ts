@@ -67,7 +67,7 @@ async function isAlive(path: string, { pid, identity, socket }: Holder): Promise
 
 /**
  * Listens on a socket beside a lock, for as long as this process lives: a stopped one is still reachable, a killed one
- * is not. Null outside Linux, where there are no containers, and on a file system without sockets.
+ * is not. Null outside Linux, where there are no containers, and where a socket cannot be created or given away.
  */
 async function listenBeside(path: string): Promise<{ socket: string; close: () => Promise<void> } | null> {
   if (process.platform !== 'linux') return null;
@@ -83,14 +83,17 @@ async function listenBeside(path: string): Promise<{ socket: string; close: () =
   if (!isListening) return null;
   // A process without free file descriptors cannot accept a connection, but it can still be reached.
   server.on('error', () => undefined);
-  await giveToFolderOwner(file);
-  return {
-    socket: basename(file),
-    async close() {
-      server.close();
-      await rm(file, { force: true });
-    },
+  const close = async () => {
+    server.close();
+    await rm(file, { force: true });
   };
+  try {
+    await giveToFolderOwner(file);
+  } catch {
+    await close();
+    return null;
+  }
+  return { socket: basename(file), close };
 }
 
 /** Runs a function with a path of a file that is short enough for a socket's, at most 107 bytes. */

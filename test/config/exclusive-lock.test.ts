@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, renameSync, symlinkSync } from 'node:fs';
-import { chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
@@ -105,6 +105,12 @@ test('a lock is readable only by its owner', async (t) => {
   await release();
 });
 
+const UNPRIVILEGED = `
+  import { lockExclusively } from ${JSON.stringify(import.meta.resolve('../../config/exclusive-lock.ts'))};
+  process.seteuid(65_532);
+  await lockExclusively(process.argv[1], () => new Error()).catch((error) => console.log(error.code));
+`;
+
 if (isRoot) {
   test("the owner of a folder can read whether the holder of root's lock lives", async (t) => {
     const folder = await temporaryFolder(t);
@@ -131,6 +137,18 @@ if (isRoot) {
     t.true(isReplaced);
     t.like(await stat(other), { uid: 0, gid: 0 });
     await release();
+  });
+
+  test('a process that may not give files away leaves no socket behind', async (t) => {
+    const folder = await temporaryFolder(t);
+    await chmod(folder, 0o777);
+    await chown(folder, 65_534, 65_533);
+    const path = join(folder, 'lock.json');
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', UNPRIVILEGED, path]);
+    const [output] = await once(child.stdout, 'data');
+    t.is(String(output), 'EPERM\n');
+    await once(child, 'close');
+    t.deepEqual(await readdir(folder), []);
   });
 } else test('this is not root, so no lock of root was taken', (t) => t.pass());
 
