@@ -103,6 +103,15 @@ test.serial('the bar at the bottom of the form covers no control that Tab leads 
     await page.keyboard.press('Tab');
     await page.keyboard.press('Shift+Tab');
     t.is(await page.locator('main').evaluate((main) => main.scrollTop), 0, size);
+    // The dialog of one of them scrolls to its own.
+    await page.setViewportSize({ width: 400, height: 160 });
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    const dialog = page.getByRole('dialog');
+    const copy = dialog.getByRole('button', { name: 'Copy', exact: true });
+    await copy.focus();
+    const [inner, outer] = [await copy.boundingBox(), await dialog.boundingBox()];
+    if (inner === null || outer === null) return t.fail();
+    t.true(inner.y + inner.height <= outer.y + outer.height, size);
     t.deepEqual(covered.filter(Boolean), [], size);
     t.deepEqual(complaints, []);
   }

@@ -152,7 +152,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
         <div
           class="
           sticky bottom-0 z-10 -mx-4 flex flex-wrap items-center gap-2 border-t border-line bg-paper px-4 py-3 md:-mx-2
-          md:px-2 [&_*]:-scroll-mb-24 [@media(height<32rem)]:static
+          md:px-2 [&>*]:-scroll-mb-24 [@media(height<32rem)]:static
         "
         >
           <Button type="submit" tone="primary" busy={action.isBusy.value}>
