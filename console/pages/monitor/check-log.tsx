@@ -106,7 +106,7 @@ const MOST = 1000;
 /** How long before the newest ping a poll looks for a missed deadline that is not listed yet. */
 const LATE_SECONDS = 60;
 
-/** One poll in this many loads the whole page of pings, in case a missed deadline was recorded even later. */
+/** One poll in this many loads the newest page of pings, for a missed deadline in it that was recorded even later. */
 const WHOLE_EVERY = 10;
 
 /**
