@@ -54,7 +54,7 @@ async function writeMute(run: Run, { id, tenantId }: RowKey, untilMs: number | n
 
 /**
  * Moves alerts that were held again by a mute to its present end, if it ends earlier or is over. They were held in a
- * transaction that did not see that end. Alerts that are late only because of their rate stay as they are (D-523).
+ * transaction that did not see that end. Alerts that are late only because of their rate (D-320) stay as they are.
  */
 export async function releaseUnmuted(run: Run, nowMs: number): Promise<MovedAttempts> {
   return await run(
