@@ -138,6 +138,30 @@ const HAS_REMINDERS = `(c.rules @? '$[*].repeat_seconds')`;
 const IS_LEFT_OVER = `(${HAS_REMINDERS} IS NOT TRUE
   AND EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id AND r.number > 0))`;
 
+/** SQL: whether quiet hours dropped the alert of a transition `t` to the channel of a delivery `d`. */
+const IS_DROPPED_BY_QUIET_HOURS = `EXISTS (SELECT FROM deliveries n JOIN held_deliveries q ON q.delivery_id = n.id
+  WHERE n.monitor_id = d.monitor_id AND n.channel_id = d.channel_id AND n.no > d.no
+    AND (n.message #>> '{detail,sequence}')::integer = t.sequence
+    AND n.outcome = 'superseded' AND n.finished_at = n.created_at AND q.reason = 'quiet_hours')`;
+
+/** SQL: whether maintenance dropped the alerts of a transition `t` of a monitor `m`. */
+const IS_DROPPED_BY_MAINTENANCE = `coalesce((
+  SELECT bool_or(o.alerts = 'drop') AND NOT bool_or(o.alerts = 'hold')
+  FROM maintenance_times w JOIN maintenance_occurrences o ON o.no = w.occurrence_no
+  WHERE w.monitor_no = m.no AND NOT o.is_skipped AND NOT o.retroactive @> t.detected_at
+    AND w.started_at <= t.detected_at AND w.ended_at > w.started_at
+    AND w.ended_at + o.settle_seconds * 1000 > t.detected_at), false)`;
+
+/**
+ * SQL: whether a delivery `d` is the only alert of trouble that continues: maintenance or quiet hours dropped all
+ * changes of its monitor since.
+ */
+const IS_ONLY_ALERT = `(d.event <> 'monitor.up' AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
+  AND EXISTS (SELECT FROM monitors m WHERE m.id = d.monitor_id AND NOT EXISTS (
+    SELECT FROM transitions t WHERE t.monitor_id = m.id AND t.sequence > (d.message #>> '{detail,sequence}')::integer
+      AND (t.to_state NOT IN ('degraded', 'down', 'unknown')
+        OR NOT (${IS_DROPPED_BY_MAINTENANCE} OR ${IS_DROPPED_BY_QUIET_HOURS})))))`;
+
 /** The outcome of a claimed alert that waited; `open` if more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
@@ -145,7 +169,7 @@ export type SettledHeld = 'dropped' | 'released' | 'open';
  * Drops claimed alerts that waited and are no longer true, or are acknowledged if their rule considers that. Drops
  * reminders as well that no rule of their channel asks for any more. Releases the others that are alone (`isAlone`),
  * with no parent or summary involved; one that a reminder may follow stays open. After maintenance a chat is still
- * notified of outdated alerts, which are marked as such.
+ * notified of outdated alerts, which are marked as such. So are those whose newer trouble was dropped (D-829).
  */
 export async function settleHeld(
   run: Run,
@@ -157,7 +181,7 @@ export async function settleHeld(
        SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id JOIN channels c ON c.id = d.channel_id
        WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED} OR ${IS_LEFT_OVER}
-         OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN}
+         OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN} AND NOT ${IS_ONLY_ALERT}
          AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id

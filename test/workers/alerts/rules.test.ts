@@ -378,6 +378,40 @@ for (const first of ['drop', 'mute'] as const)
     t.deepEqual(await deliverBoth(80), [['Down: Shop 0'], ['Still down: Shop 0']]);
   });
 
+for (const [first, rules, dueAtMinute] of [
+  ['delayed', ESCALATION, 65],
+  ['muted', null, 90],
+] as const)
+  test(`${first} trouble is sent, marked as late, if maintenance dropped all newer trouble`, async (t) => {
+    const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+    const chat = await addChannel('telegram', rules && [...rules]);
+    const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+    if (first === 'muted') await muteMonitor(runtime.database, key, { untilMs: at(90), nowMs: at(0) });
+    await change('degraded', 0);
+    await planHour(runtime, at(5), 'drop');
+    await change('down', 10);
+    for (const minute of [15, dueAtMinute - 1]) t.deepEqual(await deliver(chat, minute), []);
+    t.deepEqual(await deliver(chat, dueAtMinute), ['Delayed: Degraded: Shop 0']);
+    await change('up', 100);
+    t.deepEqual(await deliver(chat, 100), ['Recovered: Shop 0']);
+  });
+
+test('delayed trouble is dropped if no rule matches newer trouble, or maintenance drops a new outage', async (t) => {
+  const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
+  const [degraded, delayed] = [
+    await addChannel('telegram', [{ events: ['monitor.degraded'], after_seconds: 900 }]),
+    await addChannel('telegram', ESCALATION),
+  ];
+  await change('degraded', 0);
+  await change('down', 5);
+  t.deepEqual(await deliver(degraded, 15), []);
+  t.deepEqual(await outcomes(degraded), ['monitor.degraded superseded delay']);
+  await planHour(runtime, at(10), 'drop');
+  await change('up', 11);
+  await change('down', 12);
+  t.deepEqual([await deliver(delayed, 20), await deliver(delayed, 70)], [[], []]);
+});
+
 test('maintenance that drops alerts holds one whose mute ends in it', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
   const chat = await addChannel('telegram', null);
@@ -762,6 +796,17 @@ test('newer trouble that quiet hours drop does not replace trouble that maintena
   await change('degraded', 50);
   await change('down', 70);
   t.deepEqual(await outcomes(chat), ['monitor.degraded pending maintenance', 'monitor.down superseded quiet_hours']);
+  t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
+});
+
+test('newer trouble that quiet hours drop does not replace trouble that a mute holds', async (t) => {
+  const { runtime, change, addChannel, deliver, outcomes, monitors, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'drop' } }]);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(105), nowMs: at(45) });
+  await change('degraded', 50);
+  await change('down', 70);
+  t.deepEqual(await outcomes(chat), ['monitor.degraded pending mute', 'monitor.down superseded quiet_hours']);
   t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
 });
 
