@@ -162,28 +162,30 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
 
 /**
  * Drops the delayed trouble and the reminders that newer trouble of a monitor replaces. If a rule holds the newer one,
- * trouble that waits for maintenance or a mute is dropped as well: it may be due first. Without a `hold`, such as if
- * quiet hours drop the newer one, it stays. So does a recovery that waits for the end of quiet hours: it shows that its
+ * trouble that waits for maintenance or a mute is dropped as well: it may be due first. If quiet hours drop the newer
+ * one, all that waits for these stays. So does a recovery that waits for the end of quiet hours: it shows that its
  * channel was notified before.
  */
 export async function supersedeByRules(
   run: Run,
-  newer: readonly (Pair & { hold: Hold | null })[],
+  newer: readonly (Pair & { hold: Hold | null; isDropped: boolean })[],
   nowMs: number,
 ): Promise<void> {
   if (newer.length === 0) return;
   await run(
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
-     FROM unnest($1::text[], $2::text[], $4::text[]) AS n (channel_id, monitor_id, reason), held_deliveries h
+     FROM unnest($1::text[], $2::text[], $4::text[], $5::boolean[]) AS n (channel_id, monitor_id, reason, is_dropped),
+       held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
-       AND h.delivery_id = d.id AND (h.reason IN ${quoteList(TIMED_HOLDS)} OR ${IS_HELD_AGAIN}
-         OR (n.reason IN ${quoteList(TIMED_HOLDS)} AND h.reason IN ${quoteList(MONITOR_HOLDS)}))
+       AND h.delivery_id = d.id AND (h.reason IN ${quoteList(TIMED_HOLDS)} OR (NOT n.is_dropped AND (${IS_HELD_AGAIN}
+         OR (n.reason IN ${quoteList(TIMED_HOLDS)} AND h.reason IN ${quoteList(MONITOR_HOLDS)}))))
        AND d.event <> 'monitor.up' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
     [
       newer.map(({ channelId }) => channelId),
       newer.map(({ monitorId }) => monitorId),
       nowMs,
       newer.map(({ hold }) => hold?.reason ?? null),
+      newer.map(({ isDropped }) => isDropped),
     ],
   );
 }

@@ -120,9 +120,7 @@ async function writeWaiting(
   );
   await supersedeByRules(
     run,
-    deliveries.flatMap(({ channelId, monitorId, message, hasRules, isDropped, hold }) =>
-      hasRules && message.state !== 'up' ? { channelId, monitorId, hold: isDropped ? null : hold } : [],
-    ),
+    deliveries.filter(({ message, hasRules }) => hasRules && message.state !== 'up'),
     nowMs,
   );
   const kept = await dropUnawaited(run, withoutEnded(deliveries), { nowMs, awaited: waited.map(pairOf) });

@@ -810,6 +810,17 @@ test('newer trouble that quiet hours drop does not replace trouble that a mute h
   t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
 });
 
+test('newer trouble that quiet hours drop does not replace delayed trouble that maintenance holds', async (t) => {
+  const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ after_seconds: 900, quiet: { ...QUIET, mode: 'drop' } }]);
+  await change('degraded', 40);
+  await planHour(runtime, at(45), 'hold');
+  t.deepEqual(await deliver(chat, 55), []);
+  await change('down', 70);
+  t.deepEqual(await outcomes(chat), ['monitor.degraded pending maintenance', 'monitor.down superseded quiet_hours']);
+  t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
+});
+
 test('reminders end once no rule of the channel asks for them', async (t) => {
   const { runtime, change, addChannel, deliver } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
