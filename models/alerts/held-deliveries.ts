@@ -68,7 +68,8 @@ const otherHold = (now: string) => `(
       JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
       JOIN maintenance_occurrences o ON o.no = c.occurrence_no
     WHERE m.id = d.monitor_id AND NOT o.is_skipped AND t.started_at <= ${now}
-      AND (o.alerts = 'hold' OR (o.alerts = 'drop' AND (h.reason <> 'maintenance' OR ${IS_HELD_AGAIN})))
+      AND (o.alerts = 'hold' OR (o.alerts = 'drop' AND (h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}
+        OR d.message #>> '{detail,maintenance}' IS NULL)))
       AND t.ended_at > t.started_at AND t.ended_at + o.settle_seconds * 1000 > ${now}
   ORDER BY until_ms DESC LIMIT 1)`;
 

@@ -423,6 +423,19 @@ test('maintenance that drops alerts holds one whose mute ends in it', async (t) 
   t.deepEqual(await deliver(chat, 80), ['Down: Shop 0']);
 });
 
+test('each maintenance that drops alerts holds one whose mute ended in the one before', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+  const chat = await addChannel('telegram', null);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(30), nowMs: at(0) });
+  await change('down', 5);
+  await planHour(runtime, at(20), 'drop');
+  t.deepEqual(await deliver(chat, 30), []);
+  await planHour(runtime, at(70), 'drop');
+  t.deepEqual([await deliver(chat, 80), await deliver(chat, 129)], [[], []]);
+  t.deepEqual(await deliver(chat, 130), ['Down: Shop 0']);
+});
+
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
 async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
