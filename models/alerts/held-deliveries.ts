@@ -81,8 +81,8 @@ const FOLLOWS_MAINTENANCE = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
   OR (h.reason IN ${quoteList(TIMED_HOLDS)} AND d.event <> 'monitor.up'
     AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND (c.type <> 'webhook' OR c.follows_maintenance))))`;
 
-/** Maximum number of due alerts that are held again with claimed ones. */
-const HELD_AGAIN_AT_ONCE = 1000;
+/** Maximum number of due alerts that are held again with claimed ones; each statement reads all that are due. */
+const HELD_AGAIN_AT_ONCE = 10_000;
 
 /** An alert that was given another time, and the number of its next attempt. */
 type MovedAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
@@ -107,9 +107,9 @@ export async function holdAgain(
      ), others AS MATERIALIZED (
        SELECT d.id, d.channel_id, d.attempts, x.* FROM deliveries d
          JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
-       WHERE d.channel_id IN (SELECT channel_id FROM covered) AND d.outcome = 'pending' AND d.next_attempt_at <= $3
-         AND d.attempts = 0 AND d.claimed_until IS NULL AND h.summary_id IS NULL AND h.released_at IS NULL
-         AND ${FOLLOWS_MAINTENANCE}
+       WHERE d.channel_id = ANY (ARRAY (SELECT channel_id FROM covered)) AND d.outcome = 'pending'
+         AND d.next_attempt_at <= $3 AND d.attempts = 0 AND d.claimed_until IS NULL AND h.summary_id IS NULL
+         AND h.released_at IS NULL AND ${FOLLOWS_MAINTENANCE}
        ORDER BY d.no LIMIT ${HELD_AGAIN_AT_ONCE} FOR NO KEY UPDATE OF d SKIP LOCKED
      ), waiting AS (
        SELECT * FROM covered UNION ALL SELECT * FROM others

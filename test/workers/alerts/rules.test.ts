@@ -359,6 +359,25 @@ test('the delayed alerts of a chat that come due in maintenance are held again t
   t.deepEqual(await deliver(chat, 61), ['5 monitors: 5 down']);
 });
 
+test('thousands of due alerts of a chat are held again by one claim', async (t) => {
+  const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
+  const chat = await addChannel('telegram', ESCALATION);
+  await planHour(runtime, at(0), 'hold');
+  await change('down', 1);
+  await runtime.database.pool.query(
+    `WITH others AS (
+       INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
+       SELECT d.id || '_' || i, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at
+       FROM deliveries d, generate_series(1, 2000) i WHERE channel_id = $1 RETURNING id)
+     INSERT INTO held_deliveries (delivery_id, reason) SELECT id, 'delay' FROM others`,
+    [chat],
+  );
+  const statements = recordStatements(t, runtime.database);
+  t.deepEqual(await deliver(chat, 16), []);
+  t.is(statements.filter((statement) => JSON.stringify(statement).includes('covered AS MATERIALIZED')).length, 1);
+  t.deepEqual([...new Set(await outcomes(chat))], ['monitor.down pending maintenance']);
+});
+
 for (const first of ['drop', 'mute'] as const)
   test(`maintenance that drops alerts holds earlier trouble that waited before: ${first}`, async (t) => {
     const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
