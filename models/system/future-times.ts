@@ -213,6 +213,8 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
     `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
      WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
   return [
+    // Incidents first: who snoozes one locks it before its deliveries.
+    shift('incidents', ['snoozed_until']),
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
     // The times that alerts have without a snooze, or until which they were held again.
     `UPDATE held_deliveries h SET held_by = (h.held_by::bigint - ${backMs})::text FROM deliveries d

@@ -284,6 +284,21 @@ test('ending a snooze early after the clock was set back leaves the times of rem
   t.deepEqual([await deliver(chat, -591), await deliver(chat, -590)], [[], ['Still down: Shop 0']]);
 });
 
+test('a snooze ends for all reminders of its incident at one time after the clock was set back', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const { database, tenantId } = runtime;
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
+  await change('down', 0);
+  t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
+  const key = { tenantId, id: await incidentId(), author: null };
+  await snoozeIncident(database, key, { untilMs: at(60), nowMs: at(1) });
+  // Minute 2 becomes minute -598, and the end of the snooze minute -540.
+  const setBack = { nowMs: at(-598), backMs: 600 * MINUTE };
+  await inTransaction(database, (_, client) => pullBackTimes(client, setBack));
+  t.deepEqual([await deliver(chat, -541), await deliver(chat, -540)], [[], ['Still down: Shop 0']]);
+  t.deepEqual([await deliver(chat, -531), await deliver(chat, -530)], [[], ['Still down: Shop 0']]);
+});
+
 test('a snooze postpones the first reminder of new trouble, which is sent at once', async (t) => {
   const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
   const chat = await addChannel('telegram', [{ repeat_seconds: 600 }]);
