@@ -27,7 +27,6 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { holdingBodies } from '../../net/body-budget.ts';
 import {
-  MAX_WEBHOOK_PAUSE_MS,
   NO_CONNECTION,
   unsuccessful,
   type AttemptOutcome,
@@ -67,6 +66,12 @@ export type DelivererParts = SendingParts & {
  * clocks.
  */
 const CLAIM_MARGIN_MS = 7000;
+
+/**
+ * Longest pause, in milliseconds, of a webhook whose receiver limits rates without `Retry-After`. It may take only one
+ * message after each: with longer pauses, many alerts would not arrive in time.
+ */
+const LIMITED_PAUSE_MS = 5000;
 
 /** Maximum attempts of a resolve, more than the seven days of its retries allow. */
 const MAX_RESOLVE_ATTEMPTS = 250;
@@ -218,7 +223,7 @@ export class Deliverer {
     const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
     // Without `Retry-After`, too, a receiver that limits rates would only refuse other alerts.
     const isLimited = claimed.webhook !== null && isPutOff(claimed, sent) && retryInMs !== null;
-    const pauseMs = sent.retryAfterMs ?? (isLimited ? Math.min(retryInMs, MAX_WEBHOOK_PAUSE_MS) : null);
+    const pauseMs = sent.retryAfterMs ?? (isLimited ? Math.min(retryInMs, LIMITED_PAUSE_MS) : null);
     return {
       ...sent,
       deliveryId,
@@ -287,8 +292,8 @@ export class Deliverer {
   }
 
   /**
-   * Records a failure of the channel; a lost chat is recorded separately. A postponed delivery is counted once, the
-   * first time.
+   * Records a failure of the channel; a lost chat is recorded separately. A delivery that was postponed within the hour
+   * is counted once, the first time.
    */
   async #recordFailure(
     { channelProblem, channelId, error, finishedAtMs }: MadeAttempt,
