@@ -16,7 +16,7 @@ import {
   type User,
   type UserRow,
 } from './user-row.ts';
-import { MAX_MEMBERS, insertUser } from './users.ts';
+import { MAX_MEMBERS, countMembersAndInvited, insertUser } from './users.ts';
 
 /** A person at an OpenID Connect provider. Times are Unix seconds; `email` is empty if the provider gave none. */
 export type Identity = {
@@ -114,12 +114,9 @@ export async function provisionUser(
     );
     const [tenant] = tenants;
     if (tenant === undefined || tenants.length > 1) return 'no_account';
-    const [people] = await run<{ count: number }>(
-      `SELECT (SELECT count(*) FROM users WHERE tenant_id = $1) + (SELECT count(*) FROM invitations
-         WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2 AND email <> $3) AS count`,
-      [tenant.id, Math.floor(wanted.identity.nowMs / 1000), wanted.email],
-    );
-    if ((people?.count ?? 0) >= MAX_MEMBERS) return 'full';
+    const now = Math.floor(wanted.identity.nowMs / 1000);
+    if ((await countMembersAndInvited(run, { tenantId: tenant.id, email: wanted.email, now })) >= MAX_MEMBERS)
+      return 'full';
     const known = await run('SELECT 1 FROM open_id_identities WHERE issuer = $1 AND subject = $2', [
       wanted.identity.issuer,
       wanted.identity.subject,

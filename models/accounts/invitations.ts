@@ -9,7 +9,7 @@ import { inTransaction, runOn, type Run, type RowKey } from '../sql.ts';
 import { insertAuditEntry, type Authored } from './audit-log.ts';
 import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
 import { personName, type User } from './user-row.ts';
-import { MAX_MEMBERS, insertUser, normalizeEmail, requireOwner } from './users.ts';
+import { MAX_MEMBERS, countMembersAndInvited, insertUser, normalizeEmail, requireOwner } from './users.ts';
 
 /**
  * An open invitation. Times are Unix seconds; `invitedBy` is the name or address of a member, null once they have left.
@@ -87,8 +87,7 @@ export async function createInvitation(
       [tenantId, now, email],
     );
     if ((open?.count ?? 0) >= MAX_INVITATIONS) return 'too_many';
-    const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenantId]);
-    if ((people?.count ?? 0) + (open?.count ?? 0) >= MAX_MEMBERS) return 'full';
+    if ((await countMembersAndInvited(run, { tenantId, email, now })) >= MAX_MEMBERS) return 'full';
     await run(
       'DELETE FROM invitations WHERE tenant_id = $1 AND (expires_at <= $2 OR (email = $3 AND accepted_at IS NULL))',
       [tenantId, now - KEPT_SECONDS, email],

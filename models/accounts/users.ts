@@ -223,6 +223,23 @@ export async function resetAccess(
 /** Maximum number of members of an account. */
 export const MAX_MEMBERS = 1000;
 
+/**
+ * Counts the members of an account and its open invitations, without those of the members themselves and of `email`, in
+ * lower case. Members who came in another way leave an invitation that cannot be accepted. `now` is in Unix seconds.
+ */
+export async function countMembersAndInvited(
+  run: Run,
+  { tenantId, email, now }: { tenantId: string; email: string; now: number },
+): Promise<number> {
+  const [people] = await run<{ count: number }>(
+    `SELECT (SELECT count(*) FROM users WHERE tenant_id = $1) + (SELECT count(*) FROM invitations i
+       WHERE i.tenant_id = $1 AND i.accepted_at IS NULL AND i.expires_at > $2 AND i.email <> $3
+         AND NOT EXISTS (SELECT FROM users u WHERE u.tenant_id = $1 AND u.email = i.email)) AS count`,
+    [tenantId, now, email],
+  );
+  return people?.count ?? 0;
+}
+
 /** Lists the members of an account, by creation. */
 export async function listMembers(database: Pick<Database, 'pool'>, tenantId: string): Promise<User[]> {
   const rows = await runOn(database.pool)<UserRow>(

@@ -28,7 +28,12 @@ async function openAccount(t: ExecutionContext) {
        SELECT 'usr_' || n, $1, n || '@example.com', 'viewer', '', 0 FROM generate_series($2::int, $3::int) AS n`,
       [tenantId, from, to],
     );
-  return { database, tenantId, newId, invite, addUsers };
+  const provision = (name: string) => {
+    const [email, nowMs] = [`${name}@example.net`, Date.now()];
+    const identity = { id: newId('idn'), issuer: 'https://id.example', subject: name, email, nowMs };
+    return provisionUser(database, { id: newId('usr'), tenantId, email, name, role: 'viewer', identity, author: null });
+  };
+  return { database, tenantId, newId, invite, provision, addUsers };
 }
 
 test('a full account keeps the invitation that a new one would replace', async (t) => {
@@ -45,13 +50,19 @@ test('a full account keeps the invitation that a new one would replace', async (
   t.is((await listInvitations(database, tenantId, Date.now())).length, 1);
 });
 
+test('the invitation of a person who became a member in another way takes no place', async (t) => {
+  const { invite, provision, addUsers } = await openAccount(t);
+  await addUsers(1, MAX_MEMBERS - 3);
+  await invite('ann@example.net');
+  t.like(await provision('ann'), { email: 'ann@example.net' });
+  t.like(await provision('bob'), { email: 'bob@example.net' });
+  t.like(await invite('guest@example.org'), { email: 'guest@example.org' });
+  t.is(await provision('eve'), 'full');
+  t.is(await invite('other@example.org'), 'full');
+});
+
 test('people of a provisioned domain take no place of those who are invited', async (t) => {
-  const { database, tenantId, newId, invite, addUsers } = await openAccount(t);
-  const provision = (name: string) => {
-    const [email, nowMs] = [`${name}@example.net`, Date.now()];
-    const identity = { id: newId('idn'), issuer: 'https://id.example', subject: name, email, nowMs };
-    return provisionUser(database, { id: newId('usr'), tenantId, email, name, role: 'viewer', identity, author: null });
-  };
+  const { database, tenantId, newId, invite, provision, addUsers } = await openAccount(t);
   await addUsers(1, MAX_MEMBERS - 2);
   const token = generateInvitationToken();
   await invite('guest@example.org', token);
