@@ -223,9 +223,25 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
   return [...new Set(texts.flatMap(writtenForms))].toSorted((a, b) => b.length - a.length);
 }
 
-/** Returns a text as receivers may write it again: as it is, form-encoded, or in JSON with escaped slashes. */
+/** Returns a text as receivers may write it again: as it is, percent-encoded in two ways, or in JSON with escapes. */
 function writtenForms(text: string): string[] {
-  return [text, new URLSearchParams([['', text]]).toString().slice(1), text.replaceAll('/', String.raw`\/`)];
+  const escape = (characters: RegExp) =>
+    text.replaceAll(
+      characters,
+      (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0'),
+    );
+  const escaped = [
+    new URLSearchParams([['', text]]).toString().slice(1),
+    // It throws at a lone surrogate.
+    encodeURIComponent(text.toWellFormed()),
+    // Some escape what has a meaning in HTML, others also the plus sign and all beyond ASCII.
+    escape(/[&<>]/g),
+    escape(/["&'+<>`]|[^ -~]/g),
+  ];
+  const inLowerCase = escaped.map((form) =>
+    form.replaceAll(/%[0-9A-F]{2}|\\u[0-9A-F]{4}/g, (unit) => unit.toLowerCase()),
+  );
+  return [text, text.replaceAll('/', String.raw`\/`), ...escaped, ...inLowerCase];
 }
 
 /**

@@ -235,6 +235,23 @@ test('keys are redacted as their receivers read the query or write it again', as
   t.is(response, '[secret]\nkey=[secret]\n[secret]\n{"search":"[secret]","bearer":"[secret]"}');
 });
 
+test('keys are redacted whichever characters a receiver escapes, in upper or lower case', async (t) => {
+  const key = "n0t-a~s3cret!'(+/&é)";
+  const { port } = await receive(t, (_request, response) => {
+    const literal = encodeURIComponent(key);
+    const escape = (unit: string) => String.raw`\u` + unit.charCodeAt(0).toString(16).padStart(4, '0');
+    const json = key.replaceAll(/['+&é]/g, escape);
+    const lower = literal.replaceAll(/%../g, (escaped) => escaped.toLowerCase());
+    const form = new URLSearchParams({ key }).toString().replaceAll(/%../g, (escaped) => escaped.toLowerCase());
+    const upper = json.replaceAll(/00../g, (digits) => digits.toUpperCase());
+    response.end([literal, lower, form, json, upper, key.replaceAll('&', escape)].join('\n'));
+  });
+  const { response } = await attempt(t, port, {
+    delivery: { url: `https://127.0.0.1:${port}/in?key=${encodeURIComponent(key)}` },
+  });
+  t.is(response, ['[secret]', '[secret]', 'key=[secret]', '[secret]', '[secret]', '[secret]'].join('\n'));
+});
+
 test('a response that does not quote the URL is stored unchanged', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end('a/b and /'));
   t.is((await attempt(t, port)).response, 'a/b and /');
