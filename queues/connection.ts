@@ -77,7 +77,7 @@ const KEEP_FAILED = { age: 2 * DAY_SECONDS, count: 500 };
 const STALLED_INTERVAL_MS = 5000;
 
 /** The longest lock of any worker, in milliseconds. */
-const LONGEST_LOCK_MS = 60_000;
+const LONGEST_LOCK_MS = 15_000;
 
 /**
  * Timeout of a queue statement, in milliseconds; it also closes the connection, because a server that was cut off never
@@ -318,17 +318,17 @@ async function takesWrites(redis: Redis, tag: string): Promise<void> {
 }
 
 /**
- * Reports whether a job waits, or has been due for a second, by BullMQ's keys and scores. Jobs of a queue that is
- * paused at the board cannot be taken.
+ * Reports whether a job waits, or has been due for a second, by BullMQ's keys and scores. False while the queue is
+ * paused at the board, or has a limit from there: its jobs may have to wait.
  */
 async function hasJob(redis: Redis, queue: string): Promise<boolean> {
   const dueBefore = (Date.now() - 1000) * 0x10_00;
-  const [paused, waiting, due] = await Promise.all([
-    redis.hexists(`${queue}:meta`, 'paused'),
+  const [limits, waiting, due] = await Promise.all([
+    redis.hmget(`${queue}:meta`, 'paused', 'concurrency', 'max'),
     redis.llen(`${queue}:wait`),
     redis.zcount(`${queue}:delayed`, 0, dueBefore),
   ]);
-  return paused === 0 && waiting + due > 0;
+  return limits.every((limit) => limit === null) && waiting + due > 0;
 }
 
 /** How long a message is not repeated, in milliseconds: connections break by the dozen, and each retries many times. */

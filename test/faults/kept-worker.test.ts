@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import type { Queue } from 'bullmq';
 import { Registry } from 'prom-client';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { createWorkerMetrics } from '../../workers/system/metrics.ts';
@@ -83,30 +84,40 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
     t.regex(await registry.metrics(), /^spotcheck_queue_workers_reopened_total\{queue="forgotten"\} 1$/m);
   });
 
-  test('a worker is not reopened while its queue is paused at the board', async (t) => {
-    const redis = await startOwnRedis(t);
-    if (redis === null) throw new Error('no Redis');
-    const reopened: string[] = [];
-    const backend = openQueueBackend({
-      databaseUrl: '',
-      redisUrl: redis.url,
-      onError: () => undefined,
-      onWorkerReopened: (queue) => reopened.push(queue),
+  const LIMITS: Record<string, (queue: Queue) => Promise<unknown>> = {
+    paused: (queue) => queue.pause(),
+    'limited in its number of jobs at once': (queue) => queue.setGlobalConcurrency(1),
+    'limited in its rate': (queue) => queue.setGlobalRateLimit(1, 300_000),
+  };
+
+  for (const [index, [what, limit]] of Object.entries(LIMITS).entries()) {
+    test(`a worker is not reopened while its queue is ${what} at the board`, async (t) => {
+      const redis = await startOwnRedis(t);
+      if (redis === null) throw new Error('no Redis');
+      const reopened: string[] = [];
+      const backend = openQueueBackend({
+        databaseUrl: '',
+        redisUrl: redis.url,
+        onError: () => undefined,
+        onWorkerReopened: (queue) => reopened.push(queue),
+      });
+      const queue = backend.createQueue<object>(`limited-${index}`);
+      await limit(queue);
+      for (let job = 0; job < 3; job += 1) await queue.add('job', {});
+      const held = Promise.withResolvers<void>();
+      const worker = backend.createWorker(`limited-${index}`, () => held.promise, {
+        concurrency: 3,
+        lockDurationMs: 15_000,
+        onFailed: () => undefined,
+      });
+      t.teardown(async () => {
+        held.resolve();
+        await worker.close();
+        await queue.close();
+        await backend.close();
+      });
+      await delay(35_000);
+      t.deepEqual(reopened, []);
     });
-    const queue = backend.createQueue<object>('paused');
-    await queue.pause();
-    await queue.add('job', {});
-    const worker = backend.createWorker('paused', () => Promise.resolve(), {
-      concurrency: 1,
-      lockDurationMs: 15_000,
-      onFailed: () => undefined,
-    });
-    t.teardown(async () => {
-      await worker.close();
-      await queue.close();
-      await backend.close();
-    });
-    await delay(35_000);
-    t.deepEqual(reopened, []);
-  });
+  }
 }

@@ -88,8 +88,10 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
   };
   clockListeners.add(mendAfterSetting);
   // The time may have been set back just before, and the chore's own job may still be locked by a killed process.
-  const isSetBack = findSetBack(runOn(runtime.database.pool), now());
-  keep(isSetBack.then((isTrue) => (isTrue ? chores.reconcile() : null)));
+  const mendIfSetBack = async () => {
+    if (await findSetBack(runOn(runtime.database.pool), now())) await chores.reconcile();
+  };
+  keep(mendIfSetBack());
   const stopEnding = keepEndingStranded(runtime);
   return {
     name: 'maintain',
