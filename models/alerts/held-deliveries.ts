@@ -3,7 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import { MONITOR_HOLDS, TIMED_HOLDS, type Hold, type HoldReason } from '../../core/alerts/hold.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { quoteList, type Run } from '../sql.ts';
-import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
+import { IS_HELD_AGAIN, IS_ONLY_ALERT, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
 /**
@@ -138,30 +138,6 @@ const HAS_REMINDERS = `(c.rules @? '$[*].repeat_seconds')`;
 /** SQL: whether a delivery `d` is a reminder, and its channel `c` has no rule with reminders any more. */
 const IS_LEFT_OVER = `(${HAS_REMINDERS} IS NOT TRUE
   AND EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id AND r.number > 0))`;
-
-/** SQL: whether quiet hours dropped the alert of a transition `t` to the channel of a delivery `d`. */
-const IS_DROPPED_BY_QUIET_HOURS = `EXISTS (SELECT FROM deliveries n JOIN held_deliveries q ON q.delivery_id = n.id
-  WHERE n.monitor_id = d.monitor_id AND n.channel_id = d.channel_id AND n.no > d.no
-    AND (n.message #>> '{detail,sequence}')::integer = t.sequence
-    AND n.outcome = 'superseded' AND n.finished_at = n.created_at AND q.reason = 'quiet_hours')`;
-
-/** SQL: whether maintenance dropped the alerts of a transition `t` of a monitor `m`. */
-const IS_DROPPED_BY_MAINTENANCE = `coalesce((
-  SELECT bool_or(o.alerts = 'drop') AND NOT bool_or(o.alerts = 'hold')
-  FROM maintenance_times w JOIN maintenance_occurrences o ON o.no = w.occurrence_no
-  WHERE w.monitor_no = m.no AND NOT o.is_skipped AND NOT o.retroactive @> t.detected_at
-    AND w.started_at <= t.detected_at AND w.ended_at > w.started_at
-    AND w.ended_at + o.settle_seconds * 1000 > t.detected_at), false)`;
-
-/**
- * SQL: whether a delivery `d` is the only alert of trouble that continues: maintenance or quiet hours dropped all
- * changes of its monitor since.
- */
-const IS_ONLY_ALERT = `(d.event <> 'monitor.up' AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
-  AND EXISTS (SELECT FROM monitors m WHERE m.id = d.monitor_id AND NOT EXISTS (
-    SELECT FROM transitions t WHERE t.monitor_id = m.id AND t.sequence > (d.message #>> '{detail,sequence}')::integer
-      AND (t.to_state NOT IN ('degraded', 'down', 'unknown')
-        OR NOT (${IS_DROPPED_BY_MAINTENANCE} OR ${IS_DROPPED_BY_QUIET_HOURS})))))`;
 
 /** The outcome of a claimed alert that waited; `open` if more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';

@@ -33,6 +33,8 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
   await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
   for (const statement of [
     ...forgetMeasured(nowMs),
+    // Before deliveries: who snoozes an incident locks it first.
+    `UPDATE incidents SET snoozed_until = snoozed_until - ${backMs} WHERE snoozed_until > ${nowMs}`,
     ...pullDecided(nowMs),
     ...pullMarks(nowMs),
     ...pullMaintenance(nowMs),
@@ -213,8 +215,6 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
     `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
      WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
   return [
-    // Incidents first: who snoozes one locks it before its deliveries.
-    shift('incidents', ['snoozed_until']),
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
     // The times that alerts have without a snooze, or until which they were held again.
     `UPDATE held_deliveries h SET held_by = (h.held_by::bigint - ${backMs})::text FROM deliveries d

@@ -430,6 +430,46 @@ for (const [first, rules, dueAtMinute] of [
     t.deepEqual(await deliver(chat, 100), ['Recovered: Shop 0']);
   });
 
+test('trouble that is sent although newer trouble was dropped is sent again after a failed attempt', async (t) => {
+  const { runtime, change, addChannel, deliver, at } = await prepare(t);
+  const { database, newId, publicUrl } = runtime;
+  const chat = await addChannel('telegram', ESCALATION);
+  await change('degraded', 0);
+  await planHour(runtime, at(5), 'drop');
+  await change('down', 10);
+  await deliver(chat, 15);
+  const failing = createDeliverer({
+    database,
+    newId,
+    publicUrl,
+    sendTelegram: () => Promise.resolve({ ...DELIVERED, outcome: 'retry', statusCode: 500 }),
+    queues: { enqueueAttempts: () => Promise.resolve() },
+    now: () => at(65),
+  });
+  await new ChannelLanes(failing).run(chat);
+  t.deepEqual(await deliver(chat, 70), ['Delayed: Degraded: Shop 0']);
+});
+
+for (const type of ['telegram', 'webhook'] as const)
+  test(`a delayed outage is dropped if it only became degraded in maintenance that drops alerts: ${type}`, async (t) => {
+    const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
+    const channel = await addChannel(type, [{ events: ['monitor.down'], after_seconds: 900 }]);
+    await change('down', 0);
+    await planHour(runtime, at(4), 'drop');
+    await change('degraded', 5);
+    t.deepEqual([await deliver(channel, 15), await deliver(channel, 64)], [[], []]);
+    t.deepEqual(await outcomes(channel), [`monitor.down superseded ${type === 'telegram' ? 'maintenance' : 'delay'}`]);
+  });
+
+test('a webhook that ignores maintenance gets no delayed degradation once its rules match no newer state', async (t) => {
+  const { runtime, change, addChannel, deliver, at } = await prepare(t);
+  const webhook = await addChannel('webhook', [{ events: ['monitor.degraded'], after_seconds: 900 }]);
+  await change('degraded', 0);
+  await planHour(runtime, at(4), 'drop');
+  await change('down', 5);
+  t.deepEqual([await deliver(webhook, 15), await deliver(webhook, 64)], [[], []]);
+});
+
 test('delayed trouble is dropped if no rule matches newer trouble, or maintenance drops a new outage', async (t) => {
   const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
   const [degraded, delayed] = [
