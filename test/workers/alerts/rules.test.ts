@@ -451,7 +451,7 @@ test('trouble that is sent although newer trouble was dropped is sent again afte
 });
 
 for (const type of ['telegram', 'webhook'] as const)
-  test(`a delayed outage is dropped if it only became degraded in maintenance that drops alerts: ${type}`, async (t) => {
+  test(`a delayed outage is dropped if it became degraded while maintenance dropped alerts: ${type}`, async (t) => {
     const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
     const channel = await addChannel(type, [{ events: ['monitor.down'], after_seconds: 900 }]);
     await change('down', 0);
@@ -461,7 +461,7 @@ for (const type of ['telegram', 'webhook'] as const)
     t.deepEqual(await outcomes(channel), [`monitor.down superseded ${type === 'telegram' ? 'maintenance' : 'delay'}`]);
   });
 
-test('a webhook that ignores maintenance gets no delayed degradation once its rules match no newer state', async (t) => {
+test('a webhook that ignores maintenance gets no delayed alert once no rule matches the newer state', async (t) => {
   const { runtime, change, addChannel, deliver, at } = await prepare(t);
   const webhook = await addChannel('webhook', [{ events: ['monitor.degraded'], after_seconds: 900 }]);
   await change('degraded', 0);
