@@ -48,39 +48,11 @@ export const ENDS_INCIDENT = `(c.format ->> 'preset' IN ${quoteList(STATEFUL_PRE
 export const MAY_BE_OVERTAKEN = `(${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT FROM incidents i
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL))`;
 
-/** SQL: whether quiet hours dropped the alert of a transition `t` to the channel of a delivery `d`. */
-const IS_DROPPED_BY_QUIET_HOURS = `EXISTS (SELECT FROM deliveries n JOIN held_deliveries q ON q.delivery_id = n.id
-  WHERE n.monitor_id = d.monitor_id AND n.channel_id = d.channel_id AND n.no > d.no
-    AND (n.message #>> '{detail,sequence}')::integer = t.sequence
-    AND n.outcome = 'superseded' AND n.finished_at = n.created_at AND q.reason = 'quiet_hours')`;
-
-/** SQL: whether maintenance dropped the alerts of a transition `t` of a monitor `m`. */
-const IS_DROPPED_BY_MAINTENANCE = `coalesce((
-  SELECT bool_or(o.alerts = 'drop') AND NOT bool_or(o.alerts = 'hold')
-  FROM maintenance_times w JOIN maintenance_occurrences o ON o.no = w.occurrence_no
-  WHERE w.monitor_no = m.no AND NOT o.is_skipped AND NOT o.retroactive @> t.detected_at
-    AND w.started_at <= t.detected_at AND w.ended_at > w.started_at
-    AND w.ended_at + o.settle_seconds * 1000 > t.detected_at), false)`;
-
-/**
- * SQL: whether a delivery `d` to a channel `c` is the only alert of trouble that continues: all changes of its monitor
- * since are trouble, not better, and were dropped by maintenance, if the channel follows that, or quiet hours (D-829).
- */
-export const IS_ONLY_ALERT = `(d.event <> 'monitor.up'
-  AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
-  AND EXISTS (SELECT FROM monitors m WHERE m.id = d.monitor_id AND NOT EXISTS (
-    SELECT FROM transitions t WHERE t.monitor_id = m.id AND t.sequence > (d.message #>> '{detail,sequence}')::integer
-      AND (t.to_state NOT IN ('degraded', 'down', 'unknown')
-        OR (d.event = 'monitor.down' AND t.to_state = 'degraded')
-        OR NOT (((c.type <> 'webhook' OR c.follows_maintenance) AND ${IS_DROPPED_BY_MAINTENANCE})
-          OR ${IS_DROPPED_BY_QUIET_HOURS})))))`;
-
 /**
  * SQL: whether a delivery `d` is no longer true, because its monitor or agent has changed since or was deleted. An
  * agent's state is read from its row: its changes have no sequence.
  */
-export const IS_OUTDATED = `(
-  EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message)) AND NOT ${IS_ONLY_ALERT}
+export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
   OR d.event LIKE 'agent.%' AND (d.event = 'agent.offline') IS DISTINCT FROM coalesce((
     SELECT a.offline_at IS NOT NULL AND a.revoked_at IS NULL FROM agents a
     WHERE a.id = d.message #>> '{agent,id}'), false))`;
@@ -190,30 +162,28 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
 
 /**
  * Drops the delayed trouble and the reminders that newer trouble of a monitor replaces. If a rule holds the newer one,
- * trouble that waits for maintenance or a mute is dropped as well: it may be due first. If quiet hours drop the newer
- * one, all that waits for these stays. So does a recovery that waits for the end of quiet hours: it shows that its
+ * trouble that waits for maintenance or a mute is dropped as well: it may be due first. Without a `hold`, such as if
+ * quiet hours drop the newer one, it stays. So does a recovery that waits for the end of quiet hours: it shows that its
  * channel was notified before.
  */
 export async function supersedeByRules(
   run: Run,
-  newer: readonly (Pair & { hold: Hold | null; isDropped: boolean })[],
+  newer: readonly (Pair & { hold: Hold | null })[],
   nowMs: number,
 ): Promise<void> {
   if (newer.length === 0) return;
   await run(
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
-     FROM unnest($1::text[], $2::text[], $4::text[], $5::boolean[]) AS n (channel_id, monitor_id, reason, is_dropped),
-       held_deliveries h
+     FROM unnest($1::text[], $2::text[], $4::text[]) AS n (channel_id, monitor_id, reason), held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
-       AND h.delivery_id = d.id AND (h.reason IN ${quoteList(TIMED_HOLDS)} OR (NOT n.is_dropped AND (${IS_HELD_AGAIN}
-         OR (n.reason IN ${quoteList(TIMED_HOLDS)} AND h.reason IN ${quoteList(MONITOR_HOLDS)}))))
+       AND h.delivery_id = d.id AND (h.reason IN ${quoteList(TIMED_HOLDS)} OR ${IS_HELD_AGAIN}
+         OR (n.reason IN ${quoteList(TIMED_HOLDS)} AND h.reason IN ${quoteList(MONITOR_HOLDS)}))
        AND d.event <> 'monitor.up' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
     [
       newer.map(({ channelId }) => channelId),
       newer.map(({ monitorId }) => monitorId),
       nowMs,
       newer.map(({ hold }) => hold?.reason ?? null),
-      newer.map(({ isDropped }) => isDropped),
     ],
   );
 }

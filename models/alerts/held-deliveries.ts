@@ -3,7 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import { MONITOR_HOLDS, TIMED_HOLDS, type Hold, type HoldReason } from '../../core/alerts/hold.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { quoteList, type Run } from '../sql.ts';
-import { IS_HELD_AGAIN, IS_ONLY_ALERT, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
+import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
 /**
@@ -146,7 +146,7 @@ export type SettledHeld = 'dropped' | 'released' | 'open';
  * Drops claimed alerts that waited and are no longer true, or are acknowledged if their rule considers that. Drops
  * reminders as well that no rule of their channel asks for any more. Releases the others that are alone (`isAlone`),
  * with no parent or summary involved; one that a reminder may follow stays open. After maintenance a chat is still
- * notified of outdated alerts, which are marked as such. So are those whose newer trouble was dropped (D-829).
+ * notified of outdated alerts, which are marked as such.
  */
 export async function settleHeld(
   run: Run,
@@ -158,7 +158,7 @@ export async function settleHeld(
        SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id JOIN channels c ON c.id = d.channel_id
        WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED} OR ${IS_LEFT_OVER}
-         OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN} AND NOT ${IS_ONLY_ALERT}
+         OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN}
          AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id

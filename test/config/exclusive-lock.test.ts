@@ -143,8 +143,10 @@ if (isRoot) {
     const folder = await temporaryFolder(t);
     await chmod(folder, 0o777);
     await chown(folder, 65_534, 65_533);
-    const path = join(folder, 'lock.json');
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', UNPRIVILEGED, path]);
+    // Folders above it may be closed to other accounts.
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', UNPRIVILEGED, './lock.json'], {
+      cwd: folder,
+    });
     const [output] = await once(child.stdout, 'data');
     t.is(String(output), 'EPERM\n');
     await once(child, 'close');

@@ -120,7 +120,9 @@ async function writeWaiting(
   );
   await supersedeByRules(
     run,
-    deliveries.filter(({ message, hasRules }) => hasRules && message.state !== 'up'),
+    deliveries.flatMap(({ channelId, monitorId, message, hasRules, isDropped, hold }) =>
+      hasRules && message.state !== 'up' ? { channelId, monitorId, hold: isDropped ? null : hold } : [],
+    ),
     nowMs,
   );
   const kept = await dropUnawaited(run, withoutEnded(deliveries), { nowMs, awaited: waited.map(pairOf) });

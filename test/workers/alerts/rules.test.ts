@@ -412,80 +412,6 @@ for (const first of ['drop', 'mute'] as const)
     t.deepEqual(await deliverBoth(80), [['Down: Shop 0'], ['Still down: Shop 0']]);
   });
 
-for (const [first, rules, dueAtMinute] of [
-  ['delayed', ESCALATION, 65],
-  ['muted', null, 90],
-] as const)
-  test(`${first} trouble is sent, marked as late, if maintenance dropped all newer trouble`, async (t) => {
-    const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
-    const chat = await addChannel('telegram', rules && [...rules]);
-    const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
-    if (first === 'muted') await muteMonitor(runtime.database, key, { untilMs: at(90), nowMs: at(0) });
-    await change('degraded', 0);
-    await planHour(runtime, at(5), 'drop');
-    await change('down', 10);
-    for (const minute of [15, dueAtMinute - 1]) t.deepEqual(await deliver(chat, minute), []);
-    t.deepEqual(await deliver(chat, dueAtMinute), ['Delayed: Degraded: Shop 0']);
-    await change('up', 100);
-    t.deepEqual(await deliver(chat, 100), ['Recovered: Shop 0']);
-  });
-
-test('trouble that is sent although newer trouble was dropped is sent again after a failed attempt', async (t) => {
-  const { runtime, change, addChannel, deliver, at } = await prepare(t);
-  const { database, newId, publicUrl } = runtime;
-  const chat = await addChannel('telegram', ESCALATION);
-  await change('degraded', 0);
-  await planHour(runtime, at(5), 'drop');
-  await change('down', 10);
-  await deliver(chat, 15);
-  const failing = createDeliverer({
-    database,
-    newId,
-    publicUrl,
-    sendTelegram: () => Promise.resolve({ ...DELIVERED, outcome: 'retry', statusCode: 500 }),
-    queues: { enqueueAttempts: () => Promise.resolve() },
-    now: () => at(65),
-  });
-  await new ChannelLanes(failing).run(chat);
-  t.deepEqual(await deliver(chat, 70), ['Delayed: Degraded: Shop 0']);
-});
-
-for (const type of ['telegram', 'webhook'] as const)
-  test(`a delayed outage is dropped if it became degraded while maintenance dropped alerts: ${type}`, async (t) => {
-    const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
-    const channel = await addChannel(type, [{ events: ['monitor.down'], after_seconds: 900 }]);
-    await change('down', 0);
-    await planHour(runtime, at(4), 'drop');
-    await change('degraded', 5);
-    t.deepEqual([await deliver(channel, 15), await deliver(channel, 64)], [[], []]);
-    t.deepEqual(await outcomes(channel), [`monitor.down superseded ${type === 'telegram' ? 'maintenance' : 'delay'}`]);
-  });
-
-test('a webhook that ignores maintenance gets no delayed alert once no rule matches the newer state', async (t) => {
-  const { runtime, change, addChannel, deliver, at } = await prepare(t);
-  const webhook = await addChannel('webhook', [{ events: ['monitor.degraded'], after_seconds: 900 }]);
-  await change('degraded', 0);
-  await planHour(runtime, at(4), 'drop');
-  await change('down', 5);
-  t.deepEqual([await deliver(webhook, 15), await deliver(webhook, 64)], [[], []]);
-});
-
-test('delayed trouble is dropped if no rule matches newer trouble, or maintenance drops a new outage', async (t) => {
-  const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
-  const [degraded, delayed] = [
-    await addChannel('telegram', [{ events: ['monitor.degraded'], after_seconds: 900 }]),
-    await addChannel('telegram', ESCALATION),
-  ];
-  await change('degraded', 0);
-  await change('down', 5);
-  t.deepEqual(await deliver(degraded, 15), []);
-  t.deepEqual(await outcomes(degraded), ['monitor.degraded superseded delay']);
-  await planHour(runtime, at(10), 'drop');
-  await change('up', 11);
-  await change('down', 12);
-  t.deepEqual([await deliver(delayed, 20), await deliver(delayed, 70)], [[], []]);
-});
-
 test('maintenance that drops alerts holds one whose mute ends in it', async (t) => {
   const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
   const chat = await addChannel('telegram', null);
@@ -881,28 +807,6 @@ test('newer trouble that quiet hours drop does not replace trouble that maintena
   const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'drop' } }]);
   await planHour(runtime, at(45), 'hold');
   await change('degraded', 50);
-  await change('down', 70);
-  t.deepEqual(await outcomes(chat), ['monitor.degraded pending maintenance', 'monitor.down superseded quiet_hours']);
-  t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
-});
-
-test('newer trouble that quiet hours drop does not replace trouble that a mute holds', async (t) => {
-  const { runtime, change, addChannel, deliver, outcomes, monitors, at } = await prepare(t);
-  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'drop' } }]);
-  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
-  await muteMonitor(runtime.database, key, { untilMs: at(105), nowMs: at(45) });
-  await change('degraded', 50);
-  await change('down', 70);
-  t.deepEqual(await outcomes(chat), ['monitor.degraded pending mute', 'monitor.down superseded quiet_hours']);
-  t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
-});
-
-test('newer trouble that quiet hours drop does not replace delayed trouble that maintenance holds', async (t) => {
-  const { runtime, change, addChannel, deliver, outcomes, at } = await prepare(t);
-  const chat = await addChannel('telegram', [{ after_seconds: 900, quiet: { ...QUIET, mode: 'drop' } }]);
-  await change('degraded', 40);
-  await planHour(runtime, at(45), 'hold');
-  t.deepEqual(await deliver(chat, 55), []);
   await change('down', 70);
   t.deepEqual(await outcomes(chat), ['monitor.degraded pending maintenance', 'monitor.down superseded quiet_hours']);
   t.deepEqual([await deliver(chat, 104), await deliver(chat, 105)], [[], ['Delayed: Degraded: Shop 0']]);
