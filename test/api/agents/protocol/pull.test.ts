@@ -442,8 +442,7 @@ test('large work is generated as it is read, two at a time per account, and bloc
   await watchLarge(api, stranger, { monitors: 3, characters: 500_000 });
   const { base, readings } = await countingProcess(t, api);
   const [first, second] = agents.map((agent) => stalledPull(base, agent));
-  await until(() => readings() >= 2);
-  await until(async () => (await agents[0].post('pull', { capabilities: ALL }, {}, base)).status === 429);
+  await Promise.all([first!.hasBegun(), second!.hasBegun()]);
   isError(t, await agents[1].post('pull', { capabilities: ALL }, {}, base), {
     status: 429,
     error: /2 large answers of this account are being read already: read them, or close their connections/,
