@@ -33,7 +33,6 @@ test('an outage is followed from webhook to recovery, an agent is created, and a
   });
   t.teardown(drop);
   const { page, complaints } = await openPage(t, browser, { url: service.url });
-  page.setDefaultTimeout(60_000);
   const story = { page, service, receiver, target };
   await page.goto('/channels');
   await signIn(page, PERSON);
@@ -50,7 +49,6 @@ test('an outage is followed from webhook to recovery, an agent is created, and a
 
   await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
   const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
-  phone.page.setDefaultTimeout(60_000);
   await viewOnly(t, phone.page, incident);
   t.deepEqual(phone.complaints, []);
 });

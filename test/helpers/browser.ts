@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Harness } from './harness.ts';
+import { PATIENCE_MS } from './with-client.ts';
 
 /**
  * A page in a separate browser profile, with everything that went wrong in it. `complaints` are errors, refusals of its
@@ -84,6 +85,8 @@ export async function openPage(
     locale,
     timezoneId,
   });
+  // Like all other waits, including those of requests that a test sends in place of its page.
+  context.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   const page = await context.newPage();
   t.teardown(async () => {
@@ -91,8 +94,6 @@ export async function openPage(
     if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
-  // Two minutes, like all other waits.
-  page.setDefaultTimeout(120_000);
   hideBasePath(page, new URL(url).pathname.replace(/\/$/, ''));
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   // The browser also reports refusals of the policy as errors.
