@@ -116,6 +116,21 @@ test('while a monitor is checked, the buttons that change it wait', async (t) =>
   t.deepEqual(complaints, []);
 });
 
+test('a form shows a change that someone else saved before its stream of changes began', async (t) => {
+  const { page, complaints, account, id, path } = await prepare(t);
+  await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);
+  const stream = await hold(page, '**/v1/live');
+  await page.goto(`${path}/edit`);
+  const name = page.getByLabel('Name', { exact: true });
+  await name.waitFor();
+  const held = await stream(0);
+  await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop of Northwind' });
+  await held.continue();
+  await page.getByRole('alert').filter({ hasText: 'Someone else changed this monitor: name.' }).waitFor();
+  t.is(await name.inputValue(), 'Shop of Northwind');
+  t.deepEqual(complaints, []);
+});
+
 test('a dialog that asks how long closes once the answer is stored, before the page is loaded again', async (t) => {
   const { page, complaints, path } = await prepare(t);
   await page.goto(path);

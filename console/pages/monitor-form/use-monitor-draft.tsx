@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { rebase, type Rebased } from '../../client/concurrent-edits.ts';
-import { onChange } from '../../client/live.ts';
+import { monitors } from '../../client/live.ts';
 import { useDraft } from '../../client/session-state.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { draftOf, withoutSecrets, type Draft } from './draft.ts';
@@ -54,11 +54,15 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
   };
   useEffect(() => {
     if (monitor === null) return undefined;
-    // This form's own save is reported as well; without a stream the next save finds other people's changes.
-    return onChange((kind, row) => {
-      if (kind !== 'monitor' || row.id !== monitor.id || row.deleted === true || isSaving.current) return;
+    let known: Schemas['Monitor'] | undefined;
+    // The list is also loaded again when changes may have been missed.
+    return monitors.subscribe((rows) => {
+      const row = rows?.find(({ id }) => id === monitor.id);
+      // This form's own save changes the row as well.
+      if (row === undefined || row === known || isSaving.current) return;
+      known = row;
       // Most changes are of the status alone.
-      if ((row as Schemas['Monitor']).updated_at !== base.peek().updatedAt) void adopt(row.id).catch(() => undefined);
+      if (row.updated_at !== base.peek().updatedAt) void adopt(row.id).catch(() => void (known = undefined));
     });
   }, []);
   const save = async (send: () => Promise<void>): Promise<boolean> => {
