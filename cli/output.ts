@@ -8,6 +8,11 @@ export class Refusal extends Error {
   override name = 'Refusal';
 }
 
+/** Error of a command whose options or arguments do not fit; the message is one line. Exit status 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
 /** Prints the result of a command: JSON for scripts under `--json`, a line per field for people. */
 export function print(
   result: Record<string, unknown> | readonly Record<string, unknown>[],

@@ -3,7 +3,7 @@ import { Command, CommanderError, Help } from 'commander';
 import { describeFailure } from '../config/failures.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { addCommands } from './command-line.ts';
-import { write } from './output.ts';
+import { UsageError, write } from './output.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
 async function main(): Promise<number> {
@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     process.stderr.write(`${describeFailure(error)}\n`);
-    return 1;
+    return error instanceof UsageError ? 2 : 1;
   }
 }
 

@@ -1,6 +1,6 @@
 import { urlOf } from '../../config/formats.ts';
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../../core/maintenance/window.ts';
-import { print, Refusal } from '../output.ts';
+import { print, Refusal, UsageError } from '../output.ts';
 import { callService } from '../service-call.ts';
 
 type StartOptions = {
@@ -19,8 +19,8 @@ export async function startMaintenance(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   if (tag === undefined && monitor === undefined && all !== true)
-    throw new Refusal('Say which monitors: --tag, --monitor or --all');
-  if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS) throw new Refusal('--for must be from 1m to 30d');
+    throw new UsageError('Say which monitors: --tag, --monitor or --all');
+  if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS) throw new UsageError('--for must be from 1m to 30d');
   const window = await call(env, {
     method: 'POST',
     path: '/maintenance-windows',
@@ -53,7 +53,7 @@ type EndOptions = { id?: string; key?: string; json?: boolean };
  * ended.
  */
 export async function endMaintenance({ id, key, json }: EndOptions, env: NodeJS.ProcessEnv): Promise<void> {
-  if ((id === undefined) === (key === undefined)) throw new Refusal('Say which window: --id or --key');
+  if ((id === undefined) === (key === undefined)) throw new UsageError('Say which window: --id or --key');
   const known =
     id === undefined
       ? await findByKey(env, key ?? '')

@@ -23,7 +23,7 @@ import {
   type CanaryAddress,
 } from '../../models/system/canary-addresses.ts';
 import { findCanary } from '../../models/system/canary.ts';
-import { Refusal, print } from '../output.ts';
+import { Refusal, UsageError, print } from '../output.ts';
 import { ServiceRefusal, callService } from '../service-call.ts';
 import { getTenant, withDatabase, type CommandContext } from '../with-database.ts';
 
@@ -111,7 +111,7 @@ async function joinPeer(
 /** `watch add`: pings any address from now on. */
 export async function add(text: string, options: Waiting): Promise<void> {
   const url = watchUrl(text);
-  if (url === null) throw new Refusal('Expected an http:// or https:// URL without user, password and fragment');
+  if (url === null) throw new UsageError('Expected an http:// or https:// URL without user, password and fragment');
   const added = await withDatabase(async (context) => {
     const { database, newId, nowMs } = context;
     const address = { origin: 'command', name: nameAddress(url) } as const;
@@ -178,7 +178,7 @@ function readInvitation(text: string): { base: string; sealed: string } {
   const url = URL.parse(text);
   const [whole = '', sealed = ''] = text.split('#');
   if (url === null || !/^https?:$/.test(url.protocol) || !whole.endsWith(PEER_PATH) || sealed === '')
-    throw new Refusal('Expected what spotcheck watch invite printed on the other installation, in one piece');
+    throw new UsageError('Expected what spotcheck watch invite printed on the other installation, in one piece');
   return { base: whole.slice(0, -PEER_PATH.length), sealed };
 }
 

@@ -365,14 +365,14 @@ const CHECKS: Record<string, Record<string, Check>> = {
       await json('maintenance', 'start', '--all', '--for', '30m');
       t.true((await newestWindow(call)).all_monitors);
       const nothing = await run('maintenance', 'start', '--for', '30m');
-      t.deepEqual([nothing.status, nothing.stderr], [1, 'Say which monitors: --tag, --monitor or --all\n']);
+      t.deepEqual([nothing.status, nothing.stderr], [2, 'Say which monitors: --tag, --monitor or --all\n']);
     },
     '--for': async ({ t, json, run }) => {
       const { ends_at: end } = await json('maintenance', 'start', '--all', '--for', '2h');
       t.true(Math.abs(Number(end) - Date.now() / 1000 - 2 * HOUR) < 60);
       t.is((await run('maintenance', 'start', '--all', '--for', 'soon')).status, 2);
       const short = await run('maintenance', 'start', '--all', '--for', '5s');
-      t.deepEqual([short.status, short.stderr], [1, '--for must be from 1m to 30d\n']);
+      t.deepEqual([short.status, short.stderr], [2, '--for must be from 1m to 30d\n']);
     },
     '--name': async ({ t, json }) => {
       t.like(await json('maintenance', 'start', '--all', '--for', '30m', '--name', 'Deploy 42'), { name: 'Deploy 42' });
@@ -389,6 +389,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
       t.like(await json('maintenance', 'end', '--id', String(id)), { id, status: 'ended' });
       t.like(await json('maintenance', 'end', '--id', String(id)), { id, status: 'ended' });
       t.is((await run('maintenance', 'end', '--id', 'mnt_unknown')).status, 1);
+      t.is((await run('maintenance', 'end')).status, 2);
     },
     '--key': async ({ t, json, run }) => {
       const { id } = await json('maintenance', 'start', '--all', '--for', '30m', '--key', 'deploy-43');
@@ -430,7 +431,9 @@ const CHECKS: Record<string, Record<string, Check>> = {
       t.deepEqual([refused.status, refused.stderr], [1, 'invitation is not valid\n']);
       const away = await run('watch', 'join', 'http://127.0.0.1:9/connect/watch#v1.x', '--tenant', tenant);
       t.regex(away.stderr, /^http:\/\/127\.0\.0\.1:9 does not answer: /);
-      t.regex((await run('watch', 'join', 'spk_token')).stderr, /what spotcheck watch invite printed/);
+      const mistaken = await run('watch', 'join', 'spk_token');
+      t.is(mistaken.status, 2);
+      t.regex(mistaken.stderr, /what spotcheck watch invite printed/);
       const own = (await json('watch', 'invite', '--tenant', tenant))['invitation'];
       t.regex((await run('watch', 'join', String(own))).stderr, /cannot watch itself/);
       const { origin } = new URL(peer);
@@ -450,7 +453,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
         String((await json('watch', 'add', 'http://127.0.0.1:9/a', '--no-wait'))['name']),
         /^127\.0\.0\.1:9#\w{8}$/,
       );
-      t.is((await run('watch', 'add', 'ftp://127.0.0.1/')).status, 1);
+      t.is((await run('watch', 'add', 'ftp://127.0.0.1/')).status, 2);
     },
     '--json': async ({ t, run }) =>
       t.regex((await run('watch', 'add', 'http://127.0.0.1:9/b', '--no-wait')).stdout, /^name: 127\.0\.0\.1:9#/),
