@@ -9,15 +9,15 @@ export function isSame(one: unknown, other: unknown): boolean {
 type Bases<Draft> = { from: Draft; to: Draft };
 
 /**
- * A draft on top of another person's saved changes. `changed` contains the fields that they changed, `kept` those among
- * them where the draft has changes of its own that differ from theirs.
+ * A draft on top of another person's saved changes. `changed` contains the fields that they changed to something else
+ * than the draft, `kept` those among them where the draft has changes of its own.
  */
 export type Rebased<Draft> = { draft: Draft; changed: readonly (keyof Draft)[]; kept: readonly (keyof Draft)[] };
 
 /** Applies the changes between two bases to a draft, except where the draft has changes of its own. */
 export function rebase<Draft extends object>(draft: Draft, { from, to }: Bases<Draft>): Rebased<Draft> {
   const fields = Object.keys(to) as (keyof Draft)[];
-  const changed = fields.filter((field) => !isSame(from[field], to[field]));
+  const changed = fields.filter((field) => !isSame(from[field], to[field]) && !isSame(draft[field], to[field]));
   const merged = Object.fromEntries(
     changed.map((field) => [field, merge(draft[field], { from: from[field], to: to[field] })]),
   ) as Partial<Draft>;

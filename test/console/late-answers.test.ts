@@ -131,6 +131,51 @@ test('a form shows a change that someone else saved before its stream of changes
   t.deepEqual(complaints, []);
 });
 
+test('a save that would replace a change by someone else leads to its notice first, unless that is on the screen', async (t) => {
+  const { page, complaints, account, id, path } = await prepare(t);
+  await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);
+  await page.goto(`${path}/edit`);
+  await live(page);
+  const scroll = (to: 'start' | 'end') =>
+    page.locator('main').evaluate((main, at) => main.scrollTo(0, at === 'start' ? 0 : main.scrollHeight), to);
+  await page.getByLabel('Name', { exact: true }).fill('Shop one');
+  await scroll('end');
+  await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop two' });
+  await page.getByText('Saving replaces their name with yours.').waitFor();
+  await press(page, 'Save changes');
+  await page.locator('[data-whole]:focus').getByText('Nothing is saved yet: someone else changed this').waitFor();
+  t.is((await account.owner('GET', `/v1/monitors/${id}`)).json.name, 'Shop two');
+
+  await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop three', tags: ['shop'] });
+  await page.getByText('Someone else changed this monitor: name and tags.').waitFor();
+  await scroll('start');
+  await press(page, 'Save changes');
+  await page.waitForURL((url) => url.pathname === path);
+  t.like((await account.owner('GET', `/v1/monitors/${id}`)).json, { name: 'Shop one', tags: ['shop'] });
+  t.deepEqual(complaints, []);
+});
+
+test('of two changes by someone else the newer one is shown, whichever is read first', async (t) => {
+  const { page, complaints, account, id, path } = await prepare(t);
+  await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);
+  await page.goto(`${path}/edit`);
+  await live(page);
+  const name = page.getByLabel('Name', { exact: true });
+  await name.waitFor();
+  const read = await hold(page, `**/v1/monitors/${id}`);
+  const older: string[] = [];
+  for (const [number, text] of ['Shop two', 'Shop three'].entries()) {
+    await account.owner('PATCH', `/v1/monitors/${id}`, { name: text });
+    await read(number);
+    older.push(JSON.stringify((await account.owner('GET', `/v1/monitors/${id}`)).json));
+  }
+  await (await read(1)).continue();
+  await page.getByText('Someone else changed this monitor: name.').waitFor();
+  await answer(page, await read(0), { contentType: 'application/json', body: older[0] ?? '' });
+  t.is(await name.inputValue(), 'Shop three');
+  t.deepEqual(complaints, []);
+});
+
 test('a dialog that asks how long closes once the answer is stored, before the page is loaded again', async (t) => {
   const { page, complaints, path } = await prepare(t);
   await page.goto(path);

@@ -363,6 +363,31 @@ test('when the response to joining is lost, the page says so and the new user ca
   t.deepEqual(complaints, []);
 });
 
+test('a save whose response was lost is not reported as a change by someone else', async (t) => {
+  const { page, complaints, account, id, path } = await prepare(t);
+  await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);
+  await page.goto(`${path}/edit`);
+  await page.getByRole('status').filter({ hasText: 'Live' }).first().waitFor();
+  await page.getByLabel('Name', { exact: true }).fill('Shop of Northwind');
+  const stored = `**/v1/monitors/${id}`;
+  await page.route(stored, async (route) => {
+    if (route.request().method() !== 'PATCH') return route.continue();
+    await route.fetch();
+    return route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.locator('[data-whole]').waitFor();
+  await page.unroute(stored);
+  const read = page.waitForResponse(stored);
+  await account.owner('PATCH', `/v1/monitors/${id}`, { tags: ['shop'] });
+  await read;
+  await page.getByText('Someone else changed this monitor: tags.').waitFor();
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.waitForURL((url) => url.pathname === path);
+  t.like((await account.owner('GET', `/v1/monitors/${id}`)).json, { name: 'Shop of Northwind', tags: ['shop'] });
+  t.deepEqual(complaints, []);
+});
+
 test('a note or wallboard link whose response is lost is reported as possibly created', async (t) => {
   const { api } = t.context;
   const { page, complaints, account, id } = await prepare(t);

@@ -101,12 +101,28 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
       await saveChannels(id, { before: first.channels, after: draft.value.channels });
     });
     if (isStored) leave(id, 'Saved', from);
+    else warn();
   };
+  /** The changes by another person that a stopped save has led to. */
+  const warned = useRef<typeof elsewhere.value>(null);
+  const warn = () => {
+    warned.current = elsewhere.peek();
+    problems.value = { byField: {}, rest: ['Nothing is saved yet: someone else changed this monitor'] };
+  };
+  /** Reports whether a save would replace a change by another person whose notice is not on the screen. */
+  const replacesUnread = () =>
+    (elsewhere.peek()?.kept.length ?? 0) > 0 &&
+    warned.current !== elsewhere.peek() &&
+    !isOnScreen(box.current?.querySelector('[data-elsewhere]'));
   const save = async () => {
     if (action.isBusy.peek()) return;
     const found = form.judge();
     problems.value = { byField: found, rest: [] };
     if (Object.keys(found).length > 0) return;
+    if (replacesUnread()) {
+      warn();
+      return;
+    }
     await action.run(() => (monitor === null ? create() : change(monitor.id)));
   };
   if (created.value !== null) return <NewHeartbeat monitor={created.value} />;
@@ -217,6 +233,11 @@ function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems
       fold.open = true;
   const first = rest.length > 0 ? form.querySelector<HTMLElement>('[data-whole]') : wrong[0];
   (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
+}
+
+function isOnScreen(element: Element | null | undefined): boolean {
+  const box = element?.getBoundingClientRect();
+  return box !== undefined && box.top >= 0 && box.bottom <= window.innerHeight;
 }
 
 /** The ping URL of a new heartbeat monitor. */

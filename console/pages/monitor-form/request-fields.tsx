@@ -81,7 +81,7 @@ export function RequestFields({ form }: { form: FormState }) {
         label="Send a traceparent"
         checked={request.traceparent}
         onChecked={(traceparent) => set({ traceparent })}
-        hint="Puts the target's spans into the trace of the check (W3C Trace Context)."
+        hint="Puts the target’s spans into the trace of the check (W3C Trace Context)."
         error={problem('check_spec.request.traceparent') ?? null}
       />
     </Collapsible>

@@ -35,6 +35,7 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
   const base = useSignal<Base>(first);
   const elsewhere = useSignal<Rebased<Draft> | null>(null);
   const isSaving = useRef(false);
+  const reads = useRef(0);
   const take = (rebased: Rebased<Draft>): Draft => {
     if (rebased.changed.length > 0) elsewhere.value = joined(elsewhere.peek(), rebased);
     return rebased.draft;
@@ -44,7 +45,10 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
     restore: (kept) => take(rebase(kept.draft, { from: kept.from, to: first.draft })),
   });
   const adopt = async (id: string): Promise<void> => {
+    const read = ++reads.current;
     const current = await api.get('/monitors/{id}', { path: { id } });
+    // A later read, which may be answered first, is newer.
+    if (read !== reads.current) return;
     const { draft: from } = base.peek();
     // The channels of a monitor are stored with the channels, and are not part of its settings.
     const to = { ...withFollowing(draftOf(current), surroundings), channels: from.channels };
@@ -62,20 +66,20 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
       if (row === undefined || row === known || isSaving.current) return;
       known = row;
       // Most changes are of the status alone.
-      if (row.updated_at !== base.peek().updatedAt) void adopt(row.id).catch(() => void (known = undefined));
+      if (row.updated_at !== base.peek().updatedAt) void adopt(row.id).catch(() => undefined);
     });
   }, []);
   const save = async (send: () => Promise<void>): Promise<boolean> => {
     isSaving.current = true;
-    const { draft: from } = base.peek();
+    const [{ draft: from }, typed] = [base.peek(), draft.peek()];
     try {
       await send();
     } catch (failure) {
       if (monitor === null || !(failure instanceof Failure) || failure.status !== 409) throw failure;
       await adopt(monitor.id);
       // The event of their change may have arrived before the refusal.
-      if (rebase(from, { from, to: base.peek().draft }).changed.length > 0) return false;
-      // They changed something outside the form, such as a secret.
+      if (rebase(typed, { from, to: base.peek().draft }).changed.length > 0) return false;
+      // They changed something outside the form, such as a secret, or an earlier save was stored without an answer.
       await send();
     } finally {
       isSaving.current = false;
@@ -103,7 +107,7 @@ export function ChangedElsewhere({ elsewhere }: { elsewhere: Rebased<Draft> | nu
   if (elsewhere === null) return null;
   const { changed, kept } = elsewhere;
   return (
-    <div role="alert" class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
+    <div role="alert" data-elsewhere class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
       <Icon name="warning" class="mt-0.5 size-4" />
       <div>
         <p>Someone else changed this monitor: {listed(changed)}. Check the form before you save.</p>

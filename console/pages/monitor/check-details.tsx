@@ -75,7 +75,9 @@ export function CheckDetails({ check, monitorId }: { check: Check; monitorId: st
           </FactLine>
         )}
         {status !== null && <FactLine name="HTTP status">{status}</FactLine>}
-        {ms !== null && <FactLine name="Response time">{formatMs(ms)}</FactLine>}
+        {ms !== null && (
+          <FactLine name={check.ping === undefined ? 'Response time' : 'Run time'}>{formatMs(ms)}</FactLine>
+        )}
         {check.dns_answers?.map(({ type, records, failure }) => (
           <FactLine key={type} name={type}>
             {failure === null ? records.join(', ') || 'no records' : (DNS_FAILURES[failure] ?? failure)}
