@@ -16,7 +16,7 @@ import {
   type User,
   type UserRow,
 } from './user-row.ts';
-import { MAX_MEMBERS, countMembersAndInvited, insertUser } from './users.ts';
+import { MAX_MEMBERS, countMembersAndInvited, dropInvitationsTo, insertUser } from './users.ts';
 
 /** A person at an OpenID Connect provider. Times are Unix seconds; `email` is empty if the provider gave none. */
 export type Identity = {
@@ -99,9 +99,9 @@ type ProvisionedUser = {
 };
 
 /**
- * Creates a user without a password, and their identity. Changes nothing if another user has the address or the
- * identity (`taken`), the account has `MAX_MEMBERS` including pending invitations (`full`), the account does not exist,
- * or none was named and there are several (`no_account`).
+ * Creates a user without a password, and their identity, and ends an invitation to their address. Changes nothing if
+ * another user has the address or the identity (`taken`), the account has `MAX_MEMBERS` including pending invitations
+ * (`full`), the account does not exist, or none was named and there are several (`no_account`).
  */
 export async function provisionUser(
   database: Pick<Database, 'pool'>,
@@ -135,6 +135,7 @@ export async function provisionUser(
     if (user === null) return 'taken';
     if (!(await insertIdentity(run, user.id, wanted.identity)))
       throw new Error('An identity was taken while its user was made');
+    await dropInvitationsTo(run, user);
     await insertAuditEntry(run, author, {
       tenantId: tenant.id,
       actor: { kind: 'user', id: user.id, name: personName(user) },

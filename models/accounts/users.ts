@@ -58,6 +58,7 @@ export async function createUser(database: Pick<Database, 'pool'>, user: NewUser
 async function createUserBy(run: Run, { author, ...user }: NewUser & Authored): Promise<User | null> {
   const created = await insertUser(run, user);
   if (created === null) return null;
+  await dropInvitationsTo(run, created);
   const { tenantId, email, name, role } = created;
   await insertAuditEntry(run, author, {
     tenantId,
@@ -224,8 +225,8 @@ export async function resetAccess(
 export const MAX_MEMBERS = 1000;
 
 /**
- * Counts the members of an account and its open invitations, without those of the members themselves and of `email`, in
- * lower case. Members who came in another way leave an invitation that cannot be accepted. `now` is in Unix seconds.
+ * Counts the members of an account and its open invitations, without that of `email`, in lower case. `now` is in Unix
+ * seconds.
  */
 export async function countMembersAndInvited(
   run: Run,
@@ -233,8 +234,7 @@ export async function countMembersAndInvited(
 ): Promise<number> {
   const [people] = await run<{ count: number }>(
     `SELECT (SELECT count(*) FROM users WHERE tenant_id = $1) + (SELECT count(*) FROM invitations i
-       WHERE i.tenant_id = $1 AND i.accepted_at IS NULL AND i.expires_at > $2 AND i.email <> $3
-         AND NOT EXISTS (SELECT FROM users u WHERE u.tenant_id = $1 AND u.email = i.email)) AS count`,
+       WHERE i.tenant_id = $1 AND i.accepted_at IS NULL AND i.expires_at > $2 AND i.email <> $3) AS count`,
     [tenantId, now, email],
   );
   return people?.count ?? 0;
@@ -276,8 +276,8 @@ export async function changeRole(
 }
 
 /**
- * Removes a member, their sessions and their open invitations. Returns null if the account has no such member, and
- * `last_owner` as above. Throws `NoOwner` if the author removes another member.
+ * Removes a member, their sessions, and the open invitations that they made or that are to their address. Returns null
+ * if the account has no such member, and `last_owner` as above. Throws `NoOwner` if the author removes another member.
  */
 export async function removeMember(
   database: Pick<Database, 'pool'>,
@@ -289,6 +289,7 @@ export async function removeMember(
     if (member === null) return null;
     if (await isLastOwner(run, member)) return 'last_owner';
     await dropInvitationsBy(run, member.id);
+    await dropInvitationsTo(run, member);
     await run('DELETE FROM users WHERE id = $1', [member.id]);
     await notifySessionsEnded(run, member.id);
     const { email, name, role } = member;
@@ -339,4 +340,15 @@ async function isLastOwner(run: Run, { id, tenantId, role }: User): Promise<bool
 /** Deletes the open invitations that a member made: they know the links, and could use one to return. */
 async function dropInvitationsBy(run: Run, userId: string): Promise<void> {
   await run('DELETE FROM invitations WHERE invited_by = $1 AND accepted_at IS NULL', [userId]);
+}
+
+/** Deletes the open invitation of an account to a member's address: once removed, they could use it to return. */
+export async function dropInvitationsTo(
+  run: Run,
+  { tenantId, email }: Pick<User, 'tenantId' | 'email'>,
+): Promise<void> {
+  await run('DELETE FROM invitations WHERE tenant_id = $1 AND email = $2 AND accepted_at IS NULL', [
+    tenantId,
+    normalizeEmail(email),
+  ]);
 }

@@ -3,10 +3,12 @@ import { provisionUser } from '../../../models/accounts/identities.ts';
 import {
   acceptInvitation,
   createInvitation,
+  findOpenInvitation,
   generateInvitationToken,
   listInvitations,
 } from '../../../models/accounts/invitations.ts';
-import { MAX_MEMBERS, listMembers } from '../../../models/accounts/users.ts';
+import { createTenant } from '../../../models/accounts/tenants.ts';
+import { MAX_MEMBERS, createUser, listMembers, removeMember } from '../../../models/accounts/users.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
 async function openAccount(t: ExecutionContext) {
@@ -72,4 +74,35 @@ test('people of a provisioned domain take no place of those who are invited', as
   const accepted = { token, userId: newId('usr'), name: 'Guest', passwordHash: 'x', nowMs: Date.now(), author: null };
   t.like(await acceptInvitation(database, accepted), { email: 'guest@example.org' });
   t.is((await listMembers(database, tenantId)).length, MAX_MEMBERS);
+});
+
+test('who becomes a member in another way ends their invitation to this account, and to no other', async (t) => {
+  const { database, tenantId, newId, invite, provision, addUsers } = await openAccount(t);
+  const [nowMs, other] = [Date.now(), newId('ten')];
+  await createTenant(database, { id: other, name: 'other', plan: 'pro', nowMs, author: null });
+  await addUsers(1, 1);
+  const tokens = ['ann', 'ada', 'guest'].map((name) => ({ name, token: generateInvitationToken() }));
+  for (const { name, token } of tokens) await invite(`${name}@example.net`, token);
+  const elsewhere = generateInvitationToken();
+  const invitation = { id: newId('inv'), email: 'ann@example.net', role: 'owner', token: elsewhere } as const;
+  await createInvitation(database, { ...invitation, tenantId: other, invitedBy: 'usr_1', nowMs, author: null });
+  await provision('ann');
+  const ada = { id: newId('usr'), tenantId, email: 'Ada@example.net', role: 'viewer', passwordHash: 'x' } as const;
+  await createUser(database, { ...ada, isOperator: false, nowMs, author: null });
+  const open = [];
+  for (const { name, token } of [...tokens, { name: 'elsewhere', token: elsewhere }])
+    if ((await findOpenInvitation(database, token, nowMs)) !== null) open.push(name);
+  t.deepEqual(open, ['guest', 'elsewhere']);
+});
+
+test('a removed member cannot return by an invitation to their address that is still open', async (t) => {
+  const { database, tenantId, newId, invite, addUsers } = await openAccount(t);
+  await addUsers(1, 2);
+  const token = generateInvitationToken();
+  await invite('guest@example.net', token);
+  // As a former release left it, for a member whose address it stored as it was typed.
+  await database.pool.query(`UPDATE users SET email = 'Guest@Example.net' WHERE id = 'usr_2'`);
+  t.like(await removeMember(database, { tenantId, id: 'usr_2', author: null }), { id: 'usr_2' });
+  const accepted = { token, userId: newId('usr'), name: 'Guest', passwordHash: 'x', nowMs: Date.now(), author: null };
+  t.is(await acceptInvitation(database, accepted), null);
 });
