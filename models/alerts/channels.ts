@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
@@ -69,6 +70,14 @@ const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] }
  * tenant has reached a limit, even with concurrent requests. Of `monitorIds`, only the tenant's own monitors are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
+  return await inTransaction(database, (run, client) => createChannelBy({ database, run, client }, channel));
+}
+
+/** Stores a channel in the caller's transaction, as above. */
+export async function createChannelBy(
+  { database, run, client }: { database: Database; run: Run; client: PoolClient },
+  channel: NewChannel & Authored,
+): Promise<Channel> {
   const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null } = channel;
   const {
     wantsReports = false,
@@ -82,52 +91,49 @@ export async function createChannel(database: Database, channel: NewChannel & Au
     connectCode,
     tested,
   } = channel;
-  return await inTransaction(database, async (run, client) => {
-    const transaction = transactionOn(database, client);
-    await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    await requireRoom(run, channel, { ...channel, format: webhook?.format ?? null });
-    const record = await database.records.channels.create(
-      {
-        id,
-        tenantId,
-        type,
-        name,
-        status,
-        allMonitors,
-        ...tagColumns(monitorTags),
-        wantsReports,
-        reportTimezone,
-        followsMaintenance,
-        rules,
-        groupSeconds,
-        summarizesFlapping,
-        ...(webhook && sealWebhook(database, id, webhook)),
-        ...(address !== null && { address }),
-        createdAt: Math.floor(channel.nowMs / 1000),
-      },
-      { transaction, returning: true },
-    );
-    const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
-    const routes = await countRoutes(run, tenantId);
-    if (routes.count > routes.most) throw new ChannelRefusal('routes');
-    if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
-    if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
-    const created = channelOf(record, monitorIds);
-    await insertAuditEntry(run, author, {
+  const transaction = transactionOn(database, client);
+  await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  await requireRoom(run, channel, { ...channel, format: webhook?.format ?? null });
+  const record = await database.records.channels.create(
+    {
+      id,
       tenantId,
-      object: { kind: 'channel', id, name },
-      changes: madeWith(
-        channelFields(created).fields ?? {},
-        webhook && {
-          url: webhook.url,
-          signing_secret: webhook.signingSecret,
-          ...(webhook.headers &&
-            Object.keys(webhook.headers).length > 0 && { headers: Object.entries(webhook.headers) }),
-        },
-      ),
-    });
-    return created;
+      type,
+      name,
+      status,
+      allMonitors,
+      ...tagColumns(monitorTags),
+      wantsReports,
+      reportTimezone,
+      followsMaintenance,
+      rules,
+      groupSeconds,
+      summarizesFlapping,
+      ...(webhook && sealWebhook(database, id, webhook)),
+      ...(address !== null && { address }),
+      createdAt: Math.floor(channel.nowMs / 1000),
+    },
+    { transaction, returning: true },
+  );
+  const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
+  const routes = await countRoutes(run, tenantId);
+  if (routes.count > routes.most) throw new ChannelRefusal('routes');
+  if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
+  if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
+  const created = channelOf(record, monitorIds);
+  await insertAuditEntry(run, author, {
+    tenantId,
+    object: { kind: 'channel', id, name },
+    changes: madeWith(
+      channelFields(created).fields ?? {},
+      webhook && {
+        url: webhook.url,
+        signing_secret: webhook.signingSecret,
+        ...(webhook.headers && Object.keys(webhook.headers).length > 0 && { headers: Object.entries(webhook.headers) }),
+      },
+    ),
   });
+  return created;
 }
 
 /** Finds a channel of a tenant; null if there is none. */

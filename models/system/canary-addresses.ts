@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CANARY, MAX_ADDRESSES } from '../../core/system/canary.ts';
-import { createChannel, deleteChannel } from '../alerts/channels.ts';
+import type { Authored } from '../accounts/audit-log.ts';
+import { createChannelBy, deleteChannel, type NewChannel } from '../alerts/channels.ts';
 import { listRoutes } from '../alerts/routes.ts';
 import { findWebhook, openWebhook } from '../alerts/webhook-secrets.ts';
 import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
-import { runOn } from '../sql.ts';
+import { inTransaction, runOn } from '../sql.ts';
 
 /** Origin of an address: an environment variable, a command with this URL, or another installation, by its base URL. */
 type AddressOrigin = 'environment' | 'command' | 'peer';
@@ -65,7 +66,7 @@ export async function listCanaryAddresses(database: Pick<Database, 'pool'>): Pro
 
 /**
  * Stores an address under a name, in place of the origin's previous one of that name; false if there are
- * `MAX_ADDRESSES` others.
+ * `MAX_ADDRESSES` others. The previous one stays if that fails.
  */
 export async function storeCanaryAddress(
   database: Database,
@@ -84,9 +85,8 @@ export async function storeCanaryAddress(
   if (before !== undefined) {
     const isSame = before.monitorId === (monitorId ?? null);
     if (isSame && (await openCanaryAddress(database, before.channelId)) === url) return true;
-    await deleteCanaryAddress(database, before.channelId);
   }
-  await createChannel(database, {
+  const channel: NewChannel & Authored = {
     id: newId('nch'),
     tenantId: CANARY.tenantId,
     type: 'webhook',
@@ -97,6 +97,10 @@ export async function storeCanaryAddress(
     webhook: { url, signingSecret: randomBytes(24).toString('base64url') },
     nowMs,
     author: null,
+  };
+  await inTransaction(database, async (run, client) => {
+    await createChannelBy({ database, run, client }, channel);
+    if (before !== undefined) await run('DELETE FROM channels WHERE id = $1', [before.channelId]);
   });
   return true;
 }

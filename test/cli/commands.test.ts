@@ -11,7 +11,7 @@ import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { listAllMonitors } from '../../models/monitors/monitor-overview.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
-import { storeCanaryAddress } from '../../models/system/canary-addresses.ts';
+import { listCanaryAddresses, storeCanaryAddress } from '../../models/system/canary-addresses.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { hostCommands, runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
@@ -243,8 +243,10 @@ test('watch join that cannot store the address ends the watch on the other side,
   await pool.query('ALTER TABLE channels DROP CONSTRAINT refused');
   t.is((await joining()).status, 0);
   await pool.query(`ALTER TABLE channels ADD CONSTRAINT refused CHECK (name NOT LIKE 'peer %') NOT VALID`);
+  const before = await listCanaryAddresses(run.database);
   t.is((await joining()).status, 1);
   t.is(ended.length, 1);
+  t.deepEqual(await listCanaryAddresses(run.database), before, 'the address of the first join is still pinged');
 });
 
 test('no account is created without a user who can sign in, or with control characters in its name', async (t) => {
