@@ -175,7 +175,7 @@ function pullMaintenance(nowMs: number): string[] {
   ];
 }
 
-/** Limits sessions, invitations, reset passwords, connect links and replaced secrets: none may outlast a new one. */
+/** Limits access and its traces, such as sessions, invitations and known browsers: none may outlast a new one. */
 function pullAccess(nowMs: number): string[] {
   const nowSeconds = toUnixSeconds(nowMs);
   const [reset, invited] = [nowSeconds + BREAK_GLASS_SECONDS, nowSeconds + INVITATION_GOOD_SECONDS];
@@ -185,6 +185,7 @@ function pullAccess(nowMs: number): string[] {
     `UPDATE users SET password_sign_in_until = ${reset} WHERE password_sign_in_until > ${reset}`,
     `UPDATE sessions SET ${pulled(['created_at', 'last_seen_at'], nowSeconds)}
      WHERE greatest(created_at, last_seen_at) > ${nowSeconds}`,
+    `UPDATE sign_in_places SET seen_at = ${nowSeconds} WHERE seen_at > ${nowSeconds}`,
     `UPDATE invitations SET created_at = ${notAfter('created_at', nowSeconds)}, expires_at = ${invited}
      WHERE expires_at > ${invited}`,
     `UPDATE channels SET previous_secret_until = ${replacedMs} WHERE previous_secret_until > ${replacedMs}`,

@@ -15,6 +15,7 @@ import {
   generateSessionSecret,
   listSessions,
 } from '../../../models/accounts/sessions.ts';
+import { recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
 import {
   changePassword,
@@ -79,6 +80,9 @@ test('after the clock was set back, access given before lasts no longer than if 
   if (reset === null) throw new Error('The user is gone');
   await signIn(reset, START_MS - 1000);
   await signIn(reset, aheadMs);
+  const account = { account: user.id, userId: user.id };
+  await recordSignInClients(database, account, { clients: ['network:192.0.2.1'], nowMs: START_MS - 1000 });
+  await recordSignInClients(database, account, { clients: ['network:192.0.2.2'], nowMs: aheadMs });
   const invite = { tenantId, role: 'viewer', invitedBy: user.id, author: null } as const;
   for (const [email, nowMs] of [
     ['before@example.org', START_MS - DAY_MS],
@@ -130,6 +134,11 @@ test('after the clock was set back, access given before lasts no longer than if 
     ],
   );
   t.is((await findUserByEmail(database, user.email))?.passwordSignInUntil, now + 86_400);
+  const { rows: places } = await database.pool.query('SELECT place, seen_at FROM sign_in_places ORDER BY place');
+  t.deepEqual(places, [
+    { place: 'network:192.0.2.1', seen_at: now - 1 },
+    { place: 'network:192.0.2.2', seen_at: now },
+  ]);
 });
 
 test('email addresses are found and unique regardless of case', async (t) => {
