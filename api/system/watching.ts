@@ -71,8 +71,8 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
     const invitation = openInvitation(textOf(Object(request.body).invitation), database, nowMs);
     if (invitation === null)
       throw badRequest(
-        'invitation is not valid: it was made for another installation, or more than an hour ago. Make another one ' +
-          'with spotcheck watch invite',
+        'invitation is not valid: it was made for another installation, more than an hour ago, or by a clock that is ' +
+          'ahead. Make another one with spotcheck watch invite',
       );
     const peer = readPeerRequest(request.body);
     if (typeof peer === 'string') throw badRequest(peer);
@@ -190,19 +190,21 @@ type Invitation = { tenantId: string; monitorId: string; expiresAt: number };
 /** The purpose that invitations are sealed for. */
 const PURPOSE = 'watch:invitation';
 
-/** Validity of an invitation, in seconds. */
+/** Validity of an invitation, and how far the clock of the command that made it may be ahead, in seconds. */
 export const INVITATION_SECONDS = 3600;
+const CLOCK_AHEAD_SECONDS = 60;
 
 /** Seals an invitation for the operator to pass on. */
 export function sealInvitation(invitation: Invitation, { secrets }: Pick<Database, 'secrets'>): string {
   return secrets.seal(JSON.stringify(invitation), PURPOSE);
 }
 
-/** Opens an invitation; null if it was not made here, or has expired. */
+/** Opens an invitation; null if it was not made here, has expired, or would last longer than a new one. */
 function openInvitation(sealed: string, { secrets }: Pick<Database, 'secrets'>, nowMs: number): Invitation | null {
   try {
     const invitation: Invitation = JSON.parse(secrets.open(sealed, PURPOSE));
-    return invitation.expiresAt * 1000 > nowMs ? invitation : null;
+    const leftSeconds = invitation.expiresAt - nowMs / 1000;
+    return leftSeconds > 0 && leftSeconds <= INVITATION_SECONDS + CLOCK_AHEAD_SECONDS ? invitation : null;
   } catch {
     return null;
   }

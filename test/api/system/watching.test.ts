@@ -95,7 +95,8 @@ test('an invitation is valid for one installation, and reveals no heartbeat of a
 test('without a valid invitation nothing is created', async (t) => {
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
-  for (const invitation of ['', 'v1.k1.AAAA', invitationOf(api, tenantId, -1), tenantId]) {
+  const made = [-1, 2 * 3600].map((seconds) => invitationOf(api, tenantId, seconds));
+  for (const invitation of ['', 'v1.k1.AAAA', ...made, tenantId]) {
     const { status, json } = await api.anonymous('POST', PATH, requestOf('bad', invitation));
     t.is(status, 400);
     t.regex(String(json['error']), /invitation is not valid/);
