@@ -190,7 +190,7 @@ type Invitation = { tenantId: string; monitorId: string; expiresAt: number };
 /** The purpose that invitations are sealed for. */
 const PURPOSE = 'watch:invitation';
 
-/** Validity of an invitation, and how far the clock of the command that made it may be ahead, in seconds. */
+/** Validity of an invitation, and how far the time of the process that made it may be ahead, in seconds. */
 export const INVITATION_SECONDS = 3600;
 const CLOCK_AHEAD_SECONDS = 60;
 

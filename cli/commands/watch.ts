@@ -14,6 +14,7 @@ import { CANARY_PATH, MAX_ADDRESSES } from '../../core/system/canary.ts';
 import { listTenants, type Tenant } from '../../models/accounts/tenants.ts';
 import { deleteMonitor, isPlanLimit } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
+import { readTime } from '../../models/statistics/service-time.ts';
 import {
   deleteCanaryAddress,
   findPeerHeartbeat,
@@ -32,9 +33,11 @@ type Waiting = Common & { wait: boolean };
 
 /** `watch invite`: prints an invitation for another installation. */
 export async function invite(options: Common & { tenant?: string }): Promise<void> {
-  const invitation = await withDatabase(async ({ database, environment, newId, nowMs }) => {
+  const invitation = await withDatabase(async ({ database, environment, newId }) => {
     const { id: tenantId, name } = await chooseTenant(database, options.tenant);
-    const expiresAt = Math.floor(nowMs / 1000) + INVITATION_SECONDS;
+    // The service judges it by its own time, which may differ from that of this machine.
+    const { databaseMs, correctionMs } = await readTime(database);
+    const expiresAt = Math.floor((databaseMs + correctionMs) / 1000) + INVITATION_SECONDS;
     const sealed = sealInvitation({ tenantId, monitorId: newId('mon'), expiresAt }, database);
     return { invitation: `${environment.publicUrl}${PEER_PATH}#${sealed}`, account: name, expires_at: expiresAt };
   });

@@ -177,6 +177,8 @@ export async function acceptInvitation(
     const invitation = await readOpen(run, token, nowMs);
     if (invitation === null) return null;
     const { id, tenantId, email, role } = invitation;
+    // Other changes of members lock the account first, and may then end this invitation.
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     // Of two concurrent uses of a link, the second waits here and finds it used.
     const used = await run('SELECT 1 FROM invitations WHERE id = $1 AND accepted_at IS NULL FOR UPDATE', [id]);
     if (used.length === 0) return null;

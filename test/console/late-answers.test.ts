@@ -143,7 +143,7 @@ test('a save that would replace a change by someone else leads to its notice fir
   await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop two' });
   await page.getByText('Saving replaces their name with yours.').waitFor();
   await press(page, 'Save changes');
-  await page.locator('[data-whole]:focus').getByText('Nothing is saved yet: someone else changed this').waitFor();
+  await page.locator('[data-whole]:focus').getByText('Not saved yet: this monitor has changed').waitFor();
   t.is((await account.owner('GET', `/v1/monitors/${id}`)).json.name, 'Shop two');
 
   await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop three', tags: ['shop'] });

@@ -107,11 +107,12 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   const warned = useRef<typeof elsewhere.value>(null);
   const warn = () => {
     warned.current = elsewhere.peek();
-    problems.value = { byField: {}, rest: ['Nothing is saved yet: someone else changed this monitor'] };
+    problems.value = { byField: {}, rest: ['Not saved yet: this monitor has changed since you opened it'] };
   };
+  const isReplaced = (field: keyof Draft) => !isSame(draft.value[field], base.value.draft[field]);
   /** Reports whether a save would replace a change by another person whose notice is not on the screen. */
   const replacesUnread = () =>
-    (elsewhere.peek()?.kept.length ?? 0) > 0 &&
+    (elsewhere.peek()?.kept ?? []).some(isReplaced) &&
     warned.current !== elsewhere.peek() &&
     !isOnScreen(box.current?.querySelector('[data-elsewhere]'));
   const save = async () => {
@@ -143,7 +144,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
     >
       <div class="flex min-w-0 flex-col gap-6">
         <WholeProblem problems={problems.value} />
-        <ChangedElsewhere elsewhere={elsewhere.value} />
+        <ChangedElsewhere elsewhere={elsewhere.value} isReplaced={isReplaced} />
         {token !== undefined && (
           <Card>
             <PingUrl token={token} />

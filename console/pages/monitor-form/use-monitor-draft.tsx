@@ -102,10 +102,13 @@ function joined(before: Rebased<Draft> | null, { draft, changed, kept }: Rebased
   };
 }
 
+type Notice = { elsewhere: Rebased<Draft> | null; isReplaced: (field: keyof Draft) => boolean };
+
 /** A notice of changes by another person while the form was open. */
-export function ChangedElsewhere({ elsewhere }: { elsewhere: Rebased<Draft> | null }) {
+export function ChangedElsewhere({ elsewhere, isReplaced }: Notice) {
   if (elsewhere === null) return null;
-  const { changed, kept } = elsewhere;
+  const { changed } = elsewhere;
+  const kept = elsewhere.kept.filter(isReplaced);
   return (
     <div role="alert" data-elsewhere class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
       <Icon name="warning" class="mt-0.5 size-4" />

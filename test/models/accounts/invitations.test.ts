@@ -9,7 +9,10 @@ import {
 } from '../../../models/accounts/invitations.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { MAX_MEMBERS, createUser, listMembers, removeMember } from '../../../models/accounts/users.ts';
+import { inTransaction } from '../../../models/sql.ts';
+import { WAITING } from '../../helpers/database.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 async function openAccount(t: ExecutionContext) {
   const { database, tenantId, newId } = await openTestRuntime(t);
@@ -105,4 +108,22 @@ test('a removed member cannot return by an invitation to their address that is s
   t.like(await removeMember(database, { tenantId, id: 'usr_2', author: null }), { id: 'usr_2' });
   const accepted = { token, userId: newId('usr'), name: 'Guest', passwordHash: 'x', nowMs: Date.now(), author: null };
   t.is(await acceptInvitation(database, accepted), null);
+});
+
+test('an invitation is accepted only after other changes of members, which may end it', async (t) => {
+  const { database, tenantId, newId, invite, addUsers } = await openAccount(t);
+  await addUsers(1, 1);
+  const token = generateInvitationToken();
+  await invite('ann@example.net', token);
+  const accepted = { token, userId: newId('usr'), name: 'Ann', passwordHash: 'x', nowMs: Date.now(), author: null };
+  let accepting: ReturnType<typeof acceptInvitation> | undefined;
+  const ended = await inTransaction(database, async (run) => {
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    accepting = acceptInvitation(database, accepted);
+    await until(async () => (await database.pool.query(WAITING)).rowCount === 1);
+    // In the opposite order the two would wait for each other.
+    return await run('DELETE FROM invitations WHERE tenant_id = $1 RETURNING id', [tenantId]);
+  });
+  t.is(ended.length, 1);
+  t.is(await accepting, null);
 });
