@@ -33,9 +33,7 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
   await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
   for (const statement of [
     ...forgetMeasured(nowMs),
-    // Before deliveries: who snoozes an incident locks it first.
-    `UPDATE incidents SET snoozed_until = snoozed_until - ${backMs} WHERE snoozed_until > ${nowMs}`,
-    ...pullDecided(nowMs),
+    ...pullDecided({ nowMs, backMs }),
     ...pullMarks(nowMs),
     ...pullMaintenance(nowMs),
     ...pullAccess(nowMs),
@@ -88,8 +86,8 @@ function unpackFrom(nowMs: number): string[] {
   ];
 }
 
-/** Keeps decisions, in their order. */
-function pullDecided(nowMs: number): string[] {
+/** Keeps decisions, in their order, and the distance of the ends of mutes and snoozes from now. */
+function pullDecided({ nowMs, backMs }: SetBack): string[] {
   return [
     `UPDATE transitions SET ${pulled(['at', 'detected_at'], nowMs)} WHERE detected_at > ${nowMs}`,
     `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
@@ -99,12 +97,19 @@ function pullDecided(nowMs: number): string[] {
     ...['monitors', 'channels', 'tenants'].map(
       (table) => `UPDATE ${table} SET created_at = ${toUnixSeconds(nowMs)} WHERE created_at > ${toUnixSeconds(nowMs)}`,
     ),
+    // Silence counts from the last edit.
+    `UPDATE monitors SET updated_at = ${toUnixSeconds(nowMs)} WHERE updated_at > ${toUnixSeconds(nowMs)}`,
+    // Between monitors and deliveries: whoever mutes a monitor or snoozes an incident locks these in the same order.
+    ...(backMs > 0
+      ? [
+          shifted('monitor_mutes', ['muted_until'], { nowMs, backMs }),
+          shifted('incidents', ['snoozed_until'], { nowMs, backMs }),
+        ]
+      : []),
     // A recovery finds the alerts of its trouble by its time.
     `UPDATE deliveries SET ${pulled(['created_at', 'finished_at'], nowMs)} WHERE id IN (
        SELECT a.id FROM channels c, LATERAL (
          SELECT d.id FROM deliveries d WHERE d.channel_id = c.id AND d.created_at > ${nowMs} OFFSET 0) a)`,
-    // Silence counts from the last edit.
-    `UPDATE monitors SET updated_at = ${toUnixSeconds(nowMs)} WHERE updated_at > ${toUnixSeconds(nowMs)}`,
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // These are undecided, and so newer than the newest decided one.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position
@@ -212,9 +217,7 @@ async function pullSchedules(run: Run, nowMs: number): Promise<void> {
 
 /** Keeps the distance of planned times from now. */
 function shiftPlanned(nowMs: number, backMs: number): string[] {
-  const shift = (table: string, columns: readonly string[]) =>
-    `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
-     WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
+  const shift = (table: string, columns: readonly string[]) => shifted(table, columns, { nowMs, backMs });
   return [
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
     // The times that alerts have without a snooze, or until which they were held again.
@@ -234,6 +237,11 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
     shift('registry_turns', ['held_until', 'free_at']),
     shift('vendor_pages', ['retry_at', 'claimed_until']),
   ];
+}
+
+function shifted(table: string, columns: readonly string[], { nowMs, backMs }: SetBack): string {
+  return `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
+     WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
 }
 
 function pulled(columns: readonly string[], nowMs: number): string {

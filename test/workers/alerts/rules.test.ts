@@ -19,7 +19,7 @@ import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts'
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
-import { recordStatements } from '../../helpers/database.ts';
+import { WAITING, recordStatements } from '../../helpers/database.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
@@ -297,6 +297,67 @@ test('a snooze ends for all reminders of its incident at one time after the cloc
   await inTransaction(database, (_, client) => pullBackTimes(client, setBack));
   t.deepEqual([await deliver(chat, -541), await deliver(chat, -540)], [[], ['Still down: Shop 0']]);
   t.deepEqual([await deliver(chat, -531), await deliver(chat, -530)], [[], ['Still down: Shop 0']]);
+});
+
+test('a snooze stays as it is, without a lock, if only times of the old clock are corrected', async (t) => {
+  const { runtime, change, incidentId, at } = await prepare(t);
+  const { database, tenantId } = runtime;
+  await change('down', 0);
+  const key = { tenantId, id: await incidentId(), author: null };
+  await snoozeIncident(database, key, { untilMs: at(60), nowMs: at(1) });
+  const readRow = async () => (await database.pool.query('SELECT xmin, snoozed_until FROM incidents')).rows;
+  const before = await readRow();
+  await inTransaction(database, (_, client) => pullBackTimes(client, { nowMs: at(2), backMs: 0 }));
+  t.deepEqual(await readRow(), before);
+});
+
+test('a mute that had ended stays so after the clock was set back', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+  const chat = await addChannel('telegram', null);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(30), nowMs: at(0) });
+  // Minute 90 becomes minute -30.
+  const setBack = { nowMs: at(-30), backMs: 120 * MINUTE };
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, setBack));
+  await change('down', -20);
+  t.deepEqual(await deliver(chat, -20), ['Down: Shop 0']);
+});
+
+test('a mute lasts no longer after the clock was set back, for trouble before and after', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t, 2);
+  const chat = await addChannel('telegram', null);
+  for (const { id } of monitors) {
+    const key = { tenantId: runtime.tenantId, id, author: null };
+    await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(0) });
+  }
+  await change('down', 1, monitors.slice(0, 1));
+  // Minute 2 becomes minute -598, and the end of the mute minute -540.
+  const setBack = { nowMs: at(-598), backMs: 600 * MINUTE };
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, setBack));
+  await change('down', -590, monitors.slice(1));
+  t.deepEqual([await deliver(chat, -541), await deliver(chat, -540)], [[], ['2 monitors: 2 down']]);
+});
+
+test('muting a monitor whose edit is ahead does not deadlock with setting the clock back', async (t) => {
+  const { runtime, monitors, at } = await prepare(t);
+  const { database, tenantId } = runtime;
+  const key = { tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(database, key, { untilMs: at(60), nowMs: at(0) });
+  await database.pool.query('UPDATE monitors SET updated_at = $1', [at(1) / 1000]);
+  const setBack = { nowMs: at(-30), backMs: 32 * MINUTE };
+  let pulls = 0;
+  const pulling = await inTransaction(database, async (run) => {
+    await run('SELECT FROM monitors FOR NO KEY UPDATE');
+    const pulled = inTransaction(database, (_, client) => {
+      pulls += 1;
+      return pullBackTimes(client, setBack);
+    });
+    await until(async () => (await database.pool.query(WAITING)).rowCount);
+    await run('UPDATE monitor_mutes SET muted_until = $1', [at(30)]);
+    return { pulled };
+  });
+  await pulling.pulled;
+  t.is(pulls, 1, 'the victim of a deadlock is repeated');
 });
 
 test('a snooze postpones the first reminder of new trouble, which is sent at once', async (t) => {
