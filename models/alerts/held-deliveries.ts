@@ -53,6 +53,11 @@ const OWN = `own AS MATERIALIZED (
        ORDER BY d.no FOR NO KEY UPDATE OF d
      )`;
 
+/** SQL: whether the trouble of a delivery `d` began in maintenance that holds alerts, by its window's last occurrence. */
+const BEGAN_IN_HOLD = `coalesce((SELECT b.alerts = 'hold' FROM maintenance_occurrences b
+  WHERE b.window_id = d.message #>> '{detail,maintenance,window_id}' AND b.starts_at <= d.created_at
+  ORDER BY b.starts_at DESC LIMIT 1), false)`;
+
 /**
  * SQL: the maintenance or mute of its monitor that holds a delivery `d` with a hold `h` at a given time and ends last.
  * Columns: `reason`, `until_ms` and `occurrence_no`. Its previous hold may have been ended early while a shorter one
@@ -69,7 +74,7 @@ const otherHold = (now: string) => `(
       JOIN maintenance_occurrences o ON o.no = c.occurrence_no
     WHERE m.id = d.monitor_id AND NOT o.is_skipped AND t.started_at <= ${now}
       AND (o.alerts = 'hold' OR (o.alerts = 'drop' AND (h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}
-        OR d.message #>> '{detail,maintenance}' IS NULL)))
+        OR NOT ${BEGAN_IN_HOLD})))
       AND t.ended_at > t.started_at AND t.ended_at + o.settle_seconds * 1000 > ${now}
   ORDER BY until_ms DESC LIMIT 1)`;
 

@@ -11,7 +11,7 @@ import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
 import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
-import { createWindow, moveEnd } from '../../../models/maintenance/windows.ts';
+import { createWindow, deleteWindow, moveEnd } from '../../../models/maintenance/windows.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { pullBackTimes } from '../../../models/system/future-times.ts';
@@ -377,7 +377,7 @@ test('a snooze postpones the first reminder of new trouble, which is sent at onc
 });
 
 /** Plans an hour of maintenance of all monitors, which begins at once. */
-function planHour({ database, tenantId, newId }: TestRuntime, nowMs: number, alerts: 'hold' | 'drop') {
+function planHour({ database, tenantId, newId }: TestRuntime, nowMs: number, alerts: 'hold' | 'drop' | 'send') {
   return createWindow(database, {
     name: 'Upgrade',
     description: '',
@@ -496,6 +496,34 @@ test('each maintenance that drops alerts holds one whose mute ended in the one b
   t.deepEqual([await deliver(chat, 80), await deliver(chat, 129)], [[], []]);
   t.deepEqual(await deliver(chat, 130), ['Down: Shop 0']);
 });
+
+test('each maintenance that drops alerts holds delayed trouble that began in maintenance that sends them', async (t) => {
+  const { runtime, change, addChannel, deliver, at } = await prepare(t);
+  const chat = await addChannel('telegram', ESCALATION);
+  await planHour(runtime, at(-30), 'send');
+  await change('down', 0);
+  await planHour(runtime, at(5), 'drop');
+  t.deepEqual(await deliver(chat, 15), []);
+  await planHour(runtime, at(40), 'drop');
+  for (const minute of [65, 99]) t.deepEqual(await deliver(chat, minute), []);
+  t.deepEqual(await deliver(chat, 100), ['Down: Shop 0']);
+});
+
+for (const [endsAt, isDeleted] of [
+  [60, false],
+  [30, true],
+] as const)
+  test(`an alert that maintenance holds is sent at its end in maintenance that drops, deleted: ${isDeleted}`, async (t) => {
+    const { runtime, change, addChannel, deliver, at } = await prepare(t);
+    const { database, tenantId } = runtime;
+    const chat = await addChannel('telegram', null);
+    const { window } = await planHour(runtime, at(0), 'hold');
+    await change('down', 10);
+    await planHour(runtime, at(20), 'drop');
+    t.deepEqual(await deliver(chat, endsAt - 1), []);
+    if (isDeleted) await deleteWindow(database, { tenantId, id: window.id, author: null }, at(endsAt));
+    t.deepEqual(await deliver(chat, endsAt), ['Down: Shop 0']);
+  });
 
 /** Snoozes a delayed alert and a reminder until a minute; maintenance already holds both until minute 65. */
 async function snoozeInMaintenance(t: ExecutionContext, untilMinute: number) {
