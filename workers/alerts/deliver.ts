@@ -69,9 +69,9 @@ const CLAIM_MARGIN_MS = 7000;
 
 /**
  * Longest pause, in milliseconds, of a webhook whose receiver limits rates without `Retry-After`. It may take only one
- * message after each: with longer pauses, many alerts would not arrive in time.
+ * message after each: with longer pauses, fewer alerts would arrive within the hour in which a 429 uses up no attempt.
  */
-const LIMITED_PAUSE_MS = 5000;
+const LIMITED_PAUSE_MS = 1000;
 
 /** Maximum attempts of a resolve, more than the seven days of its retries allow. */
 const MAX_RESOLVE_ATTEMPTS = 250;
