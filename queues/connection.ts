@@ -1,4 +1,16 @@
-import { Queue, Worker, createPostgresBackend, type Job, type WorkerOptions } from 'bullmq';
+import {
+  LockManager,
+  Queue,
+  Worker,
+  createPostgresBackend,
+  type ConnectionOptions,
+  type IQueueBackend,
+  type Job,
+  type JobProgress,
+  type LockManagerWorkerContext,
+  type RedisQueueBackend,
+  type WorkerOptions,
+} from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
 import { DAY_SECONDS, isFulfilled, within } from '../core/time.ts';
@@ -139,7 +151,12 @@ class PostgresBackend implements QueueBackend {
     // Without a timeout: BullMQ keeps a first connection that timed out forever, and its worker then retries without a
     // pause.
     const connection = this.#openPool(0);
-    const worker = new Worker(name, processor, { ...workerOptions(options), connection }, createPostgresBackend);
+    const worker = new RenewingWorker(
+      name,
+      processor,
+      { ...workerOptions(options), connection },
+      createPostgresBackend,
+    );
     worker.on('error', this.#onError);
     worker.on('failed', options.onFailed);
     return worker;
@@ -237,7 +254,7 @@ class RedisBackend implements QueueBackend {
     const tag = this.#tagOf(name);
     const open = (process: JobProcessor<Data>) => {
       const connection = this.#connect('worker', tag);
-      const worker = new Worker<Data>(name, process, { ...workerOptions(options), connection, prefix: tag });
+      const worker = new RenewingWorker<Data>(name, process, { ...workerOptions(options), connection, prefix: tag });
       worker.on('error', (error) => this.#report(error));
       worker.on('failed', options.onFailed);
       const close = async () => {
@@ -309,6 +326,45 @@ class RedisBackend implements QueueBackend {
   #tagOf(name: string): string {
     this.#names.add(name);
     return `{${this.#prefix}:${name}}`;
+  }
+}
+
+/** A worker whose running jobs keep their locks although the clock was set back. */
+class RenewingWorker<
+  Data,
+  Backend extends IQueueBackend = RedisQueueBackend,
+  Connection = ConnectionOptions,
+> extends Worker<Data, unknown, string, Backend, JobProgress, Connection> {
+  protected override createLockManager(): void {
+    const { lockDuration = LONGEST_LOCK_MS, lockRenewTime = lockDuration / 2 } = this.opts;
+    // BullMQ declares the two types of `trace` differently.
+    const context = this as LockManagerWorkerContext;
+    this.lockManager = new TimerLockManager(context, { lockDuration, lockRenewTime, workerId: this.id });
+  }
+}
+
+/**
+ * Renews the locks of all jobs that were running a quarter of a lock's time ago. BullMQ compares times instead: after
+ * the clock was set back it would renew none for as long as the step.
+ */
+class TimerLockManager extends LockManager {
+  #running: ReadonlySet<string> = new Set();
+
+  override start(): void {
+    if (this.closed) return;
+    this.lockRenewalTimer = setTimeout(() => void this.#renew(), this.opts.lockRenewTime / 2);
+  }
+
+  async #renew(): Promise<void> {
+    const running = this.getTrackedJobIds();
+    const due = running.filter((id) => this.#running.has(id));
+    this.#running = new Set(running);
+    try {
+      // It reports its failures as events of the worker.
+      if (due.length > 0) await this.extendLocks(due);
+    } finally {
+      this.start();
+    }
   }
 }
 

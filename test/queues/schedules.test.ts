@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { JobsOptions, Queue } from 'bullmq';
 import { EARLY_MS, type ScheduleSlot } from '../../core/checks/slots.ts';
@@ -201,6 +202,33 @@ test.serial(
     t.deepEqual(done, ['sweep']);
   },
 );
+
+test.serial('a job that runs while the clock is set back keeps its lock and is not started again', async (t) => {
+  const starts: string[] = [];
+  const held = Promise.withResolvers<void>();
+  t.teardown(held.resolve);
+  const opened = await Promise.all(listQueueBackends().map((backend) => openTestRuntime(t, backend)));
+  await ahead(3_600_000, async () => {
+    for (const { queues, backend } of opened) {
+      const worker = backend.createWorker(
+        'maintain',
+        async () => {
+          starts.push(backend.kind);
+          await held.promise;
+        },
+        { concurrency: 2, lockDurationMs: 8000, onFailed: () => undefined },
+      );
+      t.teardown(() => (held.resolve(), worker.close()));
+      await queues.enqueueChore('sweep');
+    }
+    await until(() => starts.length === opened.length);
+  });
+  // In PostgreSQL, locks end 8 s from now, as they do in Redis.
+  for (const { backend } of opened) await backend.freeLocks(Date.now() - 7000);
+  // Two searches for expired locks, 5 s apart, return a job to the queue.
+  await setTimeout(22_000);
+  t.deepEqual(starts.toSorted(), opened.map(({ backend }) => backend.kind).toSorted());
+});
 
 test.serial(
   'a recheck is enqueued again although the clock was set back while another was being enqueued',
