@@ -63,8 +63,8 @@ export type QueueBackend = {
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
-   * Shortens every lock to one renewed at `nowMs`, and has expired ones searched for again. After the clock was set
-   * back, a killed worker's job would otherwise wait for the old times. Redis measures them by itself.
+   * Shortens locks that last longer than one renewed at `nowMs`, and has expired ones searched for again. After the
+   * clock was set back, a killed worker's job would otherwise wait for the old times. Redis measures them by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
   /** Returns how often a connection was lost: a server that is reached again may have lost the latest writes. */
@@ -167,10 +167,9 @@ class PostgresBackend implements QueueBackend {
   }
 
   async freeLocks(nowMs: number): Promise<void> {
-    await this.#producers.query(
-      `UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`,
-      [nowMs + LONGEST_LOCK_MS],
-    );
+    await this.#producers.query('UPDATE job SET locked_until_ms = $1 WHERE locked_until_ms > $1', [
+      nowMs + LONGEST_LOCK_MS,
+    ]);
     // The time of the latest search: while it is ahead of now, BullMQ makes none.
     await this.#producers.query(`DELETE FROM meta WHERE field = 'stalled-check'`);
   }

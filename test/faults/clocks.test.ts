@@ -126,32 +126,46 @@ function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
   );
 }
 
-test.serial('a start after a kill and a clock set back shortens the locks of jobs from before', async (t) => {
-  const runtime = await openTestRuntime(t);
-  const { database, queues } = runtime;
-  const wasMs = Date.now() + 86_400_000;
-  // All chores of the killed process were running, also the one that repairs the queue.
-  for (const chore of CHORES) await queues.enqueueChore(chore);
-  await database.pool.query(
-    `UPDATE bullmq.job SET state = 'active', lock_token = 'killed', locked_until_ms = $1::bigint + 15000`,
-    [wasMs],
-  );
-  await recordSetting(runOn(database.pool), { nowMs: Date.now(), wasMs });
+for (const [minutes, failures] of [
+  [0, 0],
+  [5, 1],
+] as const)
+  test.serial(
+    `a start after a kill, ${minutes} min after the clock was set back, shortens the locks of jobs from before; ` +
+      `${failures} attempts fail`,
+    async (t) => {
+      const runtime = await openTestRuntime(t);
+      const { database, queues, backend } = runtime;
+      const wasMs = Date.now() + 86_400_000;
+      // All chores of the killed process were running, also the one that repairs the queue.
+      for (const chore of CHORES) await queues.enqueueChore(chore);
+      await database.pool.query(
+        `UPDATE bullmq.job SET state = 'active', lock_token = 'killed', locked_until_ms = $1::bigint + 15000`,
+        [wasMs],
+      );
+      await recordSetting(runOn(database.pool), { nowMs: Date.now() - minutes * 60_000, wasMs });
+      const freeLocks = backend.freeLocks.bind(backend);
+      let failed = 0;
+      backend.freeLocks = async (nowMs) => {
+        if (failed < failures) throw new Error(`attempt ${(failed += 1)} fails`);
+        await freeLocks(nowMs);
+      };
 
-  const maintain = startMaintain(runtime, {
-    allowPrivateNetwork: true,
-    whoisServer: { host: '127.0.0.1', port: 9 },
-    rdapBootstrapUrl: 'http://127.0.0.1:9/',
-  });
-  t.teardown(maintain.stop);
-  await until(async () => {
-    const { rows } = await database.pool.query<{ untilMs: string }>(
-      `SELECT locked_until_ms AS "untilMs" FROM bullmq.job WHERE lock_token = 'killed'`,
-    );
-    return rows.every(({ untilMs }) => Number(untilMs) <= Date.now() + 15_000);
-  });
-  t.pass();
-});
+      const maintain = startMaintain(runtime, {
+        allowPrivateNetwork: true,
+        whoisServer: { host: '127.0.0.1', port: 9 },
+        rdapBootstrapUrl: 'http://127.0.0.1:9/',
+      });
+      t.teardown(maintain.stop);
+      await until(async () => {
+        const { rows } = await database.pool.query<{ untilMs: string }>(
+          `SELECT locked_until_ms AS "untilMs" FROM bullmq.job WHERE lock_token = 'killed'`,
+        );
+        return rows.every(({ untilMs }) => Number(untilMs) <= Date.now() + 15_000);
+      });
+      t.is(failed, failures);
+    },
+  );
 
 if (findFaketime() !== null) {
   test.serial(

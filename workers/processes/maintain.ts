@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { READ_EVERY_MS } from '../../core/system/service-clock.ts';
 import { runOn } from '../../models/sql.ts';
 import { findSetBack } from '../../models/statistics/service-time.ts';
@@ -33,6 +34,9 @@ const LOCK_MS = 15_000;
  * may be waiting for their locks.
  */
 const STRANDED_EVERY_MS = 10_000;
+
+/** Pause after a failed repair of the consequences of a set clock, in milliseconds. */
+const MEND_AGAIN_MS = 10_000;
 
 /**
  * Settings of chores that access external servers: the server that refers to registries' WHOIS servers, and the URL of
@@ -75,11 +79,10 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
   // The process that set the service's time repairs the consequences at once, and again once every process has read it.
   let mendAgain: NodeJS.Timeout | undefined;
   let mending: Promise<unknown> = Promise.resolve();
-  const keep = (repair: Promise<unknown>) => {
-    const kept = repair.catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended'));
-    mending = Promise.all([mending, kept]);
+  const keep = (repair: () => Promise<unknown>) => {
+    mending = Promise.all([mending, mendUntilDone(repair, { log, signal: stopping.signal })]);
   };
-  const mend = () => keep(chores.reconcile());
+  const mend = () => keep(chores.reconcile);
   const mendAfterSetting = (clock: ClockName) => {
     if (clock !== 'service') return;
     mend();
@@ -87,11 +90,12 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     mendAgain = setTimeout(mend, 2 * READ_EVERY_MS).unref();
   };
   clockListeners.add(mendAfterSetting);
-  // The time may have been set back just before, and the chore's own job may still be locked by a killed process.
-  const mendIfSetBack = async () => {
+  // The time may have been set back at any time before, and every chore's own job may still be locked by a killed
+  // process.
+  keep(async () => {
+    await backend.freeLocks(now());
     if (await findSetBack(runOn(runtime.database.pool), now())) await chores.reconcile();
-  };
-  keep(mendIfSetBack());
+  });
   const stopEnding = keepEndingStranded(runtime);
   return {
     name: 'maintain',
@@ -105,6 +109,22 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
       await domains.close();
     },
   };
+}
+
+/** Repairs the consequences of a set clock, again if that fails, until it succeeds or the process stops. */
+async function mendUntilDone(
+  repair: () => Promise<unknown>,
+  { log, signal }: Pick<Runtime, 'log'> & { signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await repair();
+      return;
+    } catch (error) {
+      log.warn({ err: error }, 'clock.not_mended');
+    }
+    await sleep(MEND_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+  }
 }
 
 /**
