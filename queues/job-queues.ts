@@ -119,7 +119,7 @@ export class JobQueues {
   async reconcileSchedules(
     listOccupied: (agentNo: number) => Promise<readonly ScheduleSlot[]>,
     regions: Regions,
-    when: { nowMs: number; thorough: boolean },
+    when: { nowMs: number; thorough: boolean; signal?: AbortSignal },
   ): Promise<number> {
     let mended = 0;
     // A promoted replica, or a server that crashed, may have the right number of schedulers but an earlier state.

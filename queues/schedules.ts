@@ -45,11 +45,12 @@ export function slotBeginsAt(jobId: string): number {
  * Reconciles a queue's job schedulers with the occupied slots. It adds missing ones and those that lost their job, and
  * removes surplus ones; one from before the clock was set back is recreated, because BullMQ would continue from its
  * time. Returns how many it repaired. Reads the schedulers themselves only if `thorough` or if their number is wrong.
+ * Once `signal` is aborted, it repairs no further one.
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,
   listOccupied: () => Promise<readonly ScheduleSlot[]>,
-  when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively'] },
+  when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively']; signal?: AbortSignal },
 ): Promise<{ added: number; removed: number }> {
   if (!when.thorough) {
     const count = await queue.getJobSchedulersCount();
@@ -58,15 +59,23 @@ export async function reconcileQueue(
   const present = await readSchedulers(queue);
   // After the queue: a slot that is occupied meanwhile must not count as surplus, nor an emptied one as missing.
   const wanted = new Map((await listOccupied()).map((entry) => [schedulerId(entry), entry]));
-  const ahead = [...wanted].filter(([id, entry]) => isAhead(present.get(id), entry, when.nowMs)).map(([id]) => id);
-  const surplus = [...present.keys()].filter((id) => !wanted.has(id));
-  for (const id of [...ahead, ...surplus]) {
+  let [added, removed] = [0, 0];
+  for (const id of present.keys()) {
+    if (wanted.has(id)) continue;
+    if (when.signal?.aborted === true) break;
     await when.exclusively(() => queue.removeJobScheduler(id));
-    present.delete(id);
+    removed += 1;
   }
-  const missing = [...wanted].filter(([id, entry]) => isMissing(present.get(id), entry, when.nowMs));
-  for (const [, entry] of missing) await when.exclusively(() => addSlot(queue, entry));
-  return { added: missing.length, removed: surplus.length };
+  for (const [id, entry] of wanted) {
+    const nextMs = present.get(id);
+    const isOld = isAhead(nextMs, entry, when.nowMs);
+    if (!isOld && !isMissing(nextMs, entry, when.nowMs)) continue;
+    if (when.signal?.aborted === true) break;
+    if (isOld) await when.exclusively(() => queue.removeJobScheduler(id));
+    await when.exclusively(() => addSlot(queue, entry));
+    added += 1;
+  }
+  return { added, removed };
 }
 
 async function readSchedulers(queue: Queue<RegionJob>): Promise<Map<string, number>> {

@@ -104,6 +104,27 @@ for (const backend of listQueueBackends()) {
       t.deepEqual((await read()).map(({ key }) => key).toSorted(), ['300s-phase-60', '60s-phase-3']);
     });
 
+  test(`${backend.name}: reconcile repairs no further schedule once the process stops`, async (t) => {
+    const { queues } = await openTestRuntime(t, backend);
+    const stopping = new AbortController();
+    const reconcile = (numbers: readonly number[], signal: AbortSignal) =>
+      queues.reconcileSchedules(listing(numbers.map((number) => slot(number))), REGIONS, {
+        nowMs: Date.now(),
+        thorough: true,
+        signal,
+      });
+    t.is(await reconcile([3, 4], stopping.signal), 2);
+    const queue = queues.checkQueue('local');
+    const remove = queue.removeJobScheduler.bind(queue);
+    queue.removeJobScheduler = async (id) => {
+      stopping.abort();
+      return await remove(id);
+    };
+    t.is(await reconcile([5, 6], stopping.signal), 1);
+    t.is(await queue.getJobSchedulersCount(), 1);
+    t.is(await reconcile([5, 6], new AbortController().signal), 3);
+  });
+
   test(`${backend.name}: a waiting chore is not enqueued twice`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
     for (let round = 0; round < 3; round += 1) await queues.enqueueChore('sweep');

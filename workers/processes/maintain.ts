@@ -167,7 +167,7 @@ function openChores(
   const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'chores' });
   const sweepMemory = newSweepMemory();
   return {
-    reconcile: () => reconcile(runtime),
+    reconcile: () => reconcile(runtime, { signal }),
     sweep: () => sweep(runtime, sweepMemory),
     partitions: () => maintainPartitions(runtime),
     retention: () => retainHistory(runtime, { signal }),

@@ -30,15 +30,12 @@ const ROUND_MS = 10_000;
  * Reconciles the queue with the database. It adds job schedulers of every occupied slot, jobs of channels with overdue
  * deliveries, rechecks that were not claimed, and sources of monitors that were created before there was an agent. For
  * a while after the service's time was set back it also corrects rows and jobs with times of the old clock. One process
- * does this at a time.
+ * does this at a time. `signal` is aborted when the process stops.
  */
-export async function reconcile({
-  database,
-  queues,
-  metrics,
-  now,
-  log,
-}: Runtime): Promise<{ schedules: number; deliveries: number }> {
+export async function reconcile(
+  { database, queues, metrics, now, log }: Runtime,
+  when: { signal?: AbortSignal } = {},
+): Promise<{ schedules: number; deliveries: number }> {
   const mended = await withAdvisoryLock(database, 'reconcile', async () => {
     const nowMs = now();
     const regions = await listCheckRegions(database);
@@ -59,7 +56,7 @@ export async function reconcile({
     );
     const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
     const listOccupied = (agentNo: number) => listOccupiedSlots(database, [agentNo]);
-    const schedules = await queues.reconcileSchedules(listOccupied, regions, { nowMs, thorough });
+    const schedules = await queues.reconcileSchedules(listOccupied, regions, { ...when, nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
     // Each channel has a separate job: one that already waits must not keep those of other channels from being added.
     for (const attempt of overdue) await queues.enqueueAttempts([attempt]);
