@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { lchown, link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { lchown, link, lstat, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { identifyProcess } from './processes.ts';
@@ -14,8 +14,8 @@ type Holder = { pid: number; identity: string; socket?: string };
 
 const ATTEMPTS = 20;
 
-/** Errors of a connection to a socket on which no process listens any more, and to one that is gone. */
-const DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
+/** Age from which files of processes that never got the lock are removed, in milliseconds. */
+const LEFT_BEHIND_MS = 60_000;
 
 /**
  * Takes a lock, a file at `path`, for this process and returns its release. Throws `refusal` with the holder's pid
@@ -32,6 +32,8 @@ export async function lockExclusively(path: string, refusal: (pid: number) => Er
     await listener?.close();
     throw error;
   }
+  // The next holder tries again.
+  if (listener !== null) await removeLeftBehind(path, listener.socket).catch(() => undefined);
   return async () => {
     await rm(path, { force: true });
     await listener?.close();
@@ -54,15 +56,41 @@ async function takeOver(path: string, mine: Holder, refusal: (pid: number) => Er
 async function isAlive(path: string, { pid, identity, socket }: Holder): Promise<boolean> {
   if ((await identifyProcess(pid)) === identity) return true;
   if (socket === undefined) return false;
-  return await withShortPath(join(dirname(path), socket), async (shortPath) => {
+  return await isListening(join(dirname(path), socket));
+}
+
+/** Reports whether a process listens on a socket; also true if that cannot be found out, as without `/proc`. */
+async function isListening(file: string): Promise<boolean> {
+  return await withShortPath(file, async (shortPath) => {
     const connection = createConnection(shortPath);
     return await once(connection, 'connect')
       .then(
         () => true,
-        (error: NodeJS.ErrnoException) => !DEAD.has(error.code),
+        async ({ code }: NodeJS.ErrnoException) => {
+          if (code !== 'ENOENT') return code !== 'ECONNREFUSED';
+          return await stat(file).then(
+            () => true,
+            (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+          );
+        },
       )
       .finally(() => connection.destroy());
   });
+}
+
+/**
+ * Removes the sockets and drafts of processes that were killed before they got the lock at `path`. `socket` was just
+ * created: its time is now.
+ */
+async function removeLeftBehind(path: string, socket: string): Promise<void> {
+  const folder = dirname(path);
+  const { mtimeMs: nowMs } = await lstat(join(folder, socket));
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(`${basename(path)}.`) || !/\.(?:socket|new)$/.test(name)) continue;
+    const file = join(folder, name);
+    const { mtimeMs } = await lstat(file);
+    if (mtimeMs < nowMs - LEFT_BEHIND_MS && !(await isListening(file))) await rm(file, { force: true });
+  }
 }
 
 /**
@@ -73,14 +101,14 @@ async function listenBeside(path: string): Promise<{ socket: string; close: () =
   if (process.platform !== 'linux') return null;
   const file = `${path}.${randomUUID()}.socket`;
   const server = createServer((connection) => connection.destroy()).unref();
-  const isListening = await withShortPath(file, async (shortPath) => {
+  const hasBegun = await withShortPath(file, async (shortPath) => {
     server.listen(shortPath);
     return await once(server, 'listening').then(
       () => true,
       () => false,
     );
   });
-  if (!isListening) return null;
+  if (!hasBegun) return null;
   // A process without free file descriptors cannot accept a connection, but it can still be reached.
   server.on('error', () => undefined);
   const close = async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, renameSync, symlinkSync } from 'node:fs';
-import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
@@ -56,6 +56,12 @@ const HOLD = `
   setInterval(() => {}, 1000);
 `;
 
+const HOLD_ONCE = `
+  import { lockExclusively } from ${JSON.stringify(import.meta.resolve('../../config/exclusive-lock.ts'))};
+  const release = await lockExclusively(process.argv[1], () => new Error()).catch(() => null);
+  console.log(release === null ? 'refused' : 'held');
+`;
+
 test("another container respects a stopped process's lock, and takes over a killed one's at once", async (t) => {
   if (process.platform !== 'linux') return t.pass();
   // The path of a socket must be shorter than this folder's.
@@ -81,6 +87,55 @@ test("another container respects a stopped process's lock, and takes over a kill
   t.is((await readdir(folder)).length, 2, "the dead process's socket is removed");
   await release();
   t.deepEqual(await readdir(folder), []);
+});
+
+const LISTEN = `
+  require('node:net').createServer().listen(process.argv[1], () => console.log('listens'));
+`;
+
+test('files of processes that were killed before they got the lock are removed a minute later', async (t) => {
+  if (process.platform !== 'linux') return t.pass();
+  const folder = await temporaryFolder(t);
+  const listen = async (name: string) => {
+    const child = spawn(process.execPath, ['--eval', LISTEN, join(folder, name)]);
+    t.teardown(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    return async () => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    };
+  };
+  const [old, fresh] = ['lock.json.old.socket', 'lock.json.fresh.socket'];
+  for (const name of [old, fresh]) await (await listen(name))();
+  await listen('lock.json.live.socket');
+  for (const name of ['lock.json.old.new', 'lock.json.fresh.new', 'other.json.old.socket'])
+    await writeFile(join(folder, name), '{}');
+  const before = new Date(Date.now() - 61_000);
+  for (const name of [old, 'lock.json.live.socket', 'lock.json.old.new', 'other.json.old.socket'])
+    await utimes(join(folder, name), before, before);
+  const release = await lock(folder);
+  await release();
+  t.deepEqual((await readdir(folder)).toSorted(), [
+    'lock.json.fresh.new',
+    fresh,
+    'lock.json.live.socket',
+    'other.json.old.socket',
+  ]);
+});
+
+const WITHOUT_PROC = `mount -t tmpfs none /proc && exec "$0" --input-type=module --eval "$1" "$2"`;
+
+test('a process that cannot reach the socket of a lock, without /proc, respects the lock', async (t) => {
+  const folder = await temporaryFolder(t);
+  const path = join(folder, 'lock.json');
+  const release = await lock(folder);
+  const other = spawn('unshare', ['-Urm', 'sh', '-c', WITHOUT_PROC, process.execPath, HOLD_ONCE, path]);
+  let output = '';
+  other.stdout.on('data', (data) => (output += String(data)));
+  await once(other, 'close').catch(() => undefined);
+  // Empty where no process may have a /proc of its own.
+  t.true(['', 'refused\n'].includes(output), output);
+  await release();
 });
 
 test('processes of two containers that have the same pid take a lock one at a time', async (t) => {
