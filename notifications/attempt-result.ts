@@ -1,3 +1,4 @@
+import { percentDecode } from '../core/foreign-text.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { FailureCause } from '../net/failure.ts';
 
@@ -78,8 +79,11 @@ export const SEALED_WEBHOOK = 'The webhook of the channel cannot be decrypted wi
 /** Maximum bytes stored of a response's body. */
 const STORED_BYTES = 1024;
 
-/** Maximum bytes read of it: enough remains to store even if every secret in them is struck out. */
-const READ_BYTES = 16_384;
+/**
+ * Maximum bytes read of it; the connection is then closed. They are more than is stored, so that the end of what is
+ * stored cuts no secret.
+ */
+export const RESPONSE_LIMIT = 4096;
 
 /**
  * Returns the start of a response's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show:
@@ -90,19 +94,112 @@ export function excerptResponse(
   secrets: readonly string[] = [],
   shortSecrets: readonly ShortSecret[] = [],
 ): string | null {
-  const read = new TextDecoder().decode(body.subarray(0, READ_BYTES));
+  const read = new TextDecoder().decode(body.subarray(0, RESPONSE_LIMIT), { stream: true });
   const text = strikeOutShort(strikeOut(read, secrets), shortSecrets).replaceAll(/[^\P{Cc}\t\n]/gu, '\u{FFFD}');
   const excerpt = new TextDecoder().decode(Buffer.from(text).subarray(0, STORED_BYTES), { stream: true });
   return excerpt === '' ? null : excerpt;
 }
 
-/** Strikes secrets out of a text. A server or a proxy may quote the request's address, which contains the secret. */
-export function strikeOut(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, STRUCK)), text);
-}
-
 /** Replacement for a secret. */
 const STRUCK = '[secret]';
+
+/** Maximum secrets in one text; with more, none of it is kept, because each of them is searched for. */
+const MAX_SECRETS = 500;
+
+/** Minimum length of a secret's beginning that is struck out at the end of a text, in characters. */
+const SHORTEST_BEGINNING = 8;
+
+/** How often a text is decoded: it may be a JSON text in another one, with a percent-encoded URL. */
+const DECODINGS = 3;
+
+/**
+ * Strikes secrets out of a text, because a server or a proxy may quote the request. They may be written with escapes of
+ * URLs, JSON and HTML, in any mixture, and the end of the text may cut one (D-833).
+ */
+export function strikeOut(text: string, secrets: readonly string[]): string {
+  const wanted = [...new Set(secrets)].filter((secret) => secret !== '').map(unifySpaces);
+  if (wanted.length > MAX_SECRETS) return STRUCK;
+  const ranges: [from: number, to: number][] = [];
+  let decoded: DecodedText = { text, starts: Array.from({ length: text.length + 1 }, (_, at) => at) };
+  for (let round = 0; ; round += 1) {
+    const { starts } = decoded;
+    for (const [from, to] of findSecrets(unifySpaces(decoded.text), wanted))
+      ranges.push([starts[from] ?? 0, starts[to] ?? text.length]);
+    const next = decodeEscapes(decoded);
+    if (round === DECODINGS || next.text === decoded.text) break;
+    decoded = next;
+  }
+  let [struck, end] = ['', 0];
+  for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {
+    if (from >= end) struck += text.slice(end, from) + STRUCK;
+    end = Math.max(end, to);
+  }
+  return struck + text.slice(end);
+}
+
+/** Makes a plus sign equal to a space, which it means in a form. */
+function unifySpaces(text: string): string {
+  return text.replaceAll('+', ' ');
+}
+
+/** What may remain of an escape at the end of a text. */
+const CUT_ESCAPE = /(?:%[\dA-F]{0,2}){1,3}$|[\\&][#\w]{0,6}$/i;
+
+/** Yields the limits of the secrets in a text, and of the beginning of one at its end. */
+function* findSecrets(text: string, secrets: readonly string[]): Generator<[from: number, to: number]> {
+  const end = CUT_ESCAPE.exec(text)?.index ?? text.length;
+  for (const secret of secrets) {
+    for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + secret.length))
+      yield [at, at + secret.length];
+    const begun = text.lastIndexOf(secret.slice(0, SHORTEST_BEGINNING), end - SHORTEST_BEGINNING);
+    if (begun >= 0 && secret.length >= SHORTEST_BEGINNING && secret.startsWith(text.slice(begun, end)))
+      yield [begun, text.length];
+  }
+}
+
+/** A text without some of its escapes, and where each of its units, and its end, is in the original. */
+type DecodedText = { text: string; starts: number[] };
+
+const ESCAPE = new RegExp(
+  [
+    '%[0-7][0-9A-F]|%[C-F][0-9A-F](?:%[89AB][0-9A-F]){1,3}',
+    String.raw`\\(?:u[0-9A-F]{4}|x[0-9A-F]{2}|[^0-9A-Z])`,
+    '&(?:amp|lt|gt|quot|apos|#[0-9]{1,6}|#x[0-9A-F]{1,5});',
+  ].join('|'),
+  'gi',
+);
+
+const ENTITIES = new Map([
+  ['&amp;', '&'],
+  ['&lt;', '<'],
+  ['&gt;', '>'],
+  ['&quot;', '"'],
+  ['&apos;', "'"],
+]);
+
+/** Decodes each escape in a text once: `%XX` in UTF-8, `\uXXXX`, `\xXX`, `\/` and HTML's entities. */
+function decodeEscapes({ text, starts }: DecodedText): DecodedText {
+  const texts: string[] = [];
+  const positions: number[][] = [];
+  let at = 0;
+  for (const { 0: escape, index } of text.matchAll(ESCAPE)) {
+    const units = decodeEscape(escape);
+    texts.push(text.slice(at, index), units);
+    positions.push(
+      starts.slice(at, index),
+      Array.from({ length: units.length }, () => starts[index] ?? 0),
+    );
+    at = index + escape.length;
+  }
+  return { text: texts.join('') + text.slice(at), starts: [...positions.flat(), ...starts.slice(at)] };
+}
+
+function decodeEscape(escape: string): string {
+  if (escape.startsWith('%')) return percentDecode(escape);
+  const code = /^(?:\\[ux]|&#x)(?<hex>[\dA-F]+)|^&#(?<decimal>\d+)/i.exec(escape)?.groups;
+  if (code === undefined) return ENTITIES.get(escape.toLowerCase()) ?? escape.slice(1);
+  return String.fromCodePoint(code.hex === undefined ? Number(code.decimal) : Number.parseInt(code.hex, 16));
+}
 
 /** A header's value that is too short to be struck out everywhere. */
 export type ShortSecret = { name: string; value: string };

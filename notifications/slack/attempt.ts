@@ -12,6 +12,7 @@ import {
   MAX_RETRY_AFTER_MS,
   NOTHING_MORE,
   OUTCOME_OF_FAILURE,
+  RESPONSE_LIMIT,
   excerptResponse,
   unsuccessful,
   type ChannelAttempt,
@@ -165,12 +166,6 @@ function wholeFacts(facts: readonly ChatFact[]): Run[] {
   }
   return lines;
 }
-
-/**
- * Maximum bytes read of a response's body; Slack sends one word. It is more than is stored, so that a quoted URL is not
- * cut before it is struck out.
- */
-const RESPONSE_LIMIT = 4096;
 
 /** Maximum length of a word in Slack's response, in characters. */
 const WORD_LIMIT = 100;

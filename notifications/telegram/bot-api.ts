@@ -101,7 +101,7 @@ export async function callBot(
   return {
     outcome: 'refused',
     statusCode: code,
-    description: cleanText(strikeOut(description, secretsOf(bot)), MAX_DESCRIPTION),
+    description: cleanText(strikeOut(description.slice(0, 2 * MAX_DESCRIPTION), secretsOf(bot)), MAX_DESCRIPTION),
     retryAfterMs: hints?.retry_after === undefined ? null : hints.retry_after * 1000,
     movedTo: hints?.migrate_to_chat_id === undefined ? null : String(hints.migrate_to_chat_id),
     response,
@@ -118,5 +118,5 @@ export function nameBot(token: string | null): string {
 
 /** Returns the token, whole and without the bot's id that begins it; the id alone is public. */
 function secretsOf({ token }: TelegramBot): string[] {
-  return [token, encodeURIComponent(token), token.slice(token.indexOf(':') + 1)];
+  return [token, token.slice(token.indexOf(':') + 1)];
 }

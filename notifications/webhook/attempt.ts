@@ -6,6 +6,7 @@ import { readRetryAfter, type HttpClient, type HttpExchange } from '../../net/ht
 import {
   MAX_WEBHOOK_PAUSE_MS,
   OUTCOME_OF_FAILURE,
+  RESPONSE_LIMIT,
   excerptResponse,
   type AttemptOutcome,
   type ShortSecret,
@@ -48,12 +49,6 @@ export type WebhookSending = {
   now: () => number;
   renderer: Pick<TemplateRenderer, 'render'>;
 };
-
-/**
- * Maximum bytes read of a response's body; the connection is then closed. It is more than is stored, so that a quoted
- * URL is not cut before it is struck out.
- */
-const RESPONSE_LIMIT = 4096;
 
 /**
  * Minimum length of a path segment that is struck out alone, in characters; a shorter one is struck out only with the
@@ -198,50 +193,23 @@ function describeStatus(status: number): string {
 }
 
 /**
- * Returns the secrets that a stored response must not show, longest first: servers often quote the requested path, and
- * the key in it. Short segments of a path are words, not keys.
+ * Returns the secrets that a stored response must not show: servers often quote the requested path, and the key in it.
+ * Short parts of a path, of the query and of headers are words, not keys, also if percent-encoding made them longer.
  */
 function secretsOf({ url, signingSecret, previousSecret, headers = {} }: WebhookDelivery): string[] {
   const { href, pathname, search, searchParams } = new URL(url);
-  const values = search
-    .slice(1)
-    .split('&')
-    .map((pair) => pair.slice(pair.indexOf('=') + 1));
-  const parts = [...pathname.split('/'), ...values, ...searchParams.values()].filter(
-    (part) => part.length >= SHORTEST_KEY,
-  );
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
-  const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, percentDecode(text)]);
-  // In `Bearer key` the key alone is secret, too.
-  const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
-  const texts = [
+  const sent = Object.values(headers);
+  // In `Bearer key`, `Token token="key"` and `name=key; name=key` the key alone is secret, too.
+  const words = sent.flatMap((text) => text.split(/[ ",;]/));
+  const values = [...search.slice(1).split('&'), ...words].map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const parts = [...pathname.split('/'), ...values, ...searchParams.values(), ...words, ...sent];
+  return [
     signingSecret,
     ...(previousSecret ? [previousSecret] : []),
-    ...shown,
-    ...sent.filter((text) => text.length >= SHORTEST_KEY),
+    ...[href, ...paths, search].flatMap((text) => [text, percentDecode(text)]),
+    ...parts.flatMap((text) => [text, percentDecode(text)]).filter((part) => part.length >= SHORTEST_KEY),
   ];
-  return [...new Set(texts.flatMap(writtenForms))].toSorted((a, b) => b.length - a.length);
-}
-
-/** Returns a text as receivers may write it again: as it is, percent-encoded in two ways, or in JSON with escapes. */
-function writtenForms(text: string): string[] {
-  const escape = (characters: RegExp) =>
-    text.replaceAll(
-      characters,
-      (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0'),
-    );
-  const escaped = [
-    new URLSearchParams([['', text]]).toString().slice(1),
-    // It throws at a lone surrogate.
-    encodeURIComponent(text.toWellFormed()),
-    // Some escape what has a meaning in HTML, others also the plus sign and all beyond ASCII.
-    escape(/[&<>]/g),
-    escape(/["&'+<>`]|[^ -~]/g),
-  ];
-  const inLowerCase = escaped.map((form) =>
-    form.replaceAll(/%[0-9A-F]{2}|\\u[0-9A-F]{4}/g, (unit) => unit.toLowerCase()),
-  );
-  return [text, text.replaceAll('/', String.raw`\/`), ...escaped, ...inLowerCase];
 }
 
 /**

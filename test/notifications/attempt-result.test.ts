@@ -28,3 +28,52 @@ test('short secrets are redacted next to their names, and a text with very many 
   const echo = secrets.map(({ name, value }) => `${name}=${value}`).join('&');
   t.is(excerptResponse(Buffer.from(echo), [], secrets), '[secret]');
 });
+
+const KEY = 'mAx9LWE+c2VjcmV0/4Zz==';
+const ESCAPED: readonly [name: string, key: string, written: string][] = [
+  ["Python's quote", KEY, 'mAx9LWE%2Bc2VjcmV0/4Zz%3D%3D'],
+  ['Gson', KEY, String.raw`mAx9LWE+c2VjcmV0/4Zz\u003d\u003d`],
+  ['HTML with numbers', KEY, 'mAx9LWE&#43;c2VjcmV0&#x2F;4Zz&#x3D;&#x3d;'],
+  ['HTML with names', `<'n0t"a&s3cret'>`, '&lt;&apos;n0t&quot;a&AMP;s3cret&#39;&gt;'],
+  ["Go's QueryEscape", 'n0t-a~s3cret!', 'n0t-a~s3cret%21'],
+  ['plain JSON', String.raw`n0t"a\s3cret`, String.raw`n0t\"a\\s3cret`],
+  ['JSON of PHP', 'né/a&s3cret', String.raw`n\u00e9\/a&s3cret`],
+  ['JSON with a surrogate pair', 'n0t\u{1F511}s3cret', String.raw`n0t\uD83D\uDD11s3cret`],
+  ['a log with bytes', 'n0t"a"s3cret', String.raw`n0t\x22a\x22s3cret`],
+  ['a form', 'n0t a s3crét', 'n0t+a+s3cr%C3%A9t'],
+  ['a query as it was sent', 'n0t+a+s3cret', 'n0t a s3cret'],
+  ['JSON in JSON', 'n0t/a=s3cret', String.raw`n0t\\\/a\\u003ds3cret`],
+  ['a URL in HTML in JSON', "n0t'a=s3cret", String.raw`n0t\u0026#x27;a%3Ds3cret`],
+];
+for (const [name, key, written] of ESCAPED) {
+  test(`a secret is redacted as ${name} writes it`, (t) => {
+    t.is(strikeOut(`%20"${written}", 100% &amp; ${written};`, [key]), '%20"[secret]", 100% &amp; [secret];');
+  });
+}
+
+test('text with escapes but no secret stays as it is', (t) => {
+  const text = String.raw`%C3%28 %ff \u00e9 \q \\ &#999999; &nope; &#x0; 50% + 50% \u00`;
+  t.is(strikeOut(text, ['n0t-a-s3cret']), text);
+});
+
+test('secrets that overlap or adjoin leave nothing between them', (t) => {
+  t.is(strikeOut('a s3cret-key of s3crets3cret', ['s3cret', 'cret-key', '[secret]']), 'a [secret] of [secret][secret]');
+});
+
+test('the beginning of a secret at the end of a text is redacted, in escapes too', (t) => {
+  for (const end of ['n0t/a=s3', 'n0t%2Fa%3Ds3%C3', String.raw`n0t\/a\u003ds3\u00`, 'n0t&#x2F;a=s3&#xE'])
+    t.is(strikeOut(`GET ${end}`, ['n0t/a=s3é-cret']), 'GET [secret]', end);
+  t.is(strikeOut('GET n0t/a=s', ['n0t/a=s3cret']), 'GET n0t/a=s', 'fewer than eight characters');
+  const secret = Array.from({ length: 1000 }, (_, no) => no).join('-');
+  t.is(
+    excerptResponse(Buffer.from(secret.repeat(2)), [secret]),
+    '[secret][secret]',
+    'cut by the limit of what is read',
+  );
+});
+
+test('nothing remains of a text with more than 500 secrets, which would take long to find', (t) => {
+  const secrets = Array.from({ length: 501 }, (_, no) => `s3cret-${no}`);
+  t.is(strikeOut('all is well', secrets), '[secret]');
+  t.is(strikeOut('all is well', secrets.slice(1)), 'all is well');
+});

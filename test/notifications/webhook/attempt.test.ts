@@ -252,6 +252,28 @@ test('keys are redacted whichever characters a receiver escapes, in upper or low
   t.is(response, ['[secret]', '[secret]', 'key=[secret]', '[secret]', '[secret]', '[secret]'].join('\n'));
 });
 
+test('a key is redacted without the words that precede it in its header', async (t) => {
+  const { port } = await receive(t, (_request, response) => response.end('n0t-a-s3cret, n0ts3cret/== or "pa55w0rd"?'));
+  const { response } = await attempt(t, port, {
+    delivery: {
+      headers: {
+        Authorization: 'Token token="n0t-a-s3cret", nonce=1',
+        Cookie: 'id=n0ts3cret/==;theme=dark',
+        'X-Login': '"me":"you";"pa55w0rd"',
+      },
+    },
+  });
+  t.is(response, '[secret], [secret] or "[secret]"?');
+});
+
+test('a part of the URL that is short once decoded is no key', async (t) => {
+  const { port } = await receive(t, (_request, response) => response.end('✓ saved, utf8=✓, utf8=%E2%9C%93'));
+  const { response } = await attempt(t, port, {
+    delivery: { url: `https://127.0.0.1:${port}/in?utf8=%E2%9C%93` },
+  });
+  t.is(response, '✓ saved, utf8=[secret], utf8=[secret]');
+});
+
 test('a response that does not quote the URL is stored unchanged', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end('a/b and /'));
   t.is((await attempt(t, port)).response, 'a/b and /');
