@@ -6,24 +6,44 @@ import { takePing, type Heartbeat, type Ping, type StoredPing } from './deadline
 export const MAX_PING_BODY_BYTES = 10_000;
 
 /**
- * Tokens of pings (24 characters), of agents, the API and wallboards, and ping keys (43, also after a cell), or longer
- * ones. A line break or the cut of a body may shorten one. Shorter text may be a file's name. The text before one may
- * end with a letter or digit: a color's code, or `%20`.
+ * Returns a pattern of a credential's random part. It has that length or more, has exactly that length with a line
+ * break in it, or is cut at the end of the body; the latter two with a capital letter, which file names rarely have.
  */
-const CREDENTIAL = /(mon_[0-9a-hjkmnp-tv-z]{26}\.(?=[\w-]{24}|[\w-]{16,}$)|sp[akpw]_(?=[\w-]{43}|[\w-]{16,}$))[\w-]+/gm;
+const randomPart = (length: number): string =>
+  [
+    String.raw`[\w-]{${length},}`,
+    String.raw`(?=[\w\n-]{0,${length}}[A-Z])(?:[\w-]\n?){${length - 1}}[\w-](?![\w-])`,
+    String.raw`(?=[\w-]{0,15}[A-Z])[\w-]{16,}$`,
+  ].join('|');
+
+/**
+ * Tokens of pings (24 random characters), and of agents, the API and wallboards, and ping keys (43, also after a cell).
+ * A terminal may break one into two lines anywhere. The text before one may end with a letter or digit, as in `%20`.
+ */
+const CREDENTIAL = new RegExp(
+  String.raw`(m\n?o\n?n\n?_\n?(?:[0-9a-hjkmnp-tv-z]\n?){26}\.\n?)(?:${randomPart(24)})|` +
+    String.raw`(s\n?p\n?[akpw]\n?_\n?)(?:[a-z]\n?(?:[a-z0-9]\n?){0,15}_\n?)??(?:${randomPart(43)})`,
+  'g',
+);
 
 /** Replaces the credentials in what a job sent, because more people may read it than may ping (D-17). */
 export function hideCredentials(text: string): string {
-  return text.replaceAll(CREDENTIAL, '$1[redacted]');
+  return text.replaceAll(CREDENTIAL, (found: string, ofPing?: string, ofOther?: string) =>
+    // Short lines may have that length together.
+    found.indexOf('\n') === found.lastIndexOf('\n') ? `${ofPing ?? ofOther}[redacted]` : found,
+  );
 }
 
+const TERMINAL_SEQUENCE = new RegExp(String.raw`\u001B\[[0-?]*[ -/]*[@-~]`, 'g');
+
 /**
- * Makes a body fit to store: keeps line feeds and tabs, removes other control characters (PostgreSQL rejects NUL) and
- * hides credentials. Null if nothing remains.
+ * Makes a body fit to store: keeps line feeds and tabs, removes colors and other control characters (PostgreSQL rejects
+ * NUL) and hides credentials. Null if nothing remains.
  */
 export function cleanPingBody(text: string): string | null {
   const cleaned = text
     .toWellFormed()
+    .replaceAll(TERMINAL_SEQUENCE, '')
     .replaceAll(/[^\P{Cc}\n\t]/gu, '')
     .trim();
   return cleaned === '' ? null : hideCredentials(cleaned);

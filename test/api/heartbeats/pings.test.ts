@@ -178,7 +178,7 @@ test('a body of any type and encoding is stored, and an invalid one does not cos
     t.is((await api.anonymous('POST', `/ping/${token}/${index}`, body, headers)).status, 200);
   t.deepEqual(
     (await pings()).map(({ body }) => body),
-    ['plain', '{"broken":', 'a=b', 'no gzip', 'nul  and [0m'],
+    ['plain', '{"broken":', 'a=b', 'no gzip', 'nul  and'],
   );
 });
 

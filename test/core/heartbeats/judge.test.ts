@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Judgement } from '../../../core/checks/verdict.ts';
 import type { HeartbeatSettings } from '../../../core/heartbeats/deadlines.ts';
 import { judgeHeartbeat, type HeartbeatObservation } from '../../../core/heartbeats/judge.ts';
-import { cleanPingBody, firstLineOf } from '../../../core/heartbeats/pings.ts';
+import { cleanPingBody, firstLineOf, hideCredentials } from '../../../core/heartbeats/pings.ts';
 
 const SETTINGS: HeartbeatSettings = {
   intervalSeconds: 60,
@@ -58,7 +58,7 @@ for (const [facts, expected] of CASES) {
 }
 
 test('a body keeps its line breaks and loses control and invalid characters, and a blank one is dropped', (t) => {
-  t.is(cleanPingBody('one\n\ttwo\u0000\u001b[31m \ud800'), 'one\n\ttwo[31m \ufffd');
+  t.is(cleanPingBody('one\n\ttwo\u0000\u001b[31m \ud800'), 'one\n\ttwo \ufffd');
   t.is(cleanPingBody(' \u0000\n '), null);
   t.is(cleanPingBody(''), null);
 });
@@ -72,13 +72,28 @@ test('a body loses the credentials that a job printed, one cut at its end too', 
   t.is(cleanPingBody(`Bearer spk_${key} spa_${key}.`), 'Bearer spk_[redacted] spa_[redacted].');
   t.is(cleanPingBody(`/ping/${id}.${secret.slice(0, 20)}`), `/ping/${id}.[redacted]`);
   t.is(cleanPingBody(`KEY=spp_${key.slice(0, 16)}`), 'KEY=spp_[redacted]');
-  t.is(cleanPingBody(`spk_${key.slice(0, 40)}\r\n${key.slice(40)}`), `spk_[redacted]\n${key.slice(40)}`);
-  t.is(cleanPingBody(`${id}.${secret.slice(0, 20)}\n${secret.slice(20)}`), `${id}.[redacted]\n${secret.slice(20)}`);
+});
+
+test('a body loses credentials that a terminal broke into two lines, wherever', (t) => {
+  const [id, secret, key] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6), 'A-b_C'.repeat(9).slice(2)];
+  for (const token of [`${id}.${secret}`, `spk_${key}`, `spp_eu_${key}`]) {
+    for (const at of Array.from({ length: token.length - 1 }, (_, index) => index + 1)) {
+      const body = cleanPingBody(`+ curl ${token.slice(0, at)}\r\n${token.slice(at)}/start\nbye`);
+      // A cell's name (`eu_`) may leave as many characters.
+      t.regex(
+        body?.replace('\n', '') ?? '',
+        /^\+ curl (?:mon_\w{26}\.|sp[kp]_)\[redacted\](?:b_C|_C|C)?\/start\n?bye$/,
+        `${at}`,
+      );
+    }
+  }
 });
 
 test('a body loses the credentials that follow a letter or digit', (t) => {
   const [id, secret, key] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6), 'A-b_C'.repeat(9).slice(2)];
-  t.is(cleanPingBody(`\u001b[32mspk_${key}\u001b[0m`), '[32mspk_[redacted][0m');
+  t.is(cleanPingBody(`\u001b[32mspk_${key}\u001b[0m`), 'spk_[redacted]');
+  t.is(cleanPingBody(`spk_${key.slice(0, 20)}\u001b[1;31m${key.slice(20)}`), 'spk_[redacted]', 'a color within it');
+  t.is(hideCredentials(`[32mspk_${key}[0m`), '[32mspk_[redacted][0m', 'stored by an earlier release');
   t.is(cleanPingBody(`Bearer%20spk_${key}&to=%2F${id}.${secret}`), `Bearer%20spk_[redacted]&to=%2F${id}.[redacted]`);
   t.is(cleanPingBody(`{"log":"\\nspa_${key}"}`), '{"log":"\\nspa_[redacted]"}');
   t.is(cleanPingBody(`curl -Hspk_${key}`), 'curl -Hspk_[redacted]');
@@ -90,6 +105,11 @@ test('a body keeps the names of files that begin like credentials', (t) => {
     `1412 files of ${id}.sql in spa_bookings`,
     'spa_bookings_nightly_2026.sql is done',
     `${id}.backup-2026-12-01-full.sql.gz is done`,
+    `${id}.backup-2026-12-01-full\nis done: ${id}.backup-2026-12-01-full`,
+    'CREATE TABLE spa_treatments_and_massages\n(id bigint);\n/backup/spa_bookings_nightly',
+    'raspa_colour_management_x',
+    // Several lines together have the length of a token.
+    'spa_bookings\nspa_Rooms_of_hotels\nspa_guests\nabcdef',
   ])
     t.is(cleanPingBody(text), text);
 });
