@@ -53,7 +53,7 @@ const OWN = `own AS MATERIALIZED (
        ORDER BY d.no FOR NO KEY UPDATE OF d
      )`;
 
-/** SQL: whether the trouble of a delivery `d` began in maintenance that holds alerts, by its window's last occurrence. */
+/** SQL: whether the trouble of a delivery `d` began in maintenance that holds alerts, by its latest occurrence. */
 const BEGAN_IN_HOLD = `coalesce((SELECT b.alerts = 'hold' FROM maintenance_occurrences b
   WHERE b.window_id = d.message #>> '{detail,maintenance,window_id}' AND b.starts_at <= d.created_at
   ORDER BY b.starts_at DESC LIMIT 1), false)`;

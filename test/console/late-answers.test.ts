@@ -131,7 +131,7 @@ test('a form shows a change that someone else saved before its stream of changes
   t.deepEqual(complaints, []);
 });
 
-test('a save that would replace a change by someone else leads to its notice first, unless that is on the screen', async (t) => {
+test('a save that would replace a change by someone else leads to its notice, if that is off screen', async (t) => {
   const { page, complaints, account, id, path } = await prepare(t);
   await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);
   await page.goto(`${path}/edit`);

@@ -497,7 +497,7 @@ test('each maintenance that drops alerts holds one whose mute ended in the one b
   t.deepEqual(await deliver(chat, 130), ['Down: Shop 0']);
 });
 
-test('each maintenance that drops alerts holds delayed trouble that began in maintenance that sends them', async (t) => {
+test('each maintenance that drops alerts holds delayed trouble of maintenance that sends them', async (t) => {
   const { runtime, change, addChannel, deliver, at } = await prepare(t);
   const chat = await addChannel('telegram', ESCALATION);
   await planHour(runtime, at(-30), 'send');
@@ -513,7 +513,7 @@ for (const [endsAt, isDeleted] of [
   [60, false],
   [30, true],
 ] as const)
-  test(`an alert that maintenance holds is sent at its end in maintenance that drops, deleted: ${isDeleted}`, async (t) => {
+  test(`an alert that maintenance holds is sent at its end in another that drops, deleted: ${isDeleted}`, async (t) => {
     const { runtime, change, addChannel, deliver, at } = await prepare(t);
     const { database, tenantId } = runtime;
     const chat = await addChannel('telegram', null);
