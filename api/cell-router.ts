@@ -19,7 +19,13 @@ import { errorResponse, onlyGet } from './middleware/error-response.ts';
 import { basePathOf, cutBasePath, requestForm } from './middleware/request-form.ts';
 import { assignRequestId, requestLog } from './middleware/request-log.ts';
 import { addressOf, contextOf } from './request-context.ts';
-import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
+import {
+  LISTEN_BACKLOG,
+  answerUnreadable,
+  answerUnroutable,
+  closeServer,
+  createLimitedServer,
+} from './system/unreadable-request.ts';
 
 /** An independent installation behind the router; `url` is the origin of its API. */
 type Cell = Readonly<{ name: string; url: string }>;
@@ -107,7 +113,7 @@ export async function serveCellRouter(options: CellRouterOptions): Promise<Runni
   });
   server.maxConnections = limits.connections;
   answerUnreadable(server, makeId);
-  server.listen({ port, ...(host !== null && { host }) });
+  server.listen({ port, backlog: LISTEN_BACKLOG, ...(host !== null && { host }) });
   await once(server, 'listening');
   const address = server.address();
   return {

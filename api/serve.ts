@@ -32,7 +32,13 @@ import { createPreviewRun } from './monitors/previews.ts';
 import { createVendorLookup } from './monitors/vendors.ts';
 import { consolePages, readConsole } from './system/console-pages.ts';
 import { QUEUE_BOARD_PATH, loadQueueBoard, queueBoardLogin } from './system/queue-board-login.ts';
-import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
+import {
+  LISTEN_BACKLOG,
+  answerUnreadable,
+  answerUnroutable,
+  closeServer,
+  createLimitedServer,
+} from './system/unreadable-request.ts';
 
 type ServeOptions = {
   port: number;
@@ -145,7 +151,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   answerUnreadable(server, options.newId);
   // The first checks run before listening: they open the connections, which takes long while a process starts.
   await Promise.all([isStoring(), findAwayQueues()]);
-  server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
+  server.listen({ port: options.port, backlog: LISTEN_BACKLOG, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
   bulkJobs.start();
   const address = server.address();

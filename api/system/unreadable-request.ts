@@ -35,6 +35,12 @@ const LIMITS: ConnectionLimits = {
 };
 
 /**
+ * Connections that the system opens for a busy process; further ones are tried again after a second and more. With
+ * Node's 511, that meets the jobs of many machines that ping at a full minute. Linux allows 4096 by default.
+ */
+export const LISTEN_BACKLOG = 4096;
+
+/**
  * Makes an http server that disconnects slow clients and handles the requests of a connection one after the other. A
  * request without a Host header reaches the listener, whose response is better than the server's bare one.
  */

@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/handler.ts';
 import { UnstoredPings } from '../../api/heartbeats/ping-storage.ts';
+import { LISTEN_BACKLOG } from '../../api/system/unreadable-request.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import type { ScheduleChange } from '../../core/checks/slots.ts';
@@ -119,7 +120,7 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
 
   const listen = async (different: Partial<ApiDependencies> = {}): Promise<string> => {
     const server = createServer();
-    server.listen(0, '127.0.0.1');
+    server.listen({ port: 0, host: '127.0.0.1', backlog: LISTEN_BACKLOG });
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { app, bulkJobs } = await createApp(
