@@ -88,8 +88,10 @@ async function removeLeftBehind(path: string, socket: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(`${basename(path)}.`) || !/\.(?:socket|new)$/.test(name)) continue;
     const file = join(folder, name);
-    const { mtimeMs } = await lstat(file);
-    if (mtimeMs < nowMs - LEFT_BEHIND_MS && !(await isListening(file))) await rm(file, { force: true });
+    const { mtimeMs } = await lstat(file).catch(() => ({ mtimeMs: nowMs }));
+    if (mtimeMs >= nowMs - LEFT_BEHIND_MS || (await isListening(file))) continue;
+    // Left where it cannot be removed: it does no harm.
+    await rm(file, { force: true }).catch(() => undefined);
   }
 }
 

@@ -167,9 +167,13 @@ class PostgresBackend implements QueueBackend {
   }
 
   async freeLocks(nowMs: number): Promise<void> {
-    await this.#producers.query('UPDATE job SET locked_until_ms = $1 WHERE locked_until_ms > $1', [
-      nowMs + LONGEST_LOCK_MS,
-    ]);
+    // A worker that still has the old time may search: it then only marks the job, which is renewed before the next
+    // search.
+    await this.#producers.query(
+      `UPDATE job SET locked_until_ms = $1::bigint, stalled_marked = false
+       WHERE state = 'active' AND locked_until_ms > $1::bigint`,
+      [nowMs + LONGEST_LOCK_MS],
+    );
     // The time of the latest search: while it is ahead of now, BullMQ makes none.
     await this.#producers.query(`DELETE FROM meta WHERE field = 'stalled-check'`);
   }
@@ -343,11 +347,13 @@ class RenewingWorker<
 }
 
 /**
- * Renews the locks of all jobs that were running a quarter of a lock's time ago. BullMQ compares times instead: after
- * the clock was set back it would renew none for as long as the step.
+ * Renews the locks of all jobs that were running a quarter of a lock's time ago. BullMQ measures that by the clock:
+ * after it was set back, none would be renewed for as long as the step.
  */
 class TimerLockManager extends LockManager {
-  #running: ReadonlySet<string> = new Set();
+  override trackJob(...[id, token, , hasSignal]: Parameters<LockManager['trackJob']>) {
+    return super.trackJob(id, token, performance.now(), hasSignal);
+  }
 
   override start(): void {
     if (this.closed) return;
@@ -355,9 +361,8 @@ class TimerLockManager extends LockManager {
   }
 
   async #renew(): Promise<void> {
-    const running = this.getTrackedJobIds();
-    const due = running.filter((id) => this.#running.has(id));
-    this.#running = new Set(running);
+    const before = performance.now() - this.opts.lockRenewTime / 2;
+    const due = [...this.trackedJobs].filter(([, { ts }]) => ts <= before).map(([id]) => id);
     try {
       // It reports its failures as events of the worker.
       if (due.length > 0) await this.extendLocks(due);

@@ -251,6 +251,30 @@ test.serial('a job that runs while the clock is set back keeps its lock and is n
   t.deepEqual(starts.toSorted(), opened.map(({ backend }) => backend.kind).toSorted());
 });
 
+test.serial('a freed lock is not taken for expired by a worker that still has the old time', async (t) => {
+  const { queues, backend, database } = await openTestRuntime(t);
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const worker = backend.createWorker(
+    'maintain',
+    async () => {
+      begun.resolve();
+      await held.promise;
+    },
+    { concurrency: 1, lockDurationMs: 15_000, onFailed: () => undefined },
+  );
+  t.teardown(() => (held.resolve(), worker.close()));
+  await queues.enqueueChore('sweep');
+  await begun.promise;
+  // As of an earlier search: the next one would return the job to the queue.
+  await database.pool.query(`UPDATE bullmq.job SET stalled_marked = true WHERE state = 'active'`);
+  const nowMs = Date.now() - 3_600_000;
+  await backend.freeLocks(nowMs);
+  const { rows } = await database.pool.query(
+    `SELECT stalled_marked, locked_until_ms AS until FROM bullmq.job WHERE state = 'active'`,
+  );
+  t.deepEqual(rows, [{ stalled_marked: false, until: nowMs + 15_000 }]);
+});
+
 test.serial(
   'a recheck is enqueued again although the clock was set back while another was being enqueued',
   async (t) => {
