@@ -194,11 +194,14 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   );
 }
 
+/** Height of the room for the bar, in pixels. */
+const BAR_PX = 96;
+
 /** Scrolls what gets the focus above the bar. For a textarea, browsers regard only the padding of the scrolled box. */
 function useRoomForBar(form: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const main = form.current?.closest('main');
-    main?.style.setProperty('scroll-padding-bottom', '6rem');
+    main?.style.setProperty('scroll-padding-bottom', `${BAR_PX}px`);
     return () => main?.style.removeProperty('scroll-padding-bottom');
   }, []);
 }
@@ -236,9 +239,10 @@ function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems
   (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
 }
 
+/** Reports whether an element is in the scrolled part of its page, above the bar at the bottom. */
 function isOnScreen(element: Element | null | undefined): boolean {
-  const box = element?.getBoundingClientRect();
-  return box !== undefined && box.top >= 0 && box.bottom <= window.innerHeight;
+  const [box, view] = [element, element?.closest('main')].map((each) => each?.getBoundingClientRect());
+  return box !== undefined && view !== undefined && box.top >= view.top && box.bottom <= view.bottom - BAR_PX;
 }
 
 /** The ping URL of a new heartbeat monitor. */
