@@ -58,12 +58,21 @@ export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monit
     WHERE a.id = d.message #>> '{agent,id}'), false))`;
 
 /**
+ * SQL: whether the trouble of a delivery `d` began in maintenance that does not send alerts, by its latest occurrence;
+ * true for maintenance without one, such as a deleted window or one of a clock that was ahead.
+ */
+export const BEGAN_IN_HOLD = `(d.message #>> '{detail,maintenance}' IS NOT NULL AND coalesce((
+  SELECT b.alerts <> 'send' FROM maintenance_occurrences b
+  WHERE b.window_id = d.message #>> '{detail,maintenance,window_id}' AND b.starts_at <= d.created_at
+  ORDER BY b.starts_at DESC LIMIT 1), true))`;
+
+/**
  * SQL: whether a held alert `h` of a delivery `d` waits for maintenance or a mute that began after it was written. That
- * is a reminder, or an alert that mentions neither.
+ * is a reminder, or an alert that mentions neither, or only maintenance that sends alerts.
  */
 export const IS_HELD_AGAIN = `(h.reason IN ${quoteList(MONITOR_HOLDS)}
   AND (EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
-    OR (d.message #>> '{detail,maintenance}' IS NULL AND d.message #>> '{detail,muted_until}' IS NULL)))`;
+    OR (d.message #>> '{detail,muted_until}' IS NULL AND NOT ${BEGAN_IN_HOLD})))`;
 
 /**
  * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and the trouble has this outcome

@@ -3,7 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import { MONITOR_HOLDS, TIMED_HOLDS, type Hold, type HoldReason } from '../../core/alerts/hold.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import { quoteList, type Run } from '../sql.ts';
-import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
+import { BEGAN_IN_HOLD, IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
 /**
@@ -52,11 +52,6 @@ const OWN = `own AS MATERIALIZED (
          JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt AND d.outcome = 'pending'
        ORDER BY d.no FOR NO KEY UPDATE OF d
      )`;
-
-/** SQL: whether the trouble of a delivery `d` began in maintenance that holds alerts, by its latest occurrence. */
-const BEGAN_IN_HOLD = `coalesce((SELECT b.alerts = 'hold' FROM maintenance_occurrences b
-  WHERE b.window_id = d.message #>> '{detail,maintenance,window_id}' AND b.starts_at <= d.created_at
-  ORDER BY b.starts_at DESC LIMIT 1), false)`;
 
 /**
  * SQL: the maintenance or mute of its monitor that holds a delivery `d` with a hold `h` at a given time and ends last.

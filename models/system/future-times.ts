@@ -90,8 +90,6 @@ function unpackFrom(nowMs: number): string[] {
 function pullDecided({ nowMs, backMs }: SetBack): string[] {
   return [
     `UPDATE transitions SET ${pulled(['at', 'detected_at'], nowMs)} WHERE detected_at > ${nowMs}`,
-    `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
-     WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
     `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
     // Accounts and statistics begin at these times.
     ...['monitors', 'channels', 'tenants'].map(
@@ -99,7 +97,9 @@ function pullDecided({ nowMs, backMs }: SetBack): string[] {
     ),
     // Silence counts from the last edit.
     `UPDATE monitors SET updated_at = ${toUnixSeconds(nowMs)} WHERE updated_at > ${toUnixSeconds(nowMs)}`,
-    // Between monitors and deliveries: whoever mutes a monitor or snoozes an incident locks these in the same order.
+    // Between monitors and deliveries: whoever decides, mutes or snoozes locks these in the same order.
+    `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
+     WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
     ...(backMs > 0
       ? [
           shifted('monitor_mutes', ['muted_until'], { nowMs, backMs }),

@@ -509,6 +509,19 @@ test('each maintenance that drops alerts holds delayed trouble of maintenance th
   t.deepEqual(await deliver(chat, 100), ['Down: Shop 0']);
 });
 
+test('a snooze holds delayed trouble of maintenance that sends it, after maintenance that drops it', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const chat = await addChannel('telegram', ESCALATION);
+  await planHour(runtime, at(-30), 'send');
+  await change('down', 0);
+  await planHour(runtime, at(5), 'drop');
+  t.deepEqual(await deliver(chat, 15), []);
+  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
+  await snoozeIncident(runtime.database, key, { untilMs: at(120), nowMs: at(20) });
+  for (const minute of [65, 119]) t.deepEqual(await deliver(chat, minute), []);
+  t.deepEqual(await deliver(chat, 120), ['Down: Shop 0']);
+});
+
 for (const [endsAt, isDeleted] of [
   [60, false],
   [30, true],
