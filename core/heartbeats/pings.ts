@@ -6,35 +6,61 @@ import { takePing, type Heartbeat, type Ping, type StoredPing } from './deadline
 export const MAX_PING_BODY_BYTES = 10_000;
 
 /**
- * Returns a pattern of a credential's random part. It has that length or more, has exactly that length with a line
- * break in it, or is cut at the end of the body; the latter two with a capital letter, which file names rarely have.
+ * Returns patterns of credentials: whole ones, ones cut at the end of a line, and ones with line breaks. `length` is
+ * that of the random part, which longer ones may exceed unless broken. File names rarely have a capital letter.
  */
-const randomPart = (length: number): string =>
-  [
-    String.raw`[\w-]{${length},}`,
-    String.raw`(?=[\w\n-]{0,${length}}[A-Z])(?:[\w-]\n?){${length - 1}}[\w-](?![\w-])`,
-    String.raw`(?=[\w-]{0,15}[A-Z])[\w-]{16,}$`,
-  ].join('|');
+const patternsOf = ({ start, broken, cell = '' }: Record<string, string>, length: number): RegExp[] => [
+  new RegExp(String.raw`(?<=${start})[\w-]{${length},}`, 'g'),
+  new RegExp(String.raw`(?<=${start})(?=[\w-]{16,${length}}$)(?!${LOWER_CASE_NAME}$)[\w-]+`, 'gm'),
+  new RegExp(String.raw`(${broken})${cell}(?=[\w\n-]{0,${length}}[A-Z])(?:[\w-]\n?){${length - 1}}[\w-](?![\w-])`, 'g'),
+];
+
+/** Text that may be a file's name: words and numbers, joined with `_` or `-`. */
+const LOWER_CASE_NAME = String.raw`(?:[a-z]+\d*|\d+)(?:[_-](?:[a-z]+\d*|\d+))*`;
 
 /**
  * Tokens of pings (24 random characters), and of agents, the API and wallboards, and ping keys (43, also after a cell).
  * A terminal may break one into two lines anywhere. The text before one may end with a letter or digit, as in `%20`.
  */
-const CREDENTIAL = new RegExp(
-  String.raw`(m\n?o\n?n\n?_\n?(?:[0-9a-hjkmnp-tv-z]\n?){26}\.\n?)(?:${randomPart(24)})|` +
-    String.raw`(s\n?p\n?[akpw]\n?_\n?)(?:[a-z]\n?(?:[a-z0-9]\n?){0,15}_\n?)??(?:${randomPart(43)})`,
-  'g',
-);
+const CREDENTIALS = [
+  ...patternsOf(
+    {
+      start: String.raw`mon_[0-9a-hjkmnp-tv-z]{26}\.`,
+      broken: String.raw`m\n?o\n?n\n?_\n?(?:[0-9a-hjkmnp-tv-z]\n?){26}\.\n?`,
+    },
+    24,
+  ),
+  ...patternsOf(
+    {
+      start: 'sp[akpw]_',
+      broken: String.raw`s\n?p\n?[akpw]\n?_\n?`,
+      cell: String.raw`(?:[a-z]\n?(?:[a-z0-9]\n?){0,15}_\n?)??`,
+    },
+    43,
+  ),
+];
 
-/** Replaces the credentials in what a job sent, because more people may read it than may ping (D-17). */
+/**
+ * Replaces the credentials in what a job sent, because more people may read it than may ping (D-17). Each pattern is
+ * searched for in the whole text, because what precedes a credential may seem to be one together with its start.
+ */
 export function hideCredentials(text: string): string {
-  return text.replaceAll(CREDENTIAL, (found: string, ofPing?: string, ofOther?: string) =>
-    // Short lines may have that length together.
-    found.indexOf('\n') === found.lastIndexOf('\n') ? `${ofPing ?? ofOther}[redacted]` : found,
-  );
+  const ranges = CREDENTIALS.flatMap((pattern) =>
+    [...text.matchAll(pattern)]
+      // Short lines may have that length together.
+      .filter(({ 0: found }) => found.indexOf('\n') === found.lastIndexOf('\n'))
+      .map(({ 0: found, 1: start = '', index }) => ({ from: index + start.length, to: index + found.length })),
+  ).toSorted((a, b) => a.from - b.from);
+  let [hidden, end] = ['', 0];
+  for (const { from, to } of ranges) {
+    if (from >= end) hidden += `${text.slice(end, from)}[redacted]`;
+    end = Math.max(end, to);
+  }
+  return hidden + text.slice(end);
 }
 
-const TERMINAL_SEQUENCE = new RegExp(String.raw`\u001B\[[0-?]*[ -/]*[@-~]`, 'g');
+/** A color, for example. Its last letter is not the first one of a credential. */
+const TERMINAL_SEQUENCE = new RegExp(String.raw`\u001B\[[0-?]*[ -/]*(?!mon_|sp[akpw]_)[@-~]`, 'g');
 
 /**
  * Makes a body fit to store: keeps line feeds and tabs, removes colors and other control characters (PostgreSQL rejects

@@ -89,10 +89,34 @@ test('a body loses credentials that a terminal broke into two lines, wherever', 
   }
 });
 
+test('a body loses the first line of a credential that is broken or cut in another way', (t) => {
+  const [id, secret, key] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6), 'A-b_C'.repeat(9).slice(2)];
+  const [cut, rest] = [key.slice(0, 20), key.slice(20)];
+  for (const [body, hidden] of [
+    [`spk_${cut}\n    ${rest}`, `spk_[redacted]\n    ${rest}`],
+    [`${id}.${secret.slice(0, 18)}\n> ${secret.slice(18)}`, `${id}.[redacted]\n> ${secret.slice(18)}`],
+    [`spk_${cut}\n... (truncated)`, 'spk_[redacted]\n... (truncated)'],
+    [`spk_${cut}\n${cut}\nb_C`, `spk_[redacted]\n${cut}\nb_C`],
+    [`spk_${key.slice(0, 36)}\n${key.slice(0, 28)}`, `spk_[redacted]\n${key.slice(0, 28)}`],
+    [`spk_${cut}\n${rest}-more`, `spk_[redacted]\n${rest}-more`],
+    ['spk_0k2m4-9f3h5z7q1w8\n...', 'spk_[redacted]\n...'],
+  ])
+    t.is(cleanPingBody(body ?? ''), hidden ?? '');
+});
+
+test('a body loses a credential of a ping after a name that seems to be one together with its start', (t) => {
+  const [id, secret] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6)];
+  t.is(cleanPingBody(`spa_Rooms_hotel_x\n${id}.${secret}`), 'spa_[redacted].[redacted]');
+  t.is(cleanPingBody(`spa_Rooms_hotel_x\n${id}.${secret.slice(0, 18)}\n`), 'spa_[redacted].[redacted]');
+  t.is(cleanPingBody(`${id}.${secret}\u001b[31m${id}.${secret}`), `${id}.[redacted].[redacted]`, 'another one');
+  t.is(cleanPingBody(`spa_Rooms_a\nhotels\n${id}.${secret} end`), `spa_Rooms_a\nhotels\n${id}.[redacted] end`);
+});
+
 test('a body loses the credentials that follow a letter or digit', (t) => {
   const [id, secret, key] = ['mon_01k5h3q2v8x7z9abcdefghjkmn', 'A-b_'.repeat(6), 'A-b_C'.repeat(9).slice(2)];
   t.is(cleanPingBody(`\u001b[32mspk_${key}\u001b[0m`), 'spk_[redacted]');
   t.is(cleanPingBody(`spk_${key.slice(0, 20)}\u001b[1;31m${key.slice(20)}`), 'spk_[redacted]', 'a color within it');
+  t.is(cleanPingBody(`\u001b[${id}.${secret} \u001b[3spk_${key}`), `[${id}.[redacted] [3spk_[redacted]`, 'no color');
   t.is(hideCredentials(`[32mspk_${key}[0m`), '[32mspk_[redacted][0m', 'stored by an earlier release');
   t.is(cleanPingBody(`Bearer%20spk_${key}&to=%2F${id}.${secret}`), `Bearer%20spk_[redacted]&to=%2F${id}.[redacted]`);
   t.is(cleanPingBody(`{"log":"\\nspa_${key}"}`), '{"log":"\\nspa_[redacted]"}');
