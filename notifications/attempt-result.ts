@@ -95,7 +95,8 @@ export function excerptResponse(
   shortSecrets: readonly ShortSecret[] = [],
 ): string | null {
   const read = new TextDecoder().decode(body.subarray(0, RESPONSE_LIMIT), { stream: true });
-  const text = strikeOutShort(strikeOut(read, secrets), shortSecrets).replaceAll(/[^\P{Cc}\t\n]/gu, '\u{FFFD}');
+  const struck = strikeOut(read, secrets, body.length >= RESPONSE_LIMIT);
+  const text = strikeOutShort(struck, shortSecrets).replaceAll(/[^\P{Cc}\t\n]/gu, '\u{FFFD}');
   const excerpt = new TextDecoder().decode(Buffer.from(text).subarray(0, STORED_BYTES), { stream: true });
   return excerpt === '' ? null : excerpt;
 }
@@ -114,16 +115,21 @@ const DECODINGS = 3;
 
 /**
  * Strikes secrets out of a text, because a server or a proxy may quote the request. They may be written with escapes of
- * URLs, JSON and HTML, in any mixture, and the end of the text may cut one (D-833).
+ * URLs, JSON and HTML, in any mixture, and the end of a text that was cut may begin one (D-833).
  */
-export function strikeOut(text: string, secrets: readonly string[]): string {
-  const wanted = [...new Set(secrets)].filter((secret) => secret !== '').map(unifySpaces);
+export function strikeOut(text: string, secrets: readonly string[], isCut = false): string {
+  const texts = new Set(secrets.filter((secret) => secret !== ''));
+  const wanted = [...new Set([...texts].map(unifySpaces))];
   if (wanted.length > MAX_SECRETS) return STRUCK;
-  const ranges: [from: number, to: number][] = [];
+  // What a secret contains, or what precedes it, may look like a part of an escape and mislead the decoding.
+  const written = new Set([...texts].flatMap(writtenForms).map(unifySpaces));
+  for (const secret of wanted) written.delete(secret);
+  const ranges = [...findSecrets(unifySpaces(text), [...written])];
   let decoded: DecodedText = { text, starts: Array.from({ length: text.length + 1 }, (_, at) => at) };
   for (let round = 0; ; round += 1) {
     const { starts } = decoded;
-    for (const [from, to] of findSecrets(unifySpaces(decoded.text), wanted))
+    const unified = unifySpaces(decoded.text);
+    for (const [from, to] of [...findSecrets(unified, wanted), ...(isCut ? findBeginnings(unified, wanted) : [])])
       ranges.push([starts[from] ?? 0, starts[to] ?? text.length]);
     const next = decodeEscapes(decoded);
     if (round === DECODINGS || next.text === decoded.text) break;
@@ -145,16 +151,47 @@ function unifySpaces(text: string): string {
 /** What may remain of an escape at the end of a text. */
 const CUT_ESCAPE = /(?:%[\dA-F]{0,2}){1,3}$|[\\&][#\w]{0,6}$/i;
 
-/** Yields the limits of the secrets in a text, and of the beginning of one at its end. */
+/** Yields the limits of the secrets in a text. */
 function* findSecrets(text: string, secrets: readonly string[]): Generator<[from: number, to: number]> {
-  const end = CUT_ESCAPE.exec(text)?.index ?? text.length;
-  for (const secret of secrets) {
+  for (const secret of secrets)
     for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + secret.length))
       yield [at, at + secret.length];
-    const begun = text.lastIndexOf(secret.slice(0, SHORTEST_BEGINNING), end - SHORTEST_BEGINNING);
-    if (begun >= 0 && secret.length >= SHORTEST_BEGINNING && secret.startsWith(text.slice(begun, end)))
-      yield [begun, text.length];
+}
+
+/** Yields the limits of the beginnings of secrets at a text's end. A URL's origin is no secret. */
+function* findBeginnings(text: string, secrets: readonly string[]): Generator<[from: number, to: number]> {
+  const end = CUT_ESCAPE.exec(text)?.index ?? text.length;
+  for (const secret of secrets) {
+    const shortest = (/^https?:\/\/[^/]*/.exec(secret)?.[0].length ?? 0) + SHORTEST_BEGINNING;
+    const head = secret.slice(0, shortest);
+    if (head.length < shortest) continue;
+    for (let at = text.indexOf(head, end - secret.length); at >= 0; at = text.indexOf(head, at + 1))
+      if (at + shortest <= end && secret.startsWith(text.slice(at, end))) {
+        yield [at, text.length];
+        break;
+      }
   }
+}
+
+/** Returns a text as most receivers write it: as it is, percent-encoded in two ways, or in JSON with escapes. */
+function writtenForms(text: string): string[] {
+  const escape = (characters: RegExp) =>
+    text.replaceAll(
+      characters,
+      (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0'),
+    );
+  const escaped = [
+    new URLSearchParams([['', text]]).toString().slice(1),
+    // It throws at a lone surrogate.
+    encodeURIComponent(text.toWellFormed()),
+    // Some escape what has a meaning in HTML, others also the plus sign and all beyond ASCII.
+    escape(/[&<>]/g),
+    escape(/["&'+<>`]|[^ -~]/g),
+  ];
+  const inLowerCase = escaped.map((form) =>
+    form.replaceAll(/%[0-9A-F]{2}|\\u[0-9A-F]{4}/g, (unit) => unit.toLowerCase()),
+  );
+  return [text, text.replaceAll('/', String.raw`\/`), ...escaped, ...inLowerCase];
 }
 
 /** A text without some of its escapes, and where each of its units, and its end, is in the original. */

@@ -101,7 +101,7 @@ export async function callBot(
   return {
     outcome: 'refused',
     statusCode: code,
-    description: cleanText(strikeOut(description.slice(0, 2 * MAX_DESCRIPTION), secretsOf(bot)), MAX_DESCRIPTION),
+    description: cleanText(strikeOut(description.slice(0, 2 * MAX_DESCRIPTION), secretsOf(bot), true), MAX_DESCRIPTION),
     retryAfterMs: hints?.retry_after === undefined ? null : hints.retry_after * 1000,
     movedTo: hints?.migrate_to_chat_id === undefined ? null : String(hints.migrate_to_chat_id),
     response,

@@ -192,6 +192,9 @@ function describeStatus(status: number): string {
   return `The endpoint responded with ${status}`;
 }
 
+/** A part of `Accept`, for example, and no key. */
+const MEDIA_TYPE = /^(?:application|audio|font|image|model|multipart|text|video)\/[\w.+*-]+$/i;
+
 /**
  * Returns the secrets that a stored response must not show: servers often quote the requested path, and the key in it.
  * Short parts of a path, of the query and of headers are words, not keys, also if percent-encoding made them longer.
@@ -201,7 +204,10 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
   const sent = Object.values(headers);
   // In `Bearer key`, `Token token="key"` and `name=key; name=key` the key alone is secret, too.
-  const words = sent.flatMap((text) => text.split(/[ ",;]/));
+  const words = sent.flatMap((text) => [
+    ...text.split(' '),
+    ...text.split(/[ ",;]/).filter((word) => !MEDIA_TYPE.test(word)),
+  ]);
   const values = [...search.slice(1).split('&'), ...words].map((pair) => pair.slice(pair.indexOf('=') + 1));
   const parts = [...pathname.split('/'), ...values, ...searchParams.values(), ...words, ...sent];
   return [

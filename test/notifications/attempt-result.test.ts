@@ -60,16 +60,38 @@ test('secrets that overlap or adjoin leave nothing between them', (t) => {
   t.is(strikeOut('a s3cret-key of s3crets3cret', ['s3cret', 'cret-key', '[secret]']), 'a [secret] of [secret][secret]');
 });
 
-test('the beginning of a secret at the end of a text is redacted, in escapes too', (t) => {
+test('the beginning of a secret at the end of a text that was cut is redacted, in escapes too', (t) => {
   for (const end of ['n0t/a=s3', 'n0t%2Fa%3Ds3%C3', String.raw`n0t\/a\u003ds3\u00`, 'n0t&#x2F;a=s3&#xE'])
-    t.is(strikeOut(`GET ${end}`, ['n0t/a=s3é-cret']), 'GET [secret]', end);
-  t.is(strikeOut('GET n0t/a=s', ['n0t/a=s3cret']), 'GET n0t/a=s', 'fewer than eight characters');
+    t.is(strikeOut(`GET ${end}`, ['n0t/a=s3é-cret'], true), 'GET [secret]', end);
+  t.is(strikeOut('GET n0t/a=s', ['n0t/a=s3cret'], true), 'GET n0t/a=s', 'fewer than eight characters');
   const secret = Array.from({ length: 1000 }, (_, no) => no).join('-');
   t.is(
     excerptResponse(Buffer.from(secret.repeat(2)), [secret]),
     '[secret][secret]',
     'cut by the limit of what is read',
   );
+});
+
+test('a beginning that repeats itself at the end of a text is redacted from its first occurrence', (t) => {
+  t.is(strikeOut('GET abcdefgh-abcdefgh', ['abcdefgh-abcdefgh-ijk'], true), 'GET [secret]');
+});
+
+test('the end of a whole text and the origin of a URL are no beginnings of secrets', (t) => {
+  const secrets = ['https://hooks.example.com/services/s3cret'];
+  const isCut = true;
+  t.is(strikeOut('GET https://hooks.example.com/services/s3', secrets), 'GET https://hooks.example.com/services/s3');
+  t.is(
+    strikeOut('Host not found: https://hooks.example.com', secrets, isCut),
+    'Host not found: https://hooks.example.com',
+  );
+  t.is(strikeOut('See https://hooks.example.com/servi', secrets, isCut), 'See https://hooks.example.com/servi');
+  t.is(strikeOut('GET https://hooks.example.com/services/s3', secrets, isCut), 'GET [secret]');
+});
+
+test('a secret that looks like an escape, or follows a part of one, is redacted', (t) => {
+  const secret = '50%22ab&c9%x';
+  t.is(strikeOut(String.raw`{"k":"50%22ab\u0026c9%x"}`, [secret]), '{"k":"[secret]"}');
+  t.is(strikeOut(String.raw`path \%2Fn0t%2541a%26s3cret`, ['/n0t%41a&s3cret']), String.raw`path \[secret]`);
 });
 
 test('nothing remains of a text with more than 500 secrets, which would take long to find', (t) => {

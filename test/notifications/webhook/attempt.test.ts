@@ -266,6 +266,22 @@ test('a key is redacted without the words that precede it in its header', async 
   t.is(response, '[secret], [secret] or "[secret]"?');
 });
 
+test('a key with commas, quotes or semicolons is redacted, and media types stay readable', async (t) => {
+  const { port } = await receive(t, (_request, response) =>
+    response.end('invalid key s3cr3t,hunter2 or pa"55;w0rd sent; use application/json'),
+  );
+  const { response } = await attempt(t, port, {
+    delivery: {
+      headers: {
+        Authorization: 'Bearer s3cr3t,hunter2',
+        'X-Key': 'Key pa"55;w0rd',
+        Accept: 'application/json, text/plain',
+      },
+    },
+  });
+  t.is(response, 'invalid key [secret] or [secret] sent; use application/json');
+});
+
 test('a part of the URL that is short once decoded is no key', async (t) => {
   const { port } = await receive(t, (_request, response) => response.end('✓ saved, utf8=✓, utf8=%E2%9C%93'));
   const { response } = await attempt(t, port, {
