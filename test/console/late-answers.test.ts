@@ -4,7 +4,7 @@ import { createPartitions } from '../../models/system/partitions.ts';
 import { send } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
-import { signIn } from '../helpers/browser.ts';
+import { signIn, signInInAnotherTab } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { until } from '../helpers/until.ts';
@@ -223,11 +223,8 @@ test('a refusal of an ended session does not end the one that followed it', asyn
   const asked = await hold(page, '**/v1/reports*');
   await page.getByRole('link', { name: 'Reports', exact: true }).first().click();
   const late = await asked(0);
-  // Another tab signs in again.
   const again = page.waitForResponse('**/v1/live');
-  const data = { email: person.email, password: person.password };
-  const session = `${t.context.api.url}${CONSOLE_BASE_PATH}/v1/session`;
-  t.true((await page.context().request.post(session, { data })).ok());
+  await signInInAnotherTab(page, t.context.api.url + CONSOLE_BASE_PATH, person);
   await again;
   await live(page);
   await answer(page, late, REFUSED);

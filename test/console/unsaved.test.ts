@@ -1,6 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { findBarriers, openPage, signIn, signInInAnotherTab } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { withClient } from '../helpers/with-client.ts';
 
@@ -296,9 +296,7 @@ test.serial('a page whose session was replaced in another tab reopens its stream
   await page.getByRole('status').filter({ hasText: 'Live' }).first().waitFor();
   // A lost stream reconnects after 30 s.
   const again = page.waitForRequest('**/v1/live', { timeout: 25_000 });
-  const json = { 'Content-Type': 'application/json' };
-  const { request } = page.context();
-  t.true((await request.post(`${service.url}/v1/session`, { headers: json, data: person })).ok());
+  await signInInAnotherTab(page, service.url, person);
   await again;
   t.is(await page.getByLabel('Password').count(), 0);
 });

@@ -139,6 +139,26 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await waitForConsole(page);
 }
 
+/**
+ * Signs in again as another tab does, at the URL of a console. A page asks for the session a second after its own has
+ * ended; on a busy machine the browser may not have the next one by then, so the page's request waits for it.
+ */
+export async function signInInAnotherTab(
+  page: Page,
+  url: string,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  const signedIn = Promise.withResolvers<void>();
+  // Left in place: without any route the browser would continue requests that the test holds.
+  await page.route('**/v1/session', async (route) => {
+    await signedIn.promise;
+    await route.continue();
+  });
+  const response = await page.context().request.post(`${url}/v1/session`, { data: { email, password } });
+  if (!response.ok()) throw new Error(`The sign-in was answered with ${response.status()}`);
+  signedIn.resolve();
+}
+
 /** Waits until the console of a signed-in user is shown. */
 export async function waitForConsole(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
