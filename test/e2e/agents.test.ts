@@ -25,12 +25,26 @@ const INTERVAL_SECONDS = 1;
 /** Length of the service's outage. */
 const AWAY_MS = 60_000;
 
+/** Creates an object. A machine that stands still for long makes the service answer that it is to be tried again. */
+async function createPatiently(
+  { call }: Installation['service'],
+  path: '/channels' | '/monitors',
+  body: object,
+): Promise<string> {
+  const { status, json } = await until(async () => {
+    const created = await call('POST', path, body);
+    return created.status !== 503 && created;
+  });
+  if (status !== 201) throw new Error(JSON.stringify(json));
+  return String(json['id']);
+}
+
 async function createMonitor(
   { service }: Installation,
   agents: readonly OwnAgent[],
   settings: object,
 ): Promise<string> {
-  const created = await service.call('POST', '/monitors', {
+  return await createPatiently(service, '/monitors', {
     name: 'Intranet',
     interval_seconds: INTERVAL_SECONDS,
     timeout_ms: 999,
@@ -39,8 +53,6 @@ async function createMonitor(
     agent_sources: agents.map(({ id }) => id),
     ...settings,
   });
-  if (created.status !== 201) throw new Error(JSON.stringify(created.json));
-  return created.json['id'];
 }
 
 async function listenTo(t: ExecutionContext): Promise<{
@@ -53,8 +65,7 @@ async function listenTo(t: ExecutionContext): Promise<{
     receiver,
     env: { NODE_EXTRA_CA_CERTS: receiver.caFile },
     async connect({ service }) {
-      const { status, json } = await service.call('POST', '/channels', { type: 'webhook', url: receiver.url });
-      if (status !== 201) throw new Error(JSON.stringify(json));
+      await createPatiently(service, '/channels', { type: 'webhook', url: receiver.url });
     },
   };
 }
