@@ -214,7 +214,7 @@ const ENTITIES = new Map([
   ['&apos;', "'"],
 ]);
 
-/** Decodes each escape in a text once: `%XX` in UTF-8, `\uXXXX`, `\xXX`, `\/` and HTML's entities. */
+/** Decodes each escape in a text once: percent-encoding in UTF-8, backslash escapes of JSON, and HTML's entities. */
 function decodeEscapes({ text, starts }: DecodedText): DecodedText {
   const texts: string[] = [];
   const positions: number[][] = [];
