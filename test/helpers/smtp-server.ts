@@ -21,8 +21,8 @@ export type ReceivedMail = {
   raw: string;
 };
 
-/** Refusal of a command: a code and a text. */
-export type Refusal = { code: number; text: string };
+/** Refusal of a command: a code and a text; with `once`, only the next command is refused. */
+export type Refusal = { code: number; text: string; once?: true };
 
 /** An SMTP server for tests, which set its refusals while it runs. */
 export type MailServer = {
@@ -61,6 +61,11 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
   const gone = new Set<string>();
   const answer = (refusal: Refusal | null): Error | null =>
     refusal && Object.assign(new Error(refusal.text), { responseCode: refusal.code });
+  const refuse = (command: keyof typeof refusals): Error | null => {
+    const refusal = refusals[command];
+    if (refusal?.once === true) refusals[command] = null;
+    return answer(refusal);
+  };
   const handlers: SMTPServerOptions = {
     ...keys,
     secure: isSecure,
@@ -70,14 +75,14 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
     closeTimeout: 100,
     onConnect(_session, done) {
       connections += 1;
-      done(answer(refusals.connect));
+      done(refuse('connect'));
     },
     onAuth({ username, password }, _session, done) {
       if (username === signIn?.user && password === signIn?.password) done(null, { user: username });
       else done(Object.assign(new Error('5.7.8 Authentication failed'), { responseCode: 535 }));
     },
-    onMailFrom: (_address, _session, done) => done(answer(refusals.from)),
-    onRcptTo: ({ address }, _session, done) => done(answer(gone.has(address) ? NO_SUCH_USER : refusals.to)),
+    onMailFrom: (_address, _session, done) => done(refuse('from')),
+    onRcptTo: ({ address }, _session, done) => done(gone.has(address) ? answer(NO_SUCH_USER) : refuse('to')),
     onData(stream, { envelope, secure }, done) {
       const take = async () => {
         // A client that disconnects gets no response.
@@ -86,7 +91,7 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
         server.held += 1;
         await server.hold;
         server.held -= 1;
-        const refusal = answer(refusals.data);
+        const refusal = refuse('data');
         if (refusal !== null) return done(refusal);
         taken.push({
           ...readMail(bytes.toString('latin1')),
