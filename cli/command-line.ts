@@ -66,7 +66,7 @@ function addTenantCommands(program: Command): void {
   tenant
     .command('create')
     .description('create an account and its first console user; the password is shown once')
-    .requiredOption('--name <name>', 'account name; must be unique')
+    .requiredOption('--name <name>', 'account name; must be unique', parseName)
     .addOption(new Option('--plan <plan>', 'plan of the account').choices(PLANS).default('free'))
     .option('--email <address>', 'email address of the console user (default: admin@<name>)', parseEmail)
     .option('--json', 'print JSON')

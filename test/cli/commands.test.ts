@@ -180,7 +180,6 @@ test('a command that cannot be carried out exits with 1 and a one-line error', a
   const run = await commandsOnDatabase(t);
   await newTenant(run.database);
   await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^A tenant named "acme" already exists$/m);
-  await isRefused(t, run('tenant', 'create', '--name', ' '), /^--name must have 1 to 255 characters$/m);
   for (const command of [
     ['token', 'create'],
     ['token', 'list'],
@@ -249,7 +248,7 @@ test('watch join that cannot store the address ends the watch on the other side,
   t.deepEqual(await listCanaryAddresses(run.database), before, 'the address of the first join is still pinged');
 });
 
-test('no account is created without a user who can sign in, or with control characters in its name', async (t) => {
+test('no account is created without a user who can sign in', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'a b', '--json'));
   await isRefused(
@@ -262,12 +261,6 @@ test('no account is created without a user who can sign in, or with control char
     run('tenant', 'create', '--name', 'other', '--email', 'Admin@A-B'),
     /^Admin@A-B already has an account/m,
   );
-  for (const name of ['two\nlines', 'red\x1b[31m'])
-    await isRefused(
-      t,
-      run('tenant', 'create', '--name', name),
-      /^--name must be one line without control characters$/m,
-    );
   const { stdout } = await run('tenant', 'list', '--json');
   t.deepEqual(
     (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name),
@@ -323,6 +316,10 @@ test('wrong usage exits with 2 and prints the usage to standard error', async (t
     ['token', 'create'],
     ['token', 'create', '--tenant', 'x', '--scopes', 'write'],
     ['token', 'create', '--tenant', 'x', '--expires', '0d'],
+    ['tenant', 'create', '--name', ' '],
+    ['tenant', 'create', '--name', 'two\nlines'],
+    ['tenant', 'create', '--name', 'red\x1b[31m'],
+    ['tenant', 'create', '--name', 'a'.repeat(256)],
     ['tenant', 'create', '--name', 'a', '--plan', 'gold'],
     ['tenant', 'create', '--name', 'a', 'extra'],
     ['agent', 'create', '--tenant', 'x', '--name', ''],
