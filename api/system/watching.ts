@@ -65,7 +65,8 @@ export function createPeerRouter(dependencies: RouterParts): Router {
   return router;
 }
 
-function joinHandler({ database, now, makeId, config, logger }: RouterParts): RequestHandler {
+function joinHandler(dependencies: RouterParts): RequestHandler {
+  const { database, now, makeId, config, logger } = dependencies;
   return async (request, response) => {
     const nowMs = now();
     const invitation = openInvitation(textOf(Object(request.body).invitation), database, nowMs);
@@ -103,7 +104,13 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
       );
     });
     const address = { origin: 'peer', name: peerUrl, monitorId: kept.monitorId, url: pingUrl } as const;
-    if (!(await storeCanaryAddress(database, address, { newId: makeId, nowMs }))) throw tooMany();
+    try {
+      if (!(await storeCanaryAddress(database, address, { newId: makeId, nowMs }))) throw tooMany();
+    } catch (error) {
+      // The other side gets no URL, so nothing would ping the new heartbeat.
+      if (kept.isNew) await removeHeartbeat(dependencies, { ...kept, from: addressOf(response) });
+      throw error;
+    }
     logger.info({ peer: peerUrl, tenant_id: kept.tenantId, monitor_id: kept.monitorId }, 'watch.joined');
     response.status(201).json({ ping_url: kept.pingUrl, monitor_id: kept.monitorId, is_notified: kept.isNotified });
   };
@@ -138,7 +145,7 @@ function tooMany(): ApiError {
 }
 
 function leaveHandler(dependencies: RouterParts): RequestHandler {
-  const { database, now, makeId, logger } = dependencies;
+  const { database, logger } = dependencies;
   return async (request, response) => {
     const { peer_url: peerUrl, token } = Object(request.body);
     const peer = await findPeer(database, textOf(peerUrl));
@@ -147,17 +154,23 @@ function leaveHandler(dependencies: RouterParts): RequestHandler {
       throw new ApiError(404, 'no installation of this peer_url has a heartbeat with this token here');
     const heartbeat = await findPeerHeartbeat(database, monitorId);
     await deleteCanaryAddress(database, peer.channelId);
-    if (heartbeat !== null) {
-      const made = { newId: makeId, nowMs: now(), address: addressOf(response) };
-      await removeMonitor(dependencies, {
-        account: { tenantId: heartbeat.tenantId, plan: 'free' },
-        author: systemAuthorOf(systemActor('Spotcheck'), 'monitor.deleted', made),
-        monitorId,
-      });
-    }
+    if (heartbeat !== null) await removeHeartbeat(dependencies, { ...heartbeat, monitorId, from: addressOf(response) });
     logger.info({ peer: peerUrl, monitor_id: monitorId }, 'watch.left');
     response.status(204).end();
   };
+}
+
+/** Deletes an installation's heartbeat, on a request from an address. */
+async function removeHeartbeat(
+  dependencies: RouterParts,
+  { tenantId, monitorId, from }: { tenantId: string; monitorId: string; from: string | null },
+): Promise<void> {
+  const made = { newId: dependencies.makeId, nowMs: dependencies.now(), address: from };
+  await removeMonitor(dependencies, {
+    account: { tenantId, plan: 'free' },
+    author: systemAuthorOf(systemActor('Spotcheck'), 'monitor.deleted', made),
+    monitorId,
+  });
 }
 
 /** Time that a response is cached, in milliseconds: more frequent requests cause no queries. */

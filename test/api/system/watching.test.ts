@@ -148,6 +148,19 @@ test.serial('an eleventh address is refused, and no heartbeat is created', async
   t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
 
+test('an installation whose address cannot be stored leaves no heartbeat, and can join again', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account();
+  const { pool } = api.database;
+  await pool.query(`ALTER TABLE channels ADD CONSTRAINT refused CHECK (name NOT LIKE '%refused.example') NOT VALID`);
+  const request = requestOf('refused', invitationOf(api, tenantId));
+  t.is((await api.anonymous('POST', PATH, request)).status, 500);
+  t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
+  await pool.query('ALTER TABLE channels DROP CONSTRAINT refused');
+  const joined = await api.anonymous('POST', PATH, request);
+  t.is(joined.status, 201, joined.text);
+});
+
 test('fields that are not strings are refused', async (t) => {
   const { anonymous } = t.context.api;
   const odd = { toString: 1 };
