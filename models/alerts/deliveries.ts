@@ -58,8 +58,8 @@ export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monit
     WHERE a.id = d.message #>> '{agent,id}'), false))`;
 
 /**
- * SQL: whether the trouble of a delivery `d` began in maintenance that does not send alerts. Maintenance without an
- * occurrence, such as a deleted window's or one of a clock that was ahead, counts as such.
+ * SQL: whether the trouble of a delivery `d` began in maintenance that does not send alerts, by its latest occurrence.
+ * A deleted window keeps those that have begun; true if there is none, as for maintenance of a clock that was ahead.
  */
 export const BEGAN_IN_HOLD = `(d.message #>> '{detail,maintenance}' IS NOT NULL AND coalesce((
   SELECT b.alerts <> 'send' FROM maintenance_occurrences b
