@@ -85,6 +85,9 @@ const STORED_BYTES = 1024;
  */
 export const RESPONSE_LIMIT = 4096;
 
+/** `isCut`: the body is not whole and may end within a secret; by default if it has the length that is read. */
+type ExcerptOptions = { shortSecrets?: readonly ShortSecret[]; isCut?: boolean };
+
 /**
  * Returns the start of a response's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show:
  * control characters, NUL above all, and broken UTF-8 are replaced, the given secrets struck out. Null if it is empty.
@@ -92,10 +95,10 @@ export const RESPONSE_LIMIT = 4096;
 export function excerptResponse(
   body: Buffer,
   secrets: readonly string[] = [],
-  shortSecrets: readonly ShortSecret[] = [],
+  { shortSecrets = [], isCut = body.length >= RESPONSE_LIMIT }: ExcerptOptions = {},
 ): string | null {
   const read = new TextDecoder().decode(body.subarray(0, RESPONSE_LIMIT), { stream: true });
-  const struck = strikeOut(read, secrets, body.length >= RESPONSE_LIMIT);
+  const struck = strikeOut(read, secrets, isCut);
   const text = strikeOutShort(struck, shortSecrets).replaceAll(/[^\P{Cc}\t\n]/gu, '\u{FFFD}');
   const excerpt = new TextDecoder().decode(Buffer.from(text).subarray(0, STORED_BYTES), { stream: true });
   return excerpt === '' ? null : excerpt;
@@ -104,8 +107,12 @@ export function excerptResponse(
 /** Replacement for a secret. */
 const STRUCK = '[secret]';
 
-/** Maximum secrets in one text; with more, none of it is kept, because each of them is searched for. */
+/**
+ * Maximum secrets in one text, and characters of them; with more, none of it is kept, because each is searched for.
+ * Long ones may agree with the text for half their length everywhere.
+ */
 const MAX_SECRETS = 500;
+const MAX_SECRET_CHARACTERS = 10_000;
 
 /** Minimum length of a secret's beginning that is struck out at the end of a text, in characters. */
 const SHORTEST_BEGINNING = 8;
@@ -120,7 +127,7 @@ const DECODINGS = 3;
 export function strikeOut(text: string, secrets: readonly string[], isCut = false): string {
   const texts = new Set(secrets.filter((secret) => secret !== ''));
   const wanted = [...new Set([...texts].map(unifySpaces))];
-  if (wanted.length > MAX_SECRETS) return STRUCK;
+  if (wanted.length > MAX_SECRETS || wanted.join('').length > MAX_SECRET_CHARACTERS) return STRUCK;
   // What a secret contains, or what precedes it, may look like a part of an escape and mislead the decoding.
   const written = new Set([...texts].flatMap(writtenForms).map(unifySpaces));
   for (const secret of wanted) written.delete(secret);
@@ -160,20 +167,24 @@ function* findSecrets(text: string, secrets: readonly string[]): Generator<[from
 
 /** Yields the limits of the beginnings of secrets at a text's end. A URL's origin is no secret. */
 function* findBeginnings(text: string, secrets: readonly string[]): Generator<[from: number, to: number]> {
-  const end = CUT_ESCAPE.exec(text)?.index ?? text.length;
+  const ends = new Set([CUT_ESCAPE.exec(text)?.index ?? text.length, text.length]);
   for (const secret of secrets) {
     const shortest = (/^https?:\/\/[^/]*/.exec(secret)?.[0].length ?? 0) + SHORTEST_BEGINNING;
     const head = secret.slice(0, shortest);
     if (head.length < shortest) continue;
-    for (let at = text.indexOf(head, end - secret.length); at >= 0; at = text.indexOf(head, at + 1))
-      if (at + shortest <= end && secret.startsWith(text.slice(at, end))) {
-        yield [at, text.length];
-        break;
-      }
+    for (const end of ends)
+      for (let at = text.indexOf(head, end - secret.length); at >= 0; at = text.indexOf(head, at + 1))
+        if (at + shortest <= end && secret.startsWith(text.slice(at, end))) {
+          yield [at, text.length];
+          break;
+        }
   }
 }
 
-/** Returns a text as most receivers write it: as it is, percent-encoded in two ways, or in JSON with escapes. */
+/**
+ * Returns a text as most receivers write it: as it is, percent-encoded in two ways, or in JSON with escapes. Requests
+ * have it in Latin-1, which may be read as UTF-8.
+ */
 function writtenForms(text: string): string[] {
   const escape = (characters: RegExp) =>
     text.replaceAll(
@@ -191,7 +202,8 @@ function writtenForms(text: string): string[] {
   const inLowerCase = escaped.map((form) =>
     form.replaceAll(/%[0-9A-F]{2}|\\u[0-9A-F]{4}/g, (unit) => unit.toLowerCase()),
   );
-  return [text, text.replaceAll('/', String.raw`\/`), ...escaped, ...inLowerCase];
+  const misread = Buffer.from(text, 'latin1').toString();
+  return [text, text.replaceAll('/', String.raw`\/`), misread, ...escaped, ...inLowerCase];
 }
 
 /** A text without some of its escapes, and where each of its units, and its end, is in the original. */

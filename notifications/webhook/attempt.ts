@@ -2,7 +2,7 @@ import type { Agent } from 'node:https';
 import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
 import { findUrlProblem, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
-import { readRetryAfter, type HttpClient, type HttpExchange } from '../../net/http-client.ts';
+import { readRetryAfter, type HttpClient, type HttpExchange, type HttpResponse } from '../../net/http-client.ts';
 import {
   MAX_WEBHOOK_PAUSE_MS,
   OUTCOME_OF_FAILURE,
@@ -72,13 +72,15 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   const durationMs = () => Math.round(performance.now() - startedAtMs);
   if (requests.length === 0)
     return { outcome: 'retry', statusCode: null, durationMs: durationMs(), error: templateProblem, response: null };
-  const { body, error, ...read } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
+  const { body, isCut, error, ...read } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
   return {
     ...read,
     durationMs: durationMs(),
     error: error ?? templateProblem,
     response:
-      body === null || body.length === 0 ? null : excerptResponse(body, secretsOf(delivery), shortSecretsOf(delivery)),
+      body === null || body.length === 0
+        ? null
+        : excerptResponse(body, secretsOf(delivery), { shortSecrets: shortSecretsOf(delivery), isCut }),
   };
 }
 
@@ -152,6 +154,8 @@ type ReadExchange = {
   statusCode: number | null;
   error: string | null;
   body: Buffer | null;
+  /** Whether the body is not whole. */
+  isCut: boolean;
   retryAfterMs?: number;
 };
 
@@ -168,14 +172,18 @@ function readExchange(exchange: HttpExchange, format: WebhookFormat): ReadExchan
     return waitMs === null ? read : { ...read, retryAfterMs: Math.min(waitMs, MAX_WEBHOOK_PAUSE_MS) };
   }
   const { partial, cause, reason } = exchange;
-  if (partial === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
-  const read = readStatus(partial, format);
+  if (partial === null)
+    return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null, isCut: false };
+  const read = readStatus({ ...partial, truncated: true }, format);
   return cause === 'timeout' && read.outcome === 'delivered' ? { ...read, outcome: 'retry', error: reason } : read;
 }
 
-function readStatus({ status, body }: { status: number; body: Buffer }, format: WebhookFormat): ReadExchange {
+function readStatus(
+  { status, body, truncated: isCut }: Pick<HttpResponse, 'status' | 'body' | 'truncated'>,
+  format: WebhookFormat,
+): ReadExchange {
   const outcome = outcomeOfStatus(status, format);
-  return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body };
+  return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body, isCut };
 }
 
 /**

@@ -22,11 +22,11 @@ test('a secret is redacted everywhere, even across the end of the excerpt', (t) 
 
 test('short secrets are redacted next to their names, and a text with very many of them entirely', (t) => {
   const secrets = Array.from({ length: 500 }, (_, no) => ({ name: `n${no}`, value: String(no) }));
-  t.is(excerptResponse(Buffer.from('n7=7 n8=9 7'), [], secrets), 'n7=[secret] n8=9 7');
-  t.is(excerptResponse(Buffer.from('PIN'), [], [{ name: 'pin', value: 'pin' }]), 'PIN');
-  t.is(excerptResponse(Buffer.from('a PASS b'), [], [{ name: 'x', value: 'pass' }]), 'a [secret] b');
+  t.is(excerptResponse(Buffer.from('n7=7 n8=9 7'), [], { shortSecrets: secrets }), 'n7=[secret] n8=9 7');
+  t.is(excerptResponse(Buffer.from('PIN'), [], { shortSecrets: [{ name: 'pin', value: 'pin' }] }), 'PIN');
+  t.is(excerptResponse(Buffer.from('a PASS b'), [], { shortSecrets: [{ name: 'x', value: 'pass' }] }), 'a [secret] b');
   const echo = secrets.map(({ name, value }) => `${name}=${value}`).join('&');
-  t.is(excerptResponse(Buffer.from(echo), [], secrets), '[secret]');
+  t.is(excerptResponse(Buffer.from(echo), [], { shortSecrets: secrets }), '[secret]');
 });
 
 const KEY = 'mAx9LWE+c2VjcmV0/4Zz==';
@@ -64,6 +64,7 @@ test('the beginning of a secret at the end of a text that was cut is redacted, i
   for (const end of ['n0t/a=s3', 'n0t%2Fa%3Ds3%C3', String.raw`n0t\/a\u003ds3\u00`, 'n0t&#x2F;a=s3&#xE'])
     t.is(strikeOut(`GET ${end}`, ['n0t/a=s3é-cret'], true), 'GET [secret]', end);
   t.is(strikeOut('GET n0t/a=s', ['n0t/a=s3cret'], true), 'GET n0t/a=s', 'fewer than eight characters');
+  t.is(strikeOut('GET n0t&s3cr', ['n0t&s3cret'], true), 'GET [secret]', 'what looks like an escape in it');
   const secret = Array.from({ length: 1000 }, (_, no) => no).join('-');
   t.is(
     excerptResponse(Buffer.from(secret.repeat(2)), [secret]),
@@ -94,8 +95,15 @@ test('a secret that looks like an escape, or follows a part of one, is redacted'
   t.is(strikeOut(String.raw`path \%2Fn0t%2541a%26s3cret`, ['/n0t%41a&s3cret']), String.raw`path \[secret]`);
 });
 
-test('nothing remains of a text with more than 500 secrets, which would take long to find', (t) => {
+test('a secret is redacted that was sent as Latin-1, from a response that repeats its bytes', (t) => {
+  for (const secret of ['s3crét-k3y', 'Ã©-s3cret'])
+    t.is(excerptResponse(Buffer.from(`No ${secret}`, 'latin1'), [secret]), 'No [secret]');
+});
+
+test('nothing remains of a text with more than 500 secrets, or very long ones, which would take long to find', (t) => {
   const secrets = Array.from({ length: 501 }, (_, no) => `s3cret-${no}`);
   t.is(strikeOut('all is well', secrets), '[secret]');
   t.is(strikeOut('all is well', secrets.slice(1)), 'all is well');
+  t.is(strikeOut('all is well', ['x'.repeat(5000), 'y'.repeat(5001)]), '[secret]');
+  t.is(strikeOut('all is well', ['x'.repeat(5000), 'y'.repeat(5000)]), 'all is well');
 });

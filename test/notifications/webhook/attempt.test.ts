@@ -168,6 +168,15 @@ test('if the body is cut off the status decides, and the received part is stored
   }
 });
 
+test('the beginning of a key where a body is cut off is redacted', async (t) => {
+  const { port } = await receive(t, (request, response) => {
+    response.writeHead(502, { 'Content-Length': 100 });
+    response.write(`No ${request.url?.slice(0, -1)}`, () => response.destroy());
+  });
+  const url = `https://127.0.0.1:${port}/in/s3cret-path`;
+  t.is((await attempt(t, port, { delivery: { url } })).response, 'No [secret]');
+});
+
 test('a 200 with a wrong Content-Encoding is delivered, and its body is stored as received', async (t) => {
   for (const coding of ['gzip', 'zstd', 'br', 'deflate']) {
     const { port } = await receive(
