@@ -48,6 +48,7 @@ export function Button({
   useSuccessor(box);
   const isFocused = box.current !== null && box.current === document.activeElement;
   const isIgnored = busy || (isFocused && Boolean(disabled));
+  const click = onClick ?? (type === 'submit' ? submitOnce : undefined);
   return (
     <button
       {...rest}
@@ -56,7 +57,7 @@ export function Button({
       disabled={Boolean(disabled) && !isFocused}
       aria-disabled={isIgnored || undefined}
       aria-busy={busy}
-      onClick={isIgnored ? ignoreClick : onClick}
+      onClick={isIgnored ? ignoreClick : click}
       class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}
     >
       {busy ? <Spinner /> : icon !== undefined && <Icon name={icon} />}
@@ -67,6 +68,11 @@ export function Button({
 
 function ignoreClick(event: Event): void {
   event.preventDefault();
+}
+
+/** Submits by the first click of a double-click alone: the second would confirm a warning unread (D-837). */
+function submitOnce(event: MouseEvent): void {
+  if (event.detail > 1) event.preventDefault();
 }
 
 /** Focuses the nearest heading if a focused control is removed, as in a deleted row, and nothing else has the focus. */

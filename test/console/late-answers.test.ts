@@ -155,6 +155,33 @@ test('a save that would replace a change by someone else leads to its notice, if
   t.deepEqual(complaints, []);
 });
 
+for (const [name, saveTwice] of [
+  ['a double-click', (page) => page.getByRole('button', { name: 'Save changes' }).dblclick()],
+  [
+    'a held Ctrl+Enter',
+    async (page) => {
+      for (const key of ['Control', 'Enter', 'Enter']) await page.keyboard.down(key);
+      for (const key of ['Enter', 'Control']) await page.keyboard.up(key);
+    },
+  ],
+] as const satisfies [name: string, saveTwice: (page: Page) => Promise<void>][]) {
+  test(`${name} saves once, and so cannot replace a change by someone else unread`, async (t) => {
+    const { page, complaints, account, id, path } = await prepare(t);
+    await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);
+    await page.goto(`${path}/edit`);
+    await live(page);
+    await page.getByLabel('Name', { exact: true }).fill('Shop one');
+    await page.locator('main').evaluate((main) => main.scrollTo(0, main.scrollHeight));
+    await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop two' });
+    await page.getByText('Saving replaces their name with yours.').waitFor();
+    await saveTwice(page);
+    t.is(await page.locator('[aria-busy="true"]').count(), 0);
+    await page.locator('[data-whole]:focus').getByText('Not saved yet: this monitor has changed').waitFor();
+    t.is((await account.owner('GET', `/v1/monitors/${id}`)).json.name, 'Shop two');
+    t.deepEqual(complaints, []);
+  });
+}
+
 test('of two changes by someone else the newer one is shown, whichever is read first', async (t) => {
   const { page, complaints, account, id, path } = await prepare(t);
   await t.context.api.database.pool.query('UPDATE monitors SET updated_at = updated_at - 60 WHERE id = $1', [id]);

@@ -139,7 +139,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
         void save();
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void save();
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) void save();
       }}
     >
       <div class="flex min-w-0 flex-col gap-6">
