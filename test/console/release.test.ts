@@ -146,7 +146,8 @@ test.serial('a wallboard with missing files reloads each minute while the server
     const { page, complaints } = await openPage(t, browser, { url: api.url });
     await page.context().addCookies([{ name, value, url: api.url }]);
     await page.clock.install({ time: 0 });
-    await page.clock.pauseAt(1000);
+    // An hour on, as the clock runs until it is paused.
+    await page.clock.pauseAt(3_600_000);
     let visits = 0;
     page.on('request', (request) => (visits += request.isNavigationRequest() ? 1 : 0));
     await page.route(lost, (route) => route.abort());

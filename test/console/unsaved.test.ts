@@ -2,6 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { findBarriers, openPage, signIn, signInInAnotherTab } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { until } from '../helpers/until.ts';
 import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
@@ -226,7 +227,13 @@ test.serial('the open page of a removed member says so at once, and a later sign
   // After a refused request the page gives the stream time to report the reason; the clock is paused, so that time
   // never ends.
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + 5000);
+  // Refused if the page takes longer to receive this.
+  await until(() =>
+    page.clock.pauseAt(Date.now() + 5000).then(
+      () => true,
+      () => false,
+    ),
+  );
   await page.route('**/v1/incidents*', (route) => route.fulfill({ status: 401, json: { error: 'no session' } }));
   const refused = page.waitForResponse((response) => response.status() === 401);
   await page.getByRole('link', { name: 'Incidents' }).first().click();
