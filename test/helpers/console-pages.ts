@@ -2,6 +2,8 @@ import type { ExecutionContext, TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
 import { consolePages, readConsole } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/build.ts';
+import { renderTemplate } from '../../notifications/webhook/template/engine.ts';
+import type { RenderTask } from '../../notifications/webhook/template/thread.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import type { Person } from '../api/person.ts';
 import { openPage, startBrowser, type OpenPage, type PageOptions } from './browser.ts';
@@ -20,12 +22,17 @@ export type OpenAs = (
 
 const built = await readConsole(DIST, CONSOLE_BASE_PATH);
 
+/** Renders at once. The thread of the service may start too late on a busy machine: a preview waits 3 s for it. */
+const templates = {
+  render: async ({ template, variables }: RenderTask) => renderTemplate(template, variables),
+};
+
 /**
  * Starts one API and one browser before the tests of a file and stops both after them; returns a function that opens
  * pages.
  */
 export function withConsolePages(test: TestFn<ConsolePages>): OpenAs {
-  withApiServer(test, {}, (routes) => void routes.use(consolePages(built, CONSOLE_BASE_PATH)));
+  withApiServer(test, { templates }, (routes) => void routes.use(consolePages(built, CONSOLE_BASE_PATH)));
   const { harness, close } = createHarness();
   let browser: Browser | null = null;
   test.before(async () => {
