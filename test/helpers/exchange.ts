@@ -9,7 +9,14 @@ export const KILOBYTE = 1024;
 /** Returns a GET of a port on 127.0.0.1, or of `href`, that keeps 64 KiB of the body, unless overridden. */
 export function requestTo(port: number, overrides: Partial<HttpRequest> & { href?: string } = {}): HttpRequest {
   const { href = `http://127.0.0.1:${port}/`, ...rest } = overrides;
-  return { url: new URL(href), method: 'GET', headers: {}, deadlineMs: 5_000, bodyLimit: () => 64 * KILOBYTE, ...rest };
+  return {
+    url: new URL(href),
+    method: 'GET',
+    headers: {},
+    deadlineMs: 60_000,
+    bodyLimit: () => 64 * KILOBYTE,
+    ...rest,
+  };
 }
 
 /** Returns the body of a response as text, or the failure. */

@@ -19,8 +19,8 @@ import { createUdpClient } from '../../net/udp-exchange.ts';
 import { requestTo } from '../helpers/exchange.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
-const GUARDED = { allowPrivateNetwork: false, deadlineMs: 5000 };
+const OPEN = { allowPrivateNetwork: true, deadlineMs: 60_000 };
+const GUARDED = { allowPrivateNetwork: false, deadlineMs: 60_000 };
 
 test('an address resolves to itself without a lookup', async (t) => {
   t.deepEqual(await resolveHost('127.0.0.1', OPEN), {
@@ -258,7 +258,7 @@ test.serial('a failed lookup is a DNS error, not a connection error', async (t) 
   const exchange = await createTcpClient(OPEN)({
     host: 'shop.test',
     port: 443,
-    deadlineMs: 5000,
+    deadlineMs: 60_000,
     payload: new Uint8Array(),
     receive: null,
   });

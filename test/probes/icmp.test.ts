@@ -28,7 +28,7 @@ async function grantedSocket(): Promise<EchoNotice['means']> {
   return (BigInt(`0x${capabilities}`) >> CAP_NET_RAW) & 1n ? 'raw socket' : null;
 }
 
-function target(host: string, ping: NonNullable<CheckSpec['ping']> = {}, timeoutMs = 3000): CheckTarget {
+function target(host: string, ping: NonNullable<CheckSpec['ping']> = {}, timeoutMs = 60_000): CheckTarget {
   return httpTarget({ type: 'icmp', target: host, timeoutMs, checkSpec: { ping } });
 }
 
@@ -60,13 +60,12 @@ const LOOPBACK = [
 for (const host of LOOPBACK) {
   test(`${host} replies to every real echo request`, async (t) => {
     const { probe, notices } = openProbe(t);
-    // A busy machine may take seconds to read a reply that has arrived.
-    const checked = target(host, { count: 3 }, 15_000);
+    const checked = target(host, { count: 3 });
     const observation = await probe(checked);
     if (!(await maySend(notices))) return t.is(observation.outcome, 'unavailable');
     t.like(observation, { type: 'icmp', outcome: 'measured', sent: 3, received: 3 });
     t.true(
-      observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 15_000,
+      observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 60_000,
       String(observation.latencyMs),
     );
     t.is(judgeIcmp({ target: checked, observation }).verdict, 'up');
@@ -89,7 +88,7 @@ test('how pings are sent is reported once for each address family: by socket if 
 
 test('four requests are sent by default', async (t) => {
   const { probe, notices } = openProbe(t);
-  const observation = await probe(httpTarget({ type: 'icmp', target: '127.0.0.1', timeoutMs: 5000 }));
+  const observation = await probe(httpTarget({ type: 'icmp', target: '127.0.0.1' }));
   if (!(await maySend(notices))) return t.is(observation.outcome, 'unavailable');
   return t.like(observation, { sent: 4, received: 4 });
 });
@@ -103,7 +102,7 @@ test('2,000 concurrent checks share a socket and lose no reply', async (t) => {
     { length: CHECKS },
     (_, index) => `127.1.${index >> 8}.${(index & 255) + (index & 255 ? 0 : 1)}`,
   );
-  const observations = await Promise.all(hosts.map((host) => probe(target(host, { count: 2 }, 8000))));
+  const observations = await Promise.all(hosts.map((host) => probe(target(host, { count: 2 }))));
   return t.is(observations.filter((each) => each.outcome === 'measured' && each.received === 2).length, CHECKS);
 });
 

@@ -23,7 +23,7 @@ async function check(target: CheckTarget): Promise<Check> {
 async function checkServer(
   t: ExecutionContext,
   onSocket: (socket: Socket) => void,
-  { timeoutMs = 5000, ...transport }: TransportSpec & { timeoutMs?: number } = {},
+  { timeoutMs = 60_000, ...transport }: TransportSpec & { timeoutMs?: number } = {},
 ): Promise<Check> {
   const { port } = await startRawServer(t, onSocket);
   return await check(transportTarget('tcp', { port, transport, timeoutMs }));
@@ -227,7 +227,7 @@ const SILENCES: Record<string, { onSocket: (socket: Socket) => void; reason: Reg
   'resets at once': { onSocket: (socket) => socket.resetAndDestroy(), reason: /closed before/ },
   'sends nothing': { onSocket: () => {}, reason: /in time/, timeoutMs: 400 },
 };
-for (const [what, { onSocket, reason, timeoutMs = 5000 }] of Object.entries(SILENCES)) {
+for (const [what, { onSocket, reason, timeoutMs = 60_000 }] of Object.entries(SILENCES)) {
   test(`a server that ${what} has no banner`, async (t) => {
     const { judgement } = await checkServer(t, onSocket, { expect: 'x', timeoutMs });
     t.like(judgement, { verdict: 'down', cause: 'tcp_no_banner' });

@@ -15,7 +15,7 @@ const MESSAGE: ChatMessage = {
   facts: [],
   link: null,
 };
-const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
+const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 60_000 });
 const attempt = (url = URL_OF_CHANNEL) => attemptSlack(url, MESSAGE, sending);
 const webhook = () => nock('https://hooks.slack.com').post(PATH);
 
@@ -44,7 +44,7 @@ test.serial('the duration of an attempt is right even if the clock is set a year
   t.teardown(() => (Date.now = now));
   let aheadMs = 0;
   Date.now = () => now() + aheadMs;
-  const opened = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
+  const opened = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 60_000 });
   webhook().reply(200, () => {
     aheadMs = 365 * 86_400_000;
     return 'ok';

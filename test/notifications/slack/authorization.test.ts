@@ -11,7 +11,7 @@ const APP: SlackApp = {
   clientSecret: 's3cret/+&',
   returnUrl: 'https://spotcheck.example/connect/slack',
 };
-const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
+const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 60_000 });
 const authorize = () => authorizeSlack('code.1', APP, sending);
 const api = () => nock('https://slack.com').post('/api/oauth.v2.access');
 const GRANT = {

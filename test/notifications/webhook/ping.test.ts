@@ -5,7 +5,7 @@ import { startHttpServer } from '../../helpers/http-server.ts';
 
 const NOW_MS = 1_800_000_000_000;
 
-const send = openPingSending({ deadlineMs: 8000, publicUrl: 'https://a.example', now: () => NOW_MS });
+const send = openPingSending({ deadlineMs: 60_000, publicUrl: 'https://a.example', now: () => NOW_MS });
 
 function messageOf(atMs: number) {
   return buildTestMessage({ nowMs: atMs, publicUrl: 'https://a.example' });
