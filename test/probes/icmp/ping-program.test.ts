@@ -35,8 +35,8 @@ async function startProgram(t: ExecutionContext, otherwise: (directory: string) 
 }
 
 async function open(t: ExecutionContext, path: string): Promise<EchoMeans> {
-  const means = await openPingProgram(4, path);
-  if (means === null) throw new Error('the program answered its self-test');
+  // The self-test has two seconds: a busy machine may miss them once, but not every time.
+  const means = await until(() => openPingProgram(4, path));
   t.is(means.kind, 'ping program');
   return means;
 }
@@ -50,7 +50,7 @@ test('a program that is missing or may not send is not used', async (t) => {
 test('count, gap and address are passed to the program, and its figures are returned', async (t) => {
   const { path, linesOf } = await startProgram(t, () => ANSWERS);
   const means = await open(t, path);
-  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 5000 }), {
+  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 60_000 }), {
     outcome: 'measured',
     sent: 1,
     roundTripsMs: [0.08],
@@ -68,19 +68,20 @@ test('at most as many requests are made as fit into the first half of the deadli
 test('a program without replies is interrupted at the deadline and reports its counts', async (t) => {
   const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
   const means = await open(t, path);
-  const startedAtMs = performance.now();
-  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 6000 }), {
-    outcome: 'measured',
-    sent: 3,
-    roundTripsMs: [],
+  // An interrupted program has a second to report: a busy machine may miss it once, but not every time.
+  const { outcome, tookMs } = await until(async () => {
+    const startedAtMs = performance.now();
+    const measured = await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 6000 });
+    return measured.outcome === 'measured' && { outcome: measured, tookMs: performance.now() - startedAtMs };
   });
-  t.true(performance.now() - startedAtMs >= 5999);
+  t.deepEqual(outcome, { outcome: 'measured', sent: 3, roundTripsMs: [] });
+  t.true(tookMs >= 5999);
 });
 
 test('a program that cannot send is unavailable rather than a failed target', async (t) => {
   const { path } = await startProgram(t, () => `echo 'connect: Network is unreachable' >&2; exit 2`);
   const means = await open(t, path);
-  t.like(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1000 }), { outcome: 'unavailable' });
+  t.like(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 60_000 }), { outcome: 'unavailable' });
 });
 
 /** Waits until the test creates the file `go`, then answers. */
