@@ -85,13 +85,14 @@ function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
 
 /**
  * Settings of domain lookups; `whoisServer` refers to the registries' servers and is itself not guarded, because the
- * operator chose it (D-30).
+ * operator chose it (D-30). `lookupMs` is the maximum duration of a lookup.
  */
 type DomainEnvironment = {
   allowPrivateNetwork: boolean;
   whoisServer: HostPort;
   domains: DomainStore;
   now: () => number;
+  lookupMs?: number;
 };
 
 /** Facts about a domain, and the duration of the lookup just made, in milliseconds; null if none was. */
@@ -122,6 +123,7 @@ export function openKnownDomains({
   whoisServer,
   domains: store,
   now,
+  lookupMs = LOOKUP_MS,
 }: DomainEnvironment): KnownDomains {
   const runInRegistryQueue = createRegistryQueue({ store, now });
   const askWhois = createWhois({
@@ -138,15 +140,15 @@ export function openKnownDomains({
     askWhois,
     now,
   });
-  return shareLookups({ store, lookUp, now });
+  return shareLookups({ store, lookUp, now, lookupMs });
 }
 
-type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number };
+type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number; lookupMs: number };
 
 /** The account in registry queues of a lookup that serves no single account. */
 const NO_ACCOUNT = '';
 
-function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
+function shareLookups({ store, lookUp, now, lookupMs }: Tools): KnownDomains {
   /** The accounts that wait for a running lookup; each that joins brings its own turn. */
   const waiting = new Map<string, Set<string>>();
   const putOffs = new PutOffs(now);
@@ -156,7 +158,7 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
       const accounts = new Set([currentAccount() ?? NO_ACCOUNT]);
       waiting.set(name, accounts);
       try {
-        const outcome = await lookUp({ name, accounts, deadlineAtMs: startMs + LOOKUP_MS });
+        const outcome = await lookUp({ name, accounts, deadlineAtMs: startMs + lookupMs });
         for (const account of accounts) putOffs.learn({ account, name }, hadNoTurn(outcome));
         const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
         await store.write(facts);
@@ -180,7 +182,7 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
         others.add(account);
         return isCurrent(known, startMs) ? asKnown : ((await within(patienceMs, lookups.run(name), null)) ?? asKnown);
       }
-      const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOKUP_MS + CLAIM_MARGIN_MS });
+      const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + lookupMs + CLAIM_MARGIN_MS });
       // If this lookup fails, the next one follows when the claim expires.
       if (isOurs) return (await within(patienceMs, lookups.run(name), null)) ?? asKnown;
       waiting.get(name)?.add(account);
