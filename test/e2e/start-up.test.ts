@@ -160,8 +160,8 @@ test.serial('a start without a terminal ignores SIGHUP', async (t) => {
   const service = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
   service.program.child.kill('SIGHUP');
   // The signal is handled before the second request.
-  await fetch(`${service.url}/readyz`);
-  t.is((await fetch(`${service.url}/readyz`)).status, 200);
+  await fetch(`${service.url}/healthz`);
+  t.is((await fetch(`${service.url}/healthz`)).status, 200);
   t.is(await service.program.stop(), 0, service.program.output());
 });
 

@@ -63,7 +63,7 @@ test('a request in progress when the stop begins also gets a response with Conne
           .rowCount === 1,
     );
     program.child.kill('SIGTERM');
-    await until(async () => (await get('/readyz')).status === 503);
+    await until(async () => (await get('/readyz')).body.includes('"stopping"'));
     await client.query('COMMIT');
     t.like(await slow, { status: 401, connection: 'close' });
   });
