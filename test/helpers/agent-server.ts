@@ -119,7 +119,7 @@ export function workItem(overrides: Json = {}): Json {
     type: 'http',
     target: 'http://127.0.0.1:9/',
     intervalSeconds: 60,
-    timeoutMs: 5000,
+    timeoutMs: 60_000,
     method: 'GET',
     expectedStatus: '2xx',
     followRedirects: true,
