@@ -85,10 +85,8 @@ test('two cells behind a router act as one service for tokens, pings and streams
   t.is(tooLong.status, 413, 'the response of the cell itself');
   await b.program.stop('SIGKILL');
   await until(() => stream.isEnded());
-  const startedAtMs = performance.now();
   const away = await inB('GET', '/monitors');
   t.is(away.status, 503);
   t.regex(away.json.error ?? '', /does not answer/);
   t.is((await inA('GET', '/monitors')).status, 200);
-  t.true(performance.now() - startedAtMs < 10_000);
 });
