@@ -18,7 +18,7 @@ function start(t: ExecutionContext, { url }: OtlpReceiver, different: Partial<Se
       metrics: { url: `${url}/v1/metrics`, headers: {} },
       protocol: 'http/json',
       compression: 'none',
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       metricIntervalMs: 200,
       resource: { 'service.name': 'spotcheck' },
       ...different,
