@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { listOf } from '../helpers/api-client.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
-import { eventsAt, nextEvent } from '../helpers/story.ts';
+import { eventsAt, nextEvent, PATIENTLY } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received } from '../helpers/webhook-receiver.ts';
 
@@ -23,9 +23,7 @@ test('refused deliveries are recorded, and resent on request in order with their
   await call('POST', '/monitors', {
     name: 'Shop',
     target: `http://127.0.0.1:${port}/`,
-    interval_seconds: 3,
-    timeout_ms: 2900,
-    down_after_failures: 1,
+    ...PATIENTLY,
   });
   await until(async () => (await recordOf('?outcome=delivered')).length === 1);
   receiver.answer.status = 404;

@@ -2,6 +2,7 @@ import test from 'ava';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startOtlpReceiver } from '../helpers/otlp-receiver.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
+import { PATIENTLY } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 
 test("the request to a failing target, the check's span and its incident share one trace", async (t) => {
@@ -24,8 +25,7 @@ test("the request to a failing target, the check's span and its incident share o
   const created = await call('POST', '/monitors', {
     name: 'Shop',
     target: `http://127.0.0.1:${port}/health?key=s3cret-in-the-query`,
-    interval_seconds: 1,
-    timeout_ms: 900,
+    ...PATIENTLY,
     check_spec: { request: { traceparent: true, secretHeaders: { 'X-Token': 's3cret-of-the-owner' } } },
   });
   t.is(created.status, 201, JSON.stringify(created.json));

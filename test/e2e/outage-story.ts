@@ -5,6 +5,7 @@ import { apiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
 import { openLiveStream } from '../helpers/live-stream.ts';
+import { PATIENTLY } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
@@ -23,7 +24,7 @@ export async function runStory(
   const secret = String(channel.json['signing_secret']);
   t.like(receiver.received[0]?.json, { event: 'monitor.up', test: true });
 
-  const monitor = await call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 });
+  const monitor = await call('POST', '/monitors', { name: 'Shop', target: target.url(), ...PATIENTLY });
   t.is(monitor.status, 201, JSON.stringify(monitor.json));
   const id = String(monitor.json['id']);
   const arrived = (event: string) =>

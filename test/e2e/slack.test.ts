@@ -1,6 +1,7 @@
 import test from 'ava';
 import { newPreparedDataDir, startService, type Service } from '../helpers/running-service.ts';
 import { SLACK_CLIENT_ID, startSlackServer, type SlackPost, type SlackServer } from '../helpers/slack-server.ts';
+import { PATIENTLY } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
@@ -51,8 +52,7 @@ test('a Slack channel gets an outage and its recovery, and is disconnected if it
   const monitor = await call('POST', '/monitors', {
     name: 'Shop <!channel>',
     target: target.url(),
-    interval_seconds: 1,
-    timeout_ms: 999,
+    ...PATIENTLY,
   });
   await until(
     async () => (await call('GET', `/monitors/${String(monitor.json['id'])}`)).json['status'] === 'up',

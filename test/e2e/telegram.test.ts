@@ -1,6 +1,7 @@
 import test from 'ava';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
+import { PATIENTLY } from '../helpers/story.ts';
 import { startTelegramServer } from '../helpers/telegram-server.ts';
 import { until } from '../helpers/until.ts';
 
@@ -35,8 +36,7 @@ test('a user who presses start behind the link gets an outage and its recovery, 
   const monitor = await call('POST', '/monitors', {
     name: 'Shop <1>',
     target: `http://127.0.0.1:${port}/`,
-    interval_seconds: 1,
-    timeout_ms: 999,
+    ...PATIENTLY,
   });
   await until(async () => (await call('GET', `/monitors/${monitor.json['id']}`)).json['status'] === 'up', TIMEOUT);
   health.status = 503;

@@ -3,6 +3,12 @@ import { until } from './until.ts';
 import type { Received, Receiver } from './webhook-receiver.ts';
 
 /**
+ * Settings of a monitor that is checked often. It stays up although its target, which is in the test's process, does
+ * not respond for 15 s: that is less than five timeouts.
+ */
+export const PATIENTLY = { interval_seconds: 4, timeout_ms: 3900, down_after_failures: 5 };
+
+/**
  * Creates a webhook channel to the receiver and a monitor of the target, checked every second. Returns the monitor's
  * id.
  */
