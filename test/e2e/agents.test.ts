@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { newestOnDiskMs } from '../helpers/agent-program.ts';
+import { retrying } from '../helpers/api-client.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startInstallation, type Installation, type OwnAgent } from '../helpers/own-agent.ts';
 import { outputMatching } from '../helpers/program.ts';
@@ -23,16 +24,12 @@ const BUSY_MACHINE_MS = 90_000;
 /** Length of the service's outage. */
 const AWAY_MS = 60_000;
 
-/** Creates an object. A machine that stands still for long makes the service answer that it is to be tried again. */
-async function createPatiently(
+async function create(
   { call }: Installation['service'],
   path: '/channels' | '/monitors',
   body: object,
 ): Promise<string> {
-  const { status, json } = await until(async () => {
-    const created = await call('POST', path, body);
-    return created.status !== 503 && created;
-  });
+  const { status, json } = await retrying(call)('POST', path, body);
   if (status !== 201) throw new Error(JSON.stringify(json));
   return String(json['id']);
 }
@@ -42,7 +39,7 @@ async function createMonitor(
   agents: readonly OwnAgent[],
   settings: object,
 ): Promise<string> {
-  return await createPatiently(service, '/monitors', {
+  return await create(service, '/monitors', {
     name: 'Intranet',
     ...PATIENTLY,
     agent_sources: agents.map(({ id }) => id),
@@ -60,7 +57,7 @@ async function listenTo(t: ExecutionContext): Promise<{
     receiver,
     env: { NODE_EXTRA_CA_CERTS: receiver.caFile },
     async connect({ service }) {
-      await createPatiently(service, '/channels', { type: 'webhook', url: receiver.url });
+      await create(service, '/channels', { type: 'webhook', url: receiver.url });
     },
   };
 }

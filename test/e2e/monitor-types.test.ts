@@ -2,7 +2,7 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
+import { retrying, pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startDnsServer } from '../helpers/dns-server.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -26,11 +26,6 @@ type Watched = {
 
 /** Time within which a busy machine notices a change, in milliseconds. */
 const SEEN_WITHIN_MS = 120_000;
-
-/** Repeats a request while the response is a 503, as a service on a machine that stands still for long sends it. */
-function patiently<Response extends { status: number }>(request: () => Promise<Response>): Promise<unknown> {
-  return until(async () => (await request()).status !== 503);
-}
 
 async function watchHttp(t: ExecutionContext): Promise<Watched> {
   const { url, health } = await startTarget(t);
@@ -89,7 +84,7 @@ async function watchUdp(t: ExecutionContext): Promise<Watched> {
  * that never replies as itself.
  */
 function watchIcmp(call: ApiClient): Watched {
-  const pointAt = (target: string) => (id: string) => patiently(() => call('PATCH', `/monitors/${id}`, { target }));
+  const pointAt = (target: string) => (id: string) => retrying(call)('PATCH', `/monitors/${id}`, { target });
   return {
     create: { type: 'icmp', target: '127.0.0.1', timeout_ms: 400, check_spec: { ping: { count: 2 } } },
     cause: 'icmp_timeout',
@@ -161,7 +156,7 @@ async function watchVendor(t: ExecutionContext): Promise<Watched> {
 function watchHeartbeat(call: ApiClient, url: string): Watched {
   const ping = (suffix: string) => async (id: string) => {
     const token = pingTokenOf(await call('GET', `/monitors/${id}`));
-    return await patiently(() => fetch(`${url}/ping/${token}${suffix}`, { method: 'POST' }));
+    return await until(async () => (await fetch(`${url}/ping/${token}${suffix}`, { method: 'POST' })).status !== 503);
   };
   return {
     create: { type: 'heartbeat', interval_seconds: 3600, grace_seconds: 60, down_after_failures: 1 },

@@ -5,13 +5,19 @@ import test, { type ExecutionContext } from 'ava';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { identifyProcess } from '../../config/processes.ts';
 import { ageDatabase } from '../helpers/aged-database.ts';
-import { pingTokenOf, listOf, type ApiClient } from '../helpers/api-client.ts';
+import { pingTokenOf, listOf, retrying, type ApiClient } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startInstallation } from '../helpers/own-agent.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { newDataDir, newPreparedDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
+import {
+  newDataDir,
+  newPreparedDataDir,
+  postmasterPid,
+  startService,
+  type Service,
+} from '../helpers/running-service.ts';
 import { eventsAt, nextEvent, PATIENTLY } from '../helpers/story.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
@@ -35,7 +41,8 @@ async function startGuardedTarget(t: ExecutionContext) {
 /**
  * Creates a webhook channel and a monitor that is checked often with a sealed secret; returns the monitor's id.
  */
-async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Receiver; url: string }): Promise<string> {
+async function watchGuarded(service: Service, { receiver, url }: { receiver: Receiver; url: string }): Promise<string> {
+  const call = retrying(service.call);
   const up = nextEvent(receiver, 'monitor.up');
   await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
   const created = await call('POST', '/monitors', {
@@ -58,7 +65,7 @@ test('a backup made under load is a data directory, on which a start after a tot
   ]);
   const env = { NODE_EXTRA_CA_CERTS: receiver.caFile };
   const lost = await startService(t, { ...env, DATA_DIR: dataDir });
-  const id = await watchGuarded(lost.call, { receiver, url: target.url });
+  const id = await watchGuarded(lost, { receiver, url: target.url });
   const copy = join(dataDir, '..', 'backup');
   let renames = 0;
   const backup = runSpotcheck(['backup', '--to', copy, '--json'], { DATA_DIR: dataDir });
@@ -176,10 +183,10 @@ test('a server restored from a nine-day-old backup without queues resumes and se
     NODE_EXTRA_CA_CERTS: receiver.caFile,
   });
   const lost = await startService(t, envOf(databaseUrl, 6), token);
-  const id = await watchGuarded(lost.call, { receiver, url: target.url });
-  const job = (await lost.call('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 })).json[
-    'id'
-  ];
+  const id = await watchGuarded(lost, { receiver, url: target.url });
+  const job = (
+    await retrying(lost.call)('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 })
+  ).json['id'];
   const pingToken = pingTokenOf(await lost.call('GET', `/monitors/${job}`));
   const jobUp = nextEvent(receiver, 'monitor.up');
   await fetch(`${lost.url}/ping/${pingToken}`);
@@ -226,7 +233,7 @@ test("after a restore a customer's agent goes on with the work in the backup and
   const receiver = await startReceiver(t);
   const installation = await startInstallation(t, { NODE_EXTRA_CA_CERTS: receiver.caFile });
   const agent = await installation.startAgent('office');
-  const call: ApiClient = (...request) => installation.service.call(...request);
+  const call = retrying((...request) => installation.service.call(...request));
   const settings = {
     target: target.url,
     ...PATIENTLY,

@@ -1,4 +1,5 @@
 import type { AnswerJson, Untyped } from './answer-types.ts';
+import { until } from './until.ts';
 
 /** A response of the API; `ms` is the time that it took. */
 export type Answer<Json = Untyped> = { status: number; json: Json; ms: number };
@@ -27,6 +28,15 @@ export function apiClient(url: string, token: string): ApiClient {
     const text = await response.text();
     return { status: response.status, json: text === '' ? {} : JSON.parse(text), ms: performance.now() - startedAt };
   };
+}
+
+/** Returns a client that repeats requests that get a 503. A service on a machine that stalls for long sends those. */
+export function retrying(call: ApiClient): ApiClient {
+  return (method, path, body) =>
+    until(async () => {
+      const answer = await call(method, path, body);
+      return answer.status !== 503 && answer;
+    }) as ReturnType<typeof call<typeof method, typeof path>>;
 }
 
 /** Returns a heartbeat's ping token, which only callers with write access see. */
