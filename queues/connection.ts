@@ -25,6 +25,8 @@ type QueueBackendOptions = {
    * PostgreSQL.
    */
   redisUrl: string | null;
+  /** Timeout of a producer's call, in milliseconds; only tests set it, on machines that are temporarily slow. */
+  commandTimeoutMs?: number;
   /** Prefix of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
   prefix?: string;
   /** Called with connection errors, at most once in ten seconds for each kind. BullMQ reconnects by itself. */
@@ -135,7 +137,7 @@ class PostgresBackend implements QueueBackend {
   constructor(options: QueueBackendOptions) {
     this.#options = options;
     this.#Client = clientClass(options.databaseUrl, SESSION);
-    this.#producers = this.#openPool(COMMAND_TIMEOUT_MS);
+    this.#producers = this.#openPool(options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS);
     this.#changers = this.#openPool(QUERY_TIMEOUT_MS, 1);
   }
 
@@ -201,7 +203,7 @@ class PostgresBackend implements QueueBackend {
       max,
       keepAlive: true,
       connectionTimeoutMillis,
-      query_timeout: QUERY_TIMEOUT_MS,
+      query_timeout: Math.max(QUERY_TIMEOUT_MS, this.#options.commandTimeoutMs ?? 0),
     });
     pool.on('error', this.#onError);
     prepareCalls(pool);
@@ -230,7 +232,7 @@ class RedisBackend implements QueueBackend {
   constructor(options: QueueBackendOptions & { redisUrl: string }) {
     this.#options = options;
     this.#prefix = options.prefix ?? 'spotcheck';
-    this.#servers = redisServers(options.redisUrl);
+    this.#servers = redisServers(options.redisUrl, options.commandTimeoutMs);
   }
 
   get redis(): Redis {

@@ -64,20 +64,20 @@ class ServerConnector extends StandaloneConnector {
 }
 
 /** Parses the address: one server, the comma-separated nodes of a Cluster, or sentinels. */
-export function redisServers(redisUrl: string): RedisServers {
+export function redisServers(redisUrl: string, commandTimeoutMs = COMMAND_TIMEOUT_MS): RedisServers {
   const sentinel = sentinelOptions(redisUrl);
   if (sentinel !== null) {
-    const server = { isCluster: false, silenceMs: SILENCE_MS.replaceable };
+    const server = { isCluster: false, silenceMs: SILENCE_MS.replaceable, commandTimeoutMs };
     return {
       isCluster: false,
       connect: (role, _key, own) => new Redis({ ...optionsOf(role, server), ...sentinel, ...own }),
     };
   }
   const [first = '', ...others] = redisUrl.split(',');
-  if (others.length > 0) return clusterServers([first, ...others]);
+  if (others.length > 0) return clusterServers([first, ...others], commandTimeoutMs);
   const { protocol, hostname } = new URL(first);
   const tls = protocol === 'rediss:' && { tls: tlsTo(hostname) };
-  const server = { isCluster: false, silenceMs: SILENCE_MS.only };
+  const server = { isCluster: false, silenceMs: SILENCE_MS.only, commandTimeoutMs };
   return {
     isCluster: false,
     connect: (role, _key, own) =>
@@ -96,7 +96,7 @@ export function explainRedisError(error: Error, { isCluster }: Pick<RedisServers
   return new Error(`The certificate of Redis is not trusted (${error.message}): ${remedy}`, { cause: error });
 }
 
-function clusterServers(urls: readonly string[]): RedisServers {
+function clusterServers(urls: readonly string[], commandTimeoutMs: number): RedisServers {
   const { protocol, username, password } = new URL(urls[0] ?? '');
   const endpoints = urls.map((url): Endpoint => {
     const { hostname, port } = new URL(url);
@@ -104,7 +104,7 @@ function clusterServers(urls: readonly string[]): RedisServers {
   });
   const login = loginOf({ username, password });
   const nodes = new ClusterNodes(endpoints, { ...login, isSecure: protocol === 'rediss:' });
-  const server = { isCluster: true, silenceMs: SILENCE_MS.replaceable };
+  const server = { isCluster: true, silenceMs: SILENCE_MS.replaceable, commandTimeoutMs };
   return {
     isCluster: true,
     connect(role, key, own) {
@@ -153,7 +153,9 @@ function loginOf(given: { username: string; password: string }): { username?: st
   return { ...(username !== '' && { username }), ...(password !== '' && { password }) };
 }
 
-function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boolean; silenceMs: number }): RedisOptions {
+type ServerTimes = { isCluster: boolean; silenceMs: number; commandTimeoutMs: number };
+
+function optionsOf(role: RedisRole, { isCluster, silenceMs, commandTimeoutMs }: ServerTimes): RedisOptions {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6)),
@@ -163,7 +165,7 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
     return { ...common, socketTimeout: silenceMs, maxRetriesPerRequest: null, reconnectOnError };
   }
   // The first caller's command has timed out by then, and the next must not wait on the same connection.
-  const [socketTimeout, commandTimeout] = [2 * COMMAND_TIMEOUT_MS, COMMAND_TIMEOUT_MS];
+  const [socketTimeout, commandTimeout] = [2 * commandTimeoutMs, commandTimeoutMs];
   const reconnectOnError = reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS });
   return { ...common, socketTimeout, commandTimeout, maxRetriesPerRequest: 1, reconnectOnError };
 }

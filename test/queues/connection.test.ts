@@ -3,7 +3,7 @@ import { ClusterNodes, connectorTo } from '../../queues/cluster-node.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
-import { withClient } from '../helpers/with-client.ts';
+import { PATIENCE_MS, withClient } from '../helpers/with-client.ts';
 
 /** A BullMQ migration that runs under a process of the previous release: a function returns an additional column. */
 const UPGRADE = `
@@ -20,7 +20,12 @@ test('no job fails when an upgrade makes a function return another column', asyn
   const { databaseUrl, drop } = await createTestDatabase();
   const errors: string[] = [];
   const failed: string[] = [];
-  const backend = openQueueBackend({ databaseUrl, redisUrl: null, onError: ({ message }) => errors.push(message) });
+  const backend = openQueueBackend({
+    databaseUrl,
+    redisUrl: null,
+    commandTimeoutMs: PATIENCE_MS,
+    onError: ({ message }) => errors.push(message),
+  });
   const queue = backend.createQueue<{ number: number }>('upgraded');
   const done: number[] = [];
   const worker = backend.createWorker<{ number: number }>('upgraded', async ({ data }) => done.push(data.number), {

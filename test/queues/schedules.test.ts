@@ -13,6 +13,7 @@ import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.t
 import { startOwnRedis } from '../helpers/redis.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
+import { PATIENCE_MS } from '../helpers/with-client.ts';
 
 const AGENT = 7;
 const REGIONS = new Map([[AGENT, 'local']]);
@@ -327,7 +328,12 @@ async function openOwnQueues(t: ExecutionContext, { name }: QueueBackend) {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   await migrateQueues(databaseUrl);
-  const backend = openQueueBackend({ databaseUrl, redisUrl: redis?.url ?? null, onError: () => undefined });
+  const backend = openQueueBackend({
+    databaseUrl,
+    redisUrl: redis?.url ?? null,
+    commandTimeoutMs: PATIENCE_MS,
+    onError: () => undefined,
+  });
   const queues = new JobQueues(backend);
   t.teardown(() => queues.close().then(() => backend.close()));
   const loseConnections = () =>

@@ -119,7 +119,10 @@ type RuntimeOptions = {
   registry: Registry;
   /** Absent or null if spans of failed checks are not sent. */
   recordFailedCheck?: Runtime['recordFailedCheck'];
-  /** Timeout of a connection, in milliseconds; only tests set it, on machines that are temporarily slow. */
+  /**
+   * Timeout of a connection, and of a queue's call, in milliseconds; only tests set it, on machines that are
+   * temporarily slow.
+   */
   acquireTimeoutMs?: number;
 };
 
@@ -142,6 +145,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     databaseUrl,
     redisUrl,
     ...(options.queuePrefix !== undefined && { prefix: options.queuePrefix }),
+    ...(options.acquireTimeoutMs !== undefined && { commandTimeoutMs: options.acquireTimeoutMs }),
     onError: (error) => log.warn({ err: error }, 'queue.error'),
     onWorkerReopened(queue) {
       log.warn({ queue }, 'queue.worker_reopened');
