@@ -405,7 +405,7 @@ test('a signed advisory is delivered to a real receiver once, days before the ex
   await runtime.addMonitor([], { ...DOMAIN, name: 'Our domain' });
   const deliver = startDeliver(runtime, {
     allowPrivateNetwork: true,
-    webhookTimeoutSeconds: 5,
+    webhookTimeoutSeconds: 60,
     deliveryRetrySeconds: [5],
     telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
     slack: { apiUrl: 'https://slack.com/api' },

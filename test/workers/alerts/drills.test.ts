@@ -25,7 +25,7 @@ import { startReceiver, type Receiver } from '../../helpers/webhook-receiver.ts'
 
 const DELIVER = {
   allowPrivateNetwork: true,
-  webhookTimeoutSeconds: 8,
+  webhookTimeoutSeconds: 60,
   deliveryRetrySeconds: [600],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
   slack: { apiUrl: 'https://slack.com/api' },

@@ -111,7 +111,7 @@ export async function prepareGroups(
       sendTelegram: (chatId, message, editedId) =>
         attemptTelegram(chatId, message, {
           bot,
-          deadlineMs: 8000,
+          deadlineMs: 60_000,
           ...(typeof editedId === 'number' && { editedId }),
         }),
       sendEmail: ({ message }) => {

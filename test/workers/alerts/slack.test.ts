@@ -23,7 +23,7 @@ test.afterEach.always(() => nock.cleanAll());
 
 const HOST = 'https://hooks.slack.com';
 const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
-const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
+const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 60_000 });
 const sendSlack: DelivererParts['sendSlack'] = (webhookUrl, message) => attemptSlack(webhookUrl, message, sending);
 
 let testDatabase: TestDatabase;

@@ -157,7 +157,7 @@ async function prepare(t: ExecutionContext) {
   const settings = { botToken: telegram.token, botName: null, apiUrl: telegram.url };
   const running = startDeliver(runtime, {
     allowPrivateNetwork: false,
-    webhookTimeoutSeconds: 3,
+    webhookTimeoutSeconds: 60,
     deliveryRetrySeconds: [0.1, 0.1],
     telegram: settings,
     slack: { apiUrl: 'https://slack.com/api' },

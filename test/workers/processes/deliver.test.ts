@@ -18,7 +18,7 @@ import { until } from '../../helpers/until.ts';
 
 const OPTIONS = {
   allowPrivateNetwork: true,
-  webhookTimeoutSeconds: 8,
+  webhookTimeoutSeconds: 60,
   deliveryRetrySeconds: [5],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
   slack: { apiUrl: 'https://slack.com/api' },

@@ -24,7 +24,7 @@ for (const backend of listQueueBackends())
     const start = () =>
       startDeliver(runtime, {
         allowPrivateNetwork: true,
-        webhookTimeoutSeconds: 8,
+        webhookTimeoutSeconds: 60,
         deliveryRetrySeconds: [5, 25, 125],
         telegram: { botToken: telegram.token, botName: null, apiUrl: telegram.url },
         slack: { apiUrl: 'https://slack.com/api' },
@@ -40,7 +40,8 @@ for (const backend of listQueueBackends())
       await announce(runtime, await evaluate([resultOf(monitor, agent, { dueAtMs, verdict })]));
     };
     const add = async (name: string, parent: Monitor | null) => {
-      const monitor = await runtime.addMonitor([agent], { name, downAfterFailures: 1 });
+      // An alert waits for its parent's timeout: with a short one, it would be due alone after a stall of the machine.
+      const monitor = await runtime.addMonitor([agent], { name, downAfterFailures: 1, timeoutMs: 60_000 });
       const parents = parent === null ? [] : [{ id: parent.id, mode: 'hold' as const }];
       await replaceParents(runOn(database.pool), { tenantId, monitor, parents });
       await change('up', monitor);
