@@ -12,7 +12,8 @@ function targetOf(url: string, overrides: Partial<CheckTarget> = {}): CheckTarge
   return {
     type: 'http',
     target: url,
-    timeoutMs: 5000,
+    // With a short timeout, a stall of the machine could make a check no vote.
+    timeoutMs: 30_000,
     method: 'GET',
     expectedStatus: '2xx',
     bodyMatch: null,

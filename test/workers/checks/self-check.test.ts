@@ -15,7 +15,8 @@ test('a target that fails along with our own network is unknown, never down; fai
     method: null,
     expectedStatus: null,
     intervalSeconds: 1,
-    timeoutMs: 500,
+    // With a short timeout, a stall of the machine could make a check no vote. A refusal does not wait for it.
+    timeoutMs: 30_000,
     downAfterFailures: 1,
   });
   const processes = [

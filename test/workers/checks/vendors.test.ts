@@ -18,7 +18,8 @@ async function addVendorMonitor(runtime: TestRuntime, target: string, components
     type: 'vendor',
     target,
     intervalSeconds: 2,
-    timeoutMs: 1500,
+    // With a short timeout, a stall of the machine could make a check no vote.
+    timeoutMs: 30_000,
     method: null,
     expectedStatus: null,
     downAfterFailures: 1,
