@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Job } from 'bullmq';
 import { EARLY_MS } from '../../../core/checks/slots.ts';
+import { HOUR_MS } from '../../../core/time.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
@@ -62,18 +63,17 @@ for (const backend of listQueueBackends()) {
     const target = await startTarget(t);
     const agent = await runtime.addAgent('local');
     await runtime.addMonitor([agent], { target: target.url('/'), intervalSeconds: 60 });
-    const start = () => startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
-    const process = await start();
+    const options = { region: 'local', version: '0.1.0', allowPrivateNetwork: true };
+    // By the clock of the first process the checks are due in an hour, after its stop.
+    const process = await startCheck({ ...runtime, now: () => runtime.now() - HOUR_MS }, options);
     const data = { agentNo: agent.no, intervalSeconds: 60, phase: 0 };
-    // Its checks are due after the process has stopped.
-    const beginsAtMs = runtime.now() + 12_000;
     const queue = runtime.queues.checkQueue('local');
-    const job = await queue.add('tick', data, { jobId: `repeat:tick:${beginsAtMs - EARLY_MS}` });
+    const job = await queue.add('tick', data, { jobId: `repeat:tick:${runtime.now() - EARLY_MS}` });
     await until(() => job.isActive());
     await process.stop();
     t.is(target.hits('/'), 0);
     t.is(await job.getState(), 'waiting');
-    const next = await start();
+    const next = await startCheck(runtime, options);
     t.teardown(next.stop);
     await until(() => target.hits('/') === 1);
   });
