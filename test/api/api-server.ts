@@ -26,6 +26,7 @@ import type { DrillJob, ResultPayload } from '../../queues/payloads.ts';
 import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
+import { LASTING_CONNECTIONS } from '../helpers/http-server.ts';
 import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 
 /** An HTTP response; `json` is empty if the body is not JSON. */
@@ -119,7 +120,7 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
   const servers: Server[] = [];
 
   const listen = async (different: Partial<ApiDependencies> = {}): Promise<string> => {
-    const server = createServer();
+    const server = createServer(LASTING_CONNECTIONS);
     server.listen({ port: 0, host: '127.0.0.1', backlog: LISTEN_BACKLOG });
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

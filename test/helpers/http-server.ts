@@ -8,9 +8,19 @@ import type { Harness } from './harness.ts';
 /** A server that closes, with all of its connections, when the test ends. */
 export type TestServer = { port: number; connections: () => number };
 
+/**
+ * Keeps idle connections for longer than any test takes. With Node's five seconds, a process that stood still for that
+ * long could send a request over a connection that its own server is just closing.
+ */
+export const LASTING_CONNECTIONS = { keepAliveTimeout: 600_000 };
+
 /** Starts an http server on a free port of 127.0.0.1, or an https one if TLS options are given. */
 export function startHttpServer(t: Harness, listener: RequestListener, secured?: TlsOptions): Promise<TestServer> {
-  return start(t, secured === undefined ? http.createServer(listener) : https.createServer(secured, listener));
+  const server =
+    secured === undefined
+      ? http.createServer(LASTING_CONNECTIONS, listener)
+      : https.createServer({ ...LASTING_CONNECTIONS, ...secured }, listener);
+  return start(t, server);
 }
 
 /** Starts a TCP server, for responses that no http server would send. */

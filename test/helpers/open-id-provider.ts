@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { Provider, type Context } from 'oidc-provider';
+import { LASTING_CONNECTIONS } from './http-server.ts';
 
 /** A user at the provider. */
 export type ProviderUser = {
@@ -48,7 +49,7 @@ export async function startOpenIdProvider(): Promise<OpenIdProviderServer> {
   const key = { ...(await exportJWK(privateKey)), kid: 'k1', alg: 'RS256', use: 'sig' };
   const users: OpenIdProviderServer['users'] = new Map();
   const requests: string[] = [];
-  const server = createServer();
+  const server = createServer(LASTING_CONNECTIONS);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
