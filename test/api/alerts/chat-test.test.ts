@@ -15,6 +15,8 @@ import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../h
 const BOT = { botToken: '123:s3cret', apiUrl: 'https://api.telegram.org' };
 const WEBHOOK_PATH = '/services/T1/B1/s3cret';
 const NOW_MS = 1_763_720_000_000;
+/** Longer than a busy machine delays any response. */
+const DEADLINE_MS = 60_000;
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -129,11 +131,15 @@ async function testChat(
   bot: { botToken: string | null; apiUrl: string } = BOT,
   on: Database = database,
 ) {
-  const slack = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 5000 });
+  const slack = openSlackSending({
+    allowPrivateNetwork: false,
+    apiUrl: 'https://slack.com/api',
+    deadlineMs: DEADLINE_MS,
+  });
   const sendChatTest = createChatTest({
     database: on,
     publicUrl: 'https://spotcheck.example',
-    sendTelegram: openTelegramSending(bot, 5000),
+    sendTelegram: openTelegramSending(bot, DEADLINE_MS),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slack),
     sendEmail: null,
     now: () => NOW_MS,

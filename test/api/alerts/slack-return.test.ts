@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 // All tests share one API, and each has its own Slack server, so they run serially.
 let slack: SlackServer;
 const sending = (): SlackSending =>
-  openSlackSending({ allowPrivateNetwork: false, apiUrl: slack.apiUrl, deadlineMs: 8000 });
+  openSlackSending({ allowPrivateNetwork: false, apiUrl: slack.apiUrl, deadlineMs: 60_000 });
 const authorizeAs = (clientSecret: string) => (code: string) =>
   authorizeSlack(
     code,
