@@ -32,7 +32,10 @@ type LogoutReading = { outcome: 'good'; logout: ProviderLogout } | { outcome: 'r
 
 /** Maximum size of a provider's response: 1 to 30 kB are usual, and more for a member of thousands of groups. */
 const RESPONSE_BYTES = 262_144;
-/** Time limit for each request to the provider, in milliseconds; a sign-in makes up to four, one after the other. */
+/**
+ * Time limit for each request to the provider by default, in milliseconds; a sign-in makes up to four, one after the
+ * other.
+ */
 const DEADLINE_MS = 5000;
 const AT_ONCE = 32;
 
@@ -75,14 +78,20 @@ export class OpenIdProvider {
   readonly settings: OpenIdSettings;
   readonly #logger: Logger;
   readonly #now: () => number;
-  readonly #fetch = createBoundedFetch({ bytes: RESPONSE_BYTES, deadlineMs: DEADLINE_MS, atOnce: AT_ONCE }, 'sign_in');
+  readonly #deadlineMs: number;
+  readonly #fetch: ReturnType<typeof createBoundedFetch>;
   #discovered: Discovered | null = null;
   #discovering: Promise<Discovered> | null = null;
 
-  constructor(settings: OpenIdSettings, { logger, now }: { logger: Logger; now: () => number }) {
+  constructor(
+    settings: OpenIdSettings,
+    { logger, now, deadlineMs = DEADLINE_MS }: { logger: Logger; now: () => number; deadlineMs?: number },
+  ) {
     this.settings = settings;
     this.#logger = logger;
     this.#now = now;
+    this.#deadlineMs = deadlineMs;
+    this.#fetch = createBoundedFetch({ bytes: RESPONSE_BYTES, deadlineMs, atOnce: AT_ONCE }, 'sign_in');
   }
 
   /**
@@ -202,7 +211,7 @@ export class OpenIdProvider {
       authenticate(clientSecret),
       {
         [client.customFetch]: fetchBounded,
-        timeout: DEADLINE_MS / 1000,
+        timeout: this.#deadlineMs / 1000,
         execute: [
           client.enableNonRepudiationChecks,
           ...(server.protocol === 'http:' ? [client.allowInsecureRequests] : []),
@@ -213,7 +222,7 @@ export class OpenIdProvider {
     if (!URL.canParse(keysUrl)) throw new Error('it publishes no keys (jwks_uri)');
     const keys = createRemoteJWKSet(new URL(keysUrl), {
       [joseFetch]: (url, { headers }) => this.#fetch(url, { headers }),
-      timeoutDuration: DEADLINE_MS,
+      timeoutDuration: this.#deadlineMs,
     });
     this.#discovered = { config, keys, atMs: this.#now() };
     return this.#discovered;

@@ -38,7 +38,9 @@ export async function withOpenId(test: TestFn<OpenIdContext>): Promise<OpenIdPro
 
 /** Returns the client with which an API process calls the provider. */
 export function openIdOf(provider: OpenIdProviderServer, different: Partial<OpenIdSettings> = {}): OpenIdProvider {
-  return new OpenIdProvider(settingsOf(provider, different), { logger: pino({ level: 'silent' }), now: Date.now });
+  // The deadline is longer than a busy machine delays any response.
+  const tools = { logger: pino({ level: 'silent' }), now: Date.now, deadlineMs: 60_000 };
+  return new OpenIdProvider(settingsOf(provider, different), tools);
 }
 
 /** A page that a browser received: its status, HTML, and redirect target, null if there is none. */
