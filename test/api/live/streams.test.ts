@@ -157,14 +157,13 @@ test('a client that does not read is cut off, and its buffer stays bounded', asy
 test('a client that reads promptly gets batches of any length, and the events right after them', async (t) => {
   let cut = 0;
   const batch = 'x'.repeat(2_000_000);
-  const server = createServer((_, response) => {
+  const server = createServer(async (_, response) => {
     const stream = openStream(response, { onCut: () => (cut += 1) });
     stream.send('x'.repeat(480 * 1024));
     stream.keepAlive(0);
-    setTimeout(() => {
-      stream.send(batch);
-      setTimeout(() => stream.end(), 100);
-    }, 100);
+    await until(() => response.writableLength === 0);
+    stream.send(batch);
+    stream.end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
