@@ -4,8 +4,7 @@ import anyTest, { type TestFn } from 'ava';
 import { answerTo } from '../../../api/middleware/error-response.ts';
 import { createApiToken, generateToken } from '../../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
-import { closeDatabase, openDatabase } from '../../../models/database.ts';
-import { createSecretBox } from '../../../models/secrets/secret-box.ts';
+import { closeDatabase } from '../../../models/database.ts';
 import { findKeptPort } from '../../../tools/kept-port.ts';
 import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
@@ -146,10 +145,7 @@ test('while the database is unavailable requests are a 503, and they work again 
   const { api } = t.context;
   const { ownerToken } = await api.account();
   const wire = await createWire(api.databaseUrl);
-  const database = openDatabase({
-    databaseUrl: wire.url,
-    secrets: createSecretBox([{ id: 'test', key: Buffer.alloc(32) }]),
-  });
+  const database = openTestDatabase(wire.url);
   const base = await api.another({ database, rateLimitStore: { kind: 'postgres', pool: database.pool } });
   const call = async (path: string) =>
     await api.anonymous('GET', path, undefined, { Authorization: `Bearer ${ownerToken}` }, base);

@@ -5,7 +5,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import sodium, { ready } from 'libsodium-wrappers';
 import type { WorkItem } from '../../../../core/agents/wire.ts';
 import { checkTargetOf } from '../../../../core/agents/work-item.ts';
-import { closeDatabase, openDatabase } from '../../../../models/database.ts';
+import { closeDatabase } from '../../../../models/database.ts';
 import { createSecretBox } from '../../../../models/secrets/secret-box.ts';
 import { openTestDatabase } from '../../../helpers/database.ts';
 import { until } from '../../../helpers/until.ts';
@@ -365,10 +365,7 @@ test('secrets that a wrong key with the right id cannot decrypt are sent once th
   const { publicKey } = keyPair();
   const secret = await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'one' } } } });
   const [id] = api.database.secrets.keyIds;
-  const database = openDatabase({
-    databaseUrl: api.databaseUrl,
-    secrets: createSecretBox([{ id, key: randomBytes(32) }]),
-  });
+  const database = openTestDatabase(api.databaseUrl, { secrets: createSecretBox([{ id, key: randomBytes(32) }]) });
   t.teardown(() => closeDatabase(database));
   const mistaken = await api.another({ database });
   const partly = await agent.post('pull', { capabilities: ALL, publicKey }, {}, mistaken);
@@ -532,8 +529,7 @@ test('work whose secrets cannot be decrypted is left out with a warning, and sen
   const { publicKey } = keyPair();
   const plain = await agent.watch({});
   const secret = await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'one' } } } });
-  const database = openDatabase({
-    databaseUrl: api.databaseUrl,
+  const database = openTestDatabase(api.databaseUrl, {
     secrets: createSecretBox([{ id: 'new', key: randomBytes(32) }]),
   });
   t.teardown(() => closeDatabase(database));
