@@ -7,3 +7,18 @@ export async function beginLongPeriod({ database }: ApiServer, counter: string, 
     Date.now() + 600_000,
   ]);
 }
+
+/**
+ * Makes every period of a rate limit that begins from now on last an hour at least. A slow machine may need minutes for
+ * requests that are limited per minute.
+ */
+export async function lengthenPeriods({ database }: ApiServer): Promise<void> {
+  await database.pool.query(
+    `CREATE OR REPLACE FUNCTION lengthen() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN
+         NEW.expire = greatest(NEW.expire, (extract(epoch FROM now()) * 1000)::bigint + 3600000);
+         RETURN NEW;
+       END $$;
+     CREATE OR REPLACE TRIGGER lengthen BEFORE INSERT ON rate_limits FOR EACH ROW EXECUTE FUNCTION lengthen()`,
+  );
+}

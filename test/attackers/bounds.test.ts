@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import anyTest, { type TestFn } from 'ava';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { lengthenPeriods } from '../api/rate-limit.ts';
 import { ACCOUNT_WALKERS } from './bounds/accounts.ts';
 import { NOTIFYING_WALKERS } from './bounds/notifying.ts';
 import { READING_WALKERS } from './bounds/reading.ts';
@@ -56,6 +57,7 @@ for (const { bound } of ROWS) {
   // Serial, because walkers share addresses and one process's budget, and must not be refused for another's requests.
   test.serial(`${bound}: the bound holds`, async (t) => {
     await createPartitions(t.context.api.database, Date.now());
+    await lengthenPeriods(t.context.api);
     const walk = WALKERS[bound];
     if (walk === undefined) throw new Error(`No walker tries ${bound}`);
     await walk(t);

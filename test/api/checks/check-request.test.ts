@@ -2,6 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../helpers/until.ts';
 import { agentCaller, workOf } from '../agents/agent-caller.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+import { beginLongPeriod } from '../rate-limit.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -104,6 +105,7 @@ test('check requests need write access to the monitor, and are limited to six a 
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const id = await makeMonitor(account);
+  await beginLongPeriod(api, 'check', id);
   isError(t, await account.reader('POST', `/v1/monitors/${id}/check`), { status: 403, error: /write/ });
   isError(t, await stranger.owner('POST', `/v1/monitors/${id}/check`), {
     status: 404,

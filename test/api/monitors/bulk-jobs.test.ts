@@ -7,6 +7,7 @@ import { openLiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addPerson } from '../person.ts';
+import { beginLongPeriod } from '../rate-limit.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -197,6 +198,7 @@ test('a job stops if its token is revoked or its member demoted, and reports the
 test('an account has at most three jobs in progress, and keeps the last twenty', async (t) => {
   const { api } = t.context;
   const account = await api.account();
+  await beginLongPeriod(api, 'bulk', account.tenantId);
   await addMonitors(api, account, 101);
   const body = { select: { all: true }, action: 'tag', patch: { tags: ['x'] } };
   const { rows } = await api.database.pool.query<{ id: string }>('SELECT id FROM api_tokens WHERE tenant_id = $1', [
@@ -207,7 +209,7 @@ test('an account has at most three jobs in progress, and keeps the last twenty',
     await api.database.pool.query(
       `INSERT INTO bulk_changes (id, tenant_id, action, actor_kind, actor_id, actor_name, status, total, created_at,
          served_at, claimed_until) VALUES ($1, $2, 'tag', 'token', $3, 'test', $4, 101, 1, 1, $5)`,
-      [id, account.tenantId, rows[0]?.id, status, Date.now() + 15_000],
+      [id, account.tenantId, rows[0]?.id, status, Date.now() + 3_600_000],
     );
     return id;
   };

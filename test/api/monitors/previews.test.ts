@@ -4,6 +4,7 @@ import type { CheckTarget } from '../../../core/monitors/monitor.ts';
 import { agentCaller } from '../agents/agent-caller.ts';
 import { isError, REGIONS, withApiServer, type ApiServer } from '../api-server.ts';
 import { addPerson } from '../person.ts';
+import { beginLongPeriod } from '../rate-limit.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const previews: { region: string; target: CheckTarget }[] = [];
@@ -166,6 +167,7 @@ test('an account has ten previews a minute over users and tokens, and a silent a
   const { api } = t.context;
   const [{ tenantId, owner }, stranger] = [await api.account(), await api.account()];
   const editor = await addPerson(api, tenantId, { role: 'editor' });
+  await beginLongPeriod(api, 'read', tenantId);
   isError(t, await owner('POST', '/v1/trials', { monitor: { target: 'https://silent.example/' } }), {
     status: 503,
     error: /^the shared agent of \w+ did not respond in time/,
