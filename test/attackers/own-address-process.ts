@@ -19,8 +19,8 @@ const server = createServer((socket) => {
 await once(server, 'listening');
 const { port } = server.address() as AddressInfo;
 const guard = { allowPrivateNetwork: false };
-const http = await createHttpProbe(guard)(httpTarget({ target: `http://${address}:${port}/`, timeoutMs: 2000 }));
-const tcp = await createTcpProbe(guard)(httpTarget({ type: 'tcp', target: `${address}:${port}`, timeoutMs: 2000 }));
+const http = await createHttpProbe(guard)(httpTarget({ target: `http://${address}:${port}/`, timeoutMs: 60_000 }));
+const tcp = await createTcpProbe(guard)(httpTarget({ type: 'tcp', target: `${address}:${port}`, timeoutMs: 60_000 }));
 const causeOf = (answerThere: object) => ('cause' in answerThere ? String(answerThere.cause) : null);
 const report: OwnAddressReport = { http: causeOf(http), tcp: causeOf(tcp), connections };
 process.stdout.write(JSON.stringify(report));

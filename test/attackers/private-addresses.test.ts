@@ -9,6 +9,9 @@ import { startWatchman, takeOverResolver, type Resolver, type Watchman } from '.
 import { openWaysIn, type WaysIn } from './ways-in.ts';
 import { startWhoisRoot, type WhoisRoot } from './whois-root.ts';
 
+/** Time limit of contacts that are refused without waiting, longer than a busy machine delays any, in milliseconds. */
+const AMPLE_MS = 60_000;
+
 let watchman: Watchman;
 let resolver: Resolver;
 let whois: WhoisRoot;
@@ -20,7 +23,7 @@ test.before(async () => {
   resolver = takeOverResolver();
   whois = await startWhoisRoot();
   const { root, refer } = whois;
-  guarded = openWaysIn({ root, refer, allowPrivateNetwork: false, timeoutMs: 5000 });
+  guarded = openWaysIn({ root, refer, allowPrivateNetwork: false, timeoutMs: AMPLE_MS });
   unguarded = openWaysIn({ root, refer, allowPrivateNetwork: true, timeoutMs: 200 });
 });
 

@@ -8,6 +8,8 @@ import { openWaysIn, type WaysIn } from './ways-in.ts';
 
 const PUBLIC = `http://${PUBLIC_HOST}`;
 const NOWHERE = { host: '127.0.0.1', port: 9 };
+/** Time limit of contacts that are refused without waiting, longer than a busy machine delays any, in milliseconds. */
+const AMPLE_MS = 60_000;
 
 let watchman: Watchman;
 let resolver: Resolver;
@@ -17,7 +19,7 @@ let unguarded: WaysIn;
 test.before(async () => {
   watchman = await startWatchman();
   resolver = takeOverResolver();
-  guarded = openWaysIn({ allowPrivateNetwork: false, timeoutMs: 5000, root: NOWHERE, refer: () => undefined });
+  guarded = openWaysIn({ allowPrivateNetwork: false, timeoutMs: AMPLE_MS, root: NOWHERE, refer: () => undefined });
   unguarded = openWaysIn({ allowPrivateNetwork: true, timeoutMs: 300, root: NOWHERE, refer: () => undefined });
 });
 
