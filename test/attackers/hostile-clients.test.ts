@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { listOf } from '../helpers/api-client.ts';
 import { until } from '../helpers/until.ts';
 import { startWatchman } from './private-network.ts';
-import { withServiceUnderAttack, type RawAnswer, type ServiceUnderAttack } from './service-under-attack.ts';
+import { ANSWER_MS, withServiceUnderAttack, type RawAnswer, type ServiceUnderAttack } from './service-under-attack.ts';
 
 let service: ServiceUnderAttack;
 withServiceUnderAttack(test, (started) => {
@@ -58,11 +58,11 @@ async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
 async function attack(
   t: ExecutionContext,
   requests: Record<string, () => string | Buffer>,
-  holds: (answers: readonly RawAnswer[], what: string, isClosed: boolean) => void,
+  holds: (answers: readonly RawAnswer[], what: string) => void,
 ): Promise<void> {
   const talks = Object.entries(requests).map(async ([what, make]) => ({ what, talk: await service.talk(make()) }));
   await neighbourIsAnswered(t);
-  for (const { what, talk } of await Promise.all(talks)) holds(talk.answers, what, talk.isClosed);
+  for (const { what, talk } of await Promise.all(talks)) holds(talk.answers, what);
 }
 
 const BODY = 'Content-Length: 6\r\nTransfer-Encoding: chunked';
@@ -107,11 +107,16 @@ const SMUGGLED: Record<string, () => string> = {
 };
 
 test.serial('a request that could be parsed as two gets one error, and the connection is closed', async (t) => {
-  await attack(t, SMUGGLED, (answers, what, isClosed) => {
-    t.is(answers.length, 1, what);
-    for (const answer of answers) isOurError(t, answer, what);
-    t.true(isClosed, what);
-  });
+  const talks = Object.entries(SMUGGLED).map(async ([what, make]) => ({
+    what,
+    talk: await service.talk(make(), ANSWER_MS),
+  }));
+  await neighbourIsAnswered(t);
+  for (const { what, talk } of await Promise.all(talks)) {
+    t.is(talk.answers.length, 1, what);
+    for (const answer of talk.answers) isOurError(t, answer, what);
+    t.true(talk.isClosed, what);
+  }
 });
 
 const ODD_FORMS: Record<string, () => string> = {
@@ -412,7 +417,6 @@ test.serial(
     for (let count = 0; count < 5; count += 1) await neighbourIsAnswered(t);
     await isReady();
     await until(() => silent.cut() === 1200 && slow.cut() === 500 && garbled.cut() === 200 && isDripCut, {
-      timeoutMs: 60_000,
       intervalMs: 250,
     });
     await neighbourIsAnswered(t);
@@ -498,7 +502,8 @@ test.serial("the service contacts no private address for a customer's monitor or
     const [check] = await until(
       async () => {
         const checks = listOf(await service.call('GET', `${path}/checks?limit=1`));
-        return checks.length > 0 ? checks : null;
+        // A check that a busy machine delays past its timeout contacts no one either.
+        return checks.length > 0 && checks[0]?.['cause'] !== 'timeout' && checks;
       },
       { intervalMs: 500 },
     );

@@ -7,8 +7,11 @@ import { startService, type Service } from '../helpers/running-service.ts';
 
 /** The whole service as run by `npm start`, on a separate database, with the guard enabled. */
 export type ServiceUnderAttack = Service & {
-  /** Sends raw bytes, and returns the responses until the server closes the connection or stays silent for a while. */
-  talk: (sent: string | Buffer) => Promise<Talk>;
+  /**
+   * Sends raw bytes, and returns the responses until the server closes the connection or stays silent for `silenceMs`
+   * after a response.
+   */
+  talk: (sent: string | Buffer, silenceMs?: number) => Promise<Talk>;
   /** Opens a connection that the caller manages. */
   open: () => Socket;
 };
@@ -18,8 +21,9 @@ export type Talk = { answers: RawAnswer[]; rest: string; isClosed: boolean };
 
 export type RawAnswer = { status: number; head: string; body: string };
 
-/** Time limit for the first response, and silence after which no further one is expected, in milliseconds. */
-const ANSWER_MS = 20_000;
+/** Time limit for a response, and for the end of a connection that must be closed, in milliseconds. */
+export const ANSWER_MS = 20_000;
+/** Silence after which no further response is expected, in milliseconds. */
 const SILENCE_MS = 300;
 
 /** Starts the service before the tests of a file and stops it after them. */
@@ -39,18 +43,18 @@ export function withServiceUnderAttack(test: TestFn, receive: (service: ServiceU
     const service = await startService(harness, env, token);
     const { port } = new URL(service.url);
     const open = () => connect(Number(port), '127.0.0.1').on('error', () => undefined);
-    receive({ ...service, open, talk: (sent) => talk(open(), sent) });
+    receive({ ...service, open, talk: (sent, silenceMs) => talk(open(), sent, silenceMs) });
   });
   test.after.always(close);
 }
 
-async function talk(socket: Socket, sent: string | Buffer): Promise<Talk> {
+async function talk(socket: Socket, sent: string | Buffer, silenceMs = SILENCE_MS): Promise<Talk> {
   const pieces: Buffer[] = [];
   const { promise, resolve } = Promise.withResolvers<boolean>();
   socket.setTimeout(ANSWER_MS, () => resolve(false));
   socket.on('data', (piece: Buffer) => {
     pieces.push(piece);
-    socket.setTimeout(SILENCE_MS);
+    socket.setTimeout(silenceMs);
   });
   socket.once('close', () => resolve(true));
   socket.write(sent as string, 'latin1');
