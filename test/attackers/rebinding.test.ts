@@ -64,8 +64,13 @@ for (const way of ALL) {
       const before = watchman.connections();
       const name = `rebinding-${way}.example`;
       resolver.answers.set(name, [[NOWHERE], ['127.0.0.1'], ['::1']]);
-      await ways.toHosts[way](name, watchman.port);
-      t.is(resolver.lookedUp.filter((lookedUp) => lookedUp === name).length, 1);
+      const countLookups = () => resolver.lookedUp.filter((lookedUp) => lookedUp === name).length;
+      // A machine that was delayed past the time limit before the lookup tries again.
+      await until(async () => {
+        await ways.toHosts[way](name, watchman.port);
+        return countLookups() > 0;
+      });
+      t.is(countLookups(), 1);
       t.is(watchman.connections(), before);
     },
   );
