@@ -50,6 +50,16 @@ const ARGUMENTS = [
 const PATHS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const CHROMIUM = process.env['CHROMIUM_PATH'] ?? PATHS.find((path) => existsSync(path)) ?? '/usr/bin/chromium';
 
+/**
+ * Script that makes pages as patient as the tests, which may stall. A page would give up a held request after 30 s, and
+ * hide a success after 5 s, before the test reads it. Only successes wait for 5 s once: polls are intervals.
+ */
+const PATIENT = `{
+  const [{ timeout }, { setTimeout }] = [AbortSignal, globalThis];
+  AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms < 10_000 ? ms : ${PATIENCE_MS});
+  globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 20_000 : ms, ...rest);
+}`;
+
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
 /** Browser log of responses with an error status, which pages handle themselves. */
@@ -87,6 +97,7 @@ export async function openPage(
   });
   // Like all other waits, including those of requests that a test sends in place of its page.
   context.setDefaultTimeout(PATIENCE_MS);
+  await context.addInitScript(PATIENT);
   const complaints: string[] = [];
   const page = await context.newPage();
   t.teardown(async () => {
