@@ -1,12 +1,23 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { components } from '../../../api/schema.generated.ts';
 import { listSampleKinds } from '../../../core/alerts/samples.ts';
-import type { WebhookFormat } from '../../../core/alerts/webhook.ts';
+import { RENDER_MS, TOO_MUCH, type WebhookFormat } from '../../../core/alerts/webhook.ts';
 import { createChannel, type NewChannel } from '../../../models/alerts/channels.ts';
+import { renderTemplate } from '../../../notifications/webhook/template/engine.ts';
+import { runWithin } from '../../../threads/bounded-run.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-withApiServer(test);
+// Renders at once: the service's thread may start too late on a busy machine, because a preview waits 3 s for it.
+withApiServer(test, {
+  templates: {
+    async render({ template, variables }) {
+      let rendered = TOO_MUCH;
+      runWithin(RENDER_MS, () => (rendered = renderTemplate(template, variables)));
+      return rendered;
+    },
+  },
+});
 
 type Preview = components['schemas']['MessagePreview'];
 type Context = ExecutionContext<{ api: ApiServer }>;
