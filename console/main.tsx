@@ -20,6 +20,9 @@ import { applyTheme } from './shell/theme.ts';
 const root = document.querySelector('#app');
 if (root === null) throw new Error('The page has no element for the console');
 
+/** Time until the session is loaded again if the service did not respond, in milliseconds. */
+const AGAIN_AFTER_MS = 10_000;
+
 prefixLinks();
 followLinks();
 listenToKeys();
@@ -37,12 +40,17 @@ if (isSignedInWall) void loadSession().catch(() => undefined);
 const known = isWall ? null : loadSession();
 if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<EmptyFrame />, root);
 forgetEarlyAnswers();
-try {
-  await known;
-  render(<App />, root);
-} catch (error) {
-  render(<ServiceAway error={error} />, root);
+for (let loading = known; loading !== null;) {
+  try {
+    await loading;
+    loading = null;
+  } catch (error) {
+    render(<ServiceAway error={error} />, root);
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
+    loading = loadSession();
+  }
 }
+render(<App />, root);
 
 /** The frame until the session is known. */
 function EmptyFrame() {
@@ -105,7 +113,7 @@ function signInPage(): PageLoader {
   return signIn;
 }
 
-/** An error page for when the service does not respond to the first request. */
+/** An error page while the service does not respond to the first request. */
 function ServiceAway({ error }: { error: unknown }) {
   return (
     <Empty

@@ -38,6 +38,17 @@ test.serial('a hung service is reported as unreachable until it responds again',
   t.is(await page.getByRole('alert').count(), 0);
 });
 
+test.serial('a page that the service does not answer at first says so, and opens once it does', async (t) => {
+  const { page } = await openLivePage(t);
+  const refused = { status: 503, json: { error: 'the database does not respond: try again in a few seconds' } };
+  await page.route('**/v1/session', (route) => route.fulfill(refused), { times: 2 });
+  await page.goto('/channels');
+  await page.getByRole('heading', { name: 'Can’t reach Spotcheck' }).waitFor();
+  await page.getByText('The database does not respond: try again in a few seconds').waitFor();
+  await page.getByRole('heading', { name: 'No alert channels yet' }).waitFor();
+  t.is(await page.getByText('Can’t reach Spotcheck').count(), 0);
+});
+
 /** Waits until a request to this path fails: without a response, or behind nginx with its 502. */
 async function requestFails(page: Page, path: string): Promise<void> {
   const isOurs = (url: string) => new URL(url).pathname === `${CONSOLE_BASE_PATH}${path}`;
