@@ -6,7 +6,7 @@ import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { startFleet, type Fleet } from '../helpers/fleet.ts';
 import { pendingDeliveries } from '../helpers/history.ts';
 import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
-import { eventsAt } from '../helpers/story.ts';
+import { eventsAt, PATIENTLY } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { startTelegramServer } from '../helpers/telegram-server.ts';
 import { until } from '../helpers/until.ts';
@@ -75,7 +75,7 @@ async function runThroughMaintenance(t: ExecutionContext, { backend, interrupt }
   await connectChat(databaseUrl);
   const targets = { Shop: lasting, Database: lasting, Queue: passing };
   for (const [name, target] of Object.entries(targets))
-    await send('/monitors', { name, target: target.url(), interval_seconds: 2, timeout_ms: 1999 });
+    await send('/monitors', { name, target: target.url(), ...PATIENTLY });
   const heard = () => alertsAt(receiver);
   const waitFor = (condition: () => unknown) => until(condition, { timeoutMs: DELAY_MS, intervalMs: 100 });
   await waitFor(() => heard().length === 3);
