@@ -10,7 +10,7 @@ import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';
 import { startLoadBalancer } from '../helpers/load-balancer.ts';
 import { outputMatching, ROOT, startProgramAs, type Program } from '../helpers/program.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { eventsAt } from '../helpers/story.ts';
+import { eventsAt, PATIENTLY } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
@@ -110,9 +110,7 @@ test('a rolling deploy under load fails no request, and loses or doubles no resu
     const { json } = await call('POST', '/monitors', {
       name: `Shop ${made}`,
       target: target.url(`/${made}`),
-      interval_seconds: 5,
-      timeout_ms: 4999,
-      down_after_failures: 1,
+      ...PATIENTLY,
     });
     ids.push(json['id']);
   }
