@@ -112,7 +112,7 @@ const STRUCK = '[secret]';
  * Long ones may agree with the text for half their length everywhere.
  */
 const MAX_SECRETS = 500;
-const MAX_SECRET_CHARACTERS = 10_000;
+const MAX_SECRET_CHARACTERS = 20_000;
 
 /** Minimum length of a secret's beginning that is struck out at the end of a text, in characters. */
 const SHORTEST_BEGINNING = 8;
@@ -126,7 +126,9 @@ const DECODINGS = 3;
  */
 export function strikeOut(text: string, secrets: readonly string[], isCut = false): string {
   const texts = new Set(secrets.filter((secret) => secret !== ''));
-  const wanted = [...new Set([...texts].map(unifySpaces))];
+  // Requests have them in Latin-1, which receivers may read as UTF-8.
+  const readings = [...texts].flatMap((secret) => [secret, Buffer.from(secret, 'latin1').toString()]);
+  const wanted = [...new Set(readings.map(unifySpaces))];
   if (wanted.length > MAX_SECRETS || wanted.join('').length > MAX_SECRET_CHARACTERS) return STRUCK;
   // What a secret contains, or what precedes it, may look like a part of an escape and mislead the decoding.
   const written = new Set([...texts].flatMap(writtenForms).map(unifySpaces));
@@ -181,10 +183,7 @@ function* findBeginnings(text: string, secrets: readonly string[]): Generator<[f
   }
 }
 
-/**
- * Returns a text as most receivers write it: as it is, percent-encoded in two ways, or in JSON with escapes. Requests
- * have it in Latin-1, which may be read as UTF-8.
- */
+/** Returns a text as most receivers write it: as it is, percent-encoded in two ways, or in JSON with escapes. */
 function writtenForms(text: string): string[] {
   const escape = (characters: RegExp) =>
     text.replaceAll(
@@ -202,8 +201,7 @@ function writtenForms(text: string): string[] {
   const inLowerCase = escaped.map((form) =>
     form.replaceAll(/%[0-9A-F]{2}|\\u[0-9A-F]{4}/g, (unit) => unit.toLowerCase()),
   );
-  const misread = Buffer.from(text, 'latin1').toString();
-  return [text, text.replaceAll('/', String.raw`\/`), misread, ...escaped, ...inLowerCase];
+  return [text, text.replaceAll('/', String.raw`\/`), ...escaped, ...inLowerCase];
 }
 
 /** A text without some of its escapes, and where each of its units, and its end, is in the original. */
