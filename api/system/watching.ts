@@ -108,7 +108,10 @@ function joinHandler(dependencies: RouterParts): RequestHandler {
       if (!(await storeCanaryAddress(database, address, { newId: makeId, nowMs }))) throw tooMany();
     } catch (error) {
       // The other side gets no URL, so nothing would ping the new heartbeat.
-      if (kept.isNew) await removeHeartbeat(dependencies, { ...kept, from: addressOf(response) });
+      if (kept.isNew)
+        await removeHeartbeat(dependencies, { ...kept, from: addressOf(response) }).catch((failure: unknown) =>
+          logger.warn({ err: failure, peer: peerUrl, monitor_id: kept.monitorId }, 'watch.heartbeat_left'),
+        );
       throw error;
     }
     logger.info({ peer: peerUrl, tenant_id: kept.tenantId, monitor_id: kept.monitorId }, 'watch.joined');
