@@ -17,11 +17,11 @@ import { PageOutlet, preload } from './shell/page-outlet.tsx';
 import { followLinks, navigate, route } from './shell/router.ts';
 import { applyTheme } from './shell/theme.ts';
 
+/** Interval of requests while the service does not respond, in milliseconds. */
+const AWAY_POLL_MS = 10_000;
+
 const root = document.querySelector('#app');
 if (root === null) throw new Error('The page has no element for the console');
-
-/** Time until the session is loaded again if the service did not respond, in milliseconds. */
-const AGAIN_AFTER_MS = 10_000;
 
 prefixLinks();
 followLinks();
@@ -40,17 +40,12 @@ if (isSignedInWall) void loadSession().catch(() => undefined);
 const known = isWall ? null : loadSession();
 if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<EmptyFrame />, root);
 forgetEarlyAnswers();
-for (let loading = known; loading !== null;) {
-  try {
-    await loading;
-    loading = null;
-  } catch (error) {
-    render(<ServiceAway error={error} />, root);
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
-    loading = loadSession();
-  }
+try {
+  await known;
+  render(<App />, root);
+} catch (error) {
+  render(<ServiceAway error={error} />, root);
 }
-render(<App />, root);
 
 /** The frame until the session is known. */
 function EmptyFrame() {
@@ -113,8 +108,17 @@ function signInPage(): PageLoader {
   return signIn;
 }
 
-/** An error page while the service does not respond to the first request. */
+/** An error page while the service does not respond to the first request. It reloads once the service responds. */
 function ServiceAway({ error }: { error: unknown }) {
+  useEffect(() => {
+    const poll = () =>
+      loadSession().then(
+        () => window.location.reload(),
+        () => undefined,
+      );
+    const timer = setInterval(() => void poll(), AWAY_POLL_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <Empty
       icon="warning"

@@ -120,7 +120,9 @@ export async function requestPage<T>(method: string, path: string, options: Requ
   const { response, text } = await reach(`/v1${path}${queryText(query)}`, sent, unanswered);
   const json =
     response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
-  if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
+  // A proxy may answer with a page of its own.
+  if (response.ok && (text === '' || json !== undefined))
+    return { answer: json, next: nextCursor(response.headers.get('link')) };
   // A session that was renewed meanwhile was not refused.
   if (response.status === 401 && !answersOwn401 && csrf === csrfToken()) {
     if (liveState.peek() === 'live') loseSessionAfter(REASON_MS);

@@ -158,6 +158,10 @@ export function Form({ onSubmit, children, ...rest }: FormProps) {
       {...rest}
       ref={box}
       noValidate
+      onKeyDown={(event) => {
+        // A held key submits once (D-837).
+        if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLInputElement) event.preventDefault();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         const invalid = [...event.currentTarget.elements].find(

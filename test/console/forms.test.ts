@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { totpCode } from '../helpers/totp.ts';
+import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
@@ -313,6 +314,29 @@ test.serial('a form copied as a curl command creates the same monitor and contai
   const { json } = await service.call('GET', `/monitors/${created.id}`);
   t.is(json.target, "http://127.0.0.1:1/it's?a=$HOME");
   t.deepEqual(json.check_spec, { request: { secretHeaderNames: ['X-Key'] } });
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a held Enter submits a form once', async (t) => {
+  const { json: channel } = await t.context.service.call('POST', '/channels', { type: 'telegram', name: 'On call' });
+  const { page, complaints } = await openSignedIn(t, `/channels/${channel.id}?tab=settings`);
+  const sent = watchWrites(page);
+  await page.route(`**/v1/channels/${channel.id}`, (route) =>
+    route.request().method() === 'GET'
+      ? route.continue()
+      : route.fulfill({ status: 400, json: { error: 'name must have at most 255 characters' } }),
+  );
+  const name = page.getByLabel('Name', { exact: true });
+  await name.fill('Night');
+  await name.focus();
+  await page.keyboard.down('Enter');
+  await page.getByText('At most 255 characters').waitFor();
+  for (let repeats = 0; repeats < 3; repeats += 1) await page.keyboard.down('Enter');
+  await page.keyboard.up('Enter');
+  await page.getByText('At most 255 characters').waitFor();
+  t.is(sent.length, 1);
+  await page.keyboard.press('Enter');
+  await until(() => sent.length === 2);
   t.deepEqual(complaints, []);
 });
 

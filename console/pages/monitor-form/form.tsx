@@ -139,7 +139,10 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
         void save();
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) void save();
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        // Firefox would also submit the form.
+        event.preventDefault();
+        if (!event.repeat) void save();
       }}
     >
       <div class="flex min-w-0 flex-col gap-6">
