@@ -166,7 +166,7 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs, commandTimeoutMs }: 
   }
   // The first caller's command has timed out by then, and the next must not wait on the same connection.
   const [socketTimeout, commandTimeout] = [2 * commandTimeoutMs, commandTimeoutMs];
-  const reconnectOnError = reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS });
+  const reconnectOnError = reconnecting({ isCluster, forMs: commandTimeoutMs });
   return { ...common, socketTimeout, commandTimeout, maxRetriesPerRequest: 1, reconnectOnError };
 }
 
