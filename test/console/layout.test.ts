@@ -128,10 +128,12 @@ test('with browser font sizes up to 32 px names are visible and no control leave
       const offScreen = () =>
         controls.evaluateAll(
           (all, edge) =>
-            all
-              .map((control) => ({ text: control.textContent, box: control.getBoundingClientRect() }))
-              .filter(({ box }) => box.left < 0 || box.right > edge)
-              .map(({ text }) => text),
+            all.length === 0
+              ? ['no controls']
+              : all
+                  .map((control) => ({ text: control.textContent, box: control.getBoundingClientRect() }))
+                  .filter(({ box }) => box.left < 0 || box.right > edge)
+                  .map(({ text }) => text),
           width,
         );
       // All at once, because a page that is still changing to its new size replaces controls.

@@ -102,9 +102,15 @@ test.serial(
       .hover();
     const tooltip = page.getByText(/: (no data|paused|[\d.]+% up)$/);
     await tooltip.waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('i');
-    await page.getByRole('heading', { level: 1, name: 'Incidents' }).waitFor();
+    // On a busy machine the letters may be too far apart for a sequence.
+    const incidents = page.getByRole('heading', { level: 1, name: 'Incidents' });
+    await until(
+      async () => {
+        if ((await incidents.count()) === 0) await page.keyboard.type('gi');
+        return (await incidents.count()) === 1;
+      },
+      { intervalMs: 2000 },
+    );
     t.is(await tooltip.count(), 0, 'the tooltip of a strip disappears with it');
     await page.goBack();
     await rows.first().waitFor();

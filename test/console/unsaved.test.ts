@@ -227,7 +227,7 @@ test.serial('the open page of a removed member says so at once, and a later sign
   // After a refused request the page gives the stream time to report the reason; the clock is paused, so that time
   // never ends.
   await page.clock.install();
-  // Refused if the page takes longer to receive this.
+  // Playwright refuses a time that has passed when the page receives it.
   await until(() =>
     page.clock.pauseAt(Date.now() + 5000).then(
       () => true,

@@ -56,7 +56,7 @@ const CHROMIUM = process.env['CHROMIUM_PATH'] ?? PATHS.find((path) => existsSync
  */
 const PATIENT = `{
   const [{ timeout }, { setTimeout }] = [AbortSignal, globalThis];
-  AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms < 10_000 ? ms : ${PATIENCE_MS});
+  AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms <= 10_000 ? ms : ${PATIENCE_MS});
   globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 20_000 : ms, ...rest);
 }`;
 
