@@ -9,7 +9,7 @@ export async function beginLongPeriod({ database }: ApiServer, counter: string, 
 }
 
 /**
- * Makes every period of a rate limit that begins from now on last an hour at least. A slow machine may need minutes for
+ * Makes every period of a rate limit that begins from now on last at least an hour. A slow machine may need minutes for
  * requests that are limited per minute.
  */
 export async function lengthenPeriods({ database }: ApiServer): Promise<void> {

@@ -65,7 +65,7 @@ for (const way of ALL) {
       const name = `rebinding-${way}.example`;
       resolver.answers.set(name, [[NOWHERE], ['127.0.0.1'], ['::1']]);
       const countLookups = () => resolver.lookedUp.filter((lookedUp) => lookedUp === name).length;
-      // A machine that was delayed past the time limit before the lookup tries again.
+      // Again if a stall used up the time limit before the lookup.
       await until(async () => {
         await ways.toHosts[way](name, watchman.port);
         return countLookups() > 0;

@@ -7,7 +7,7 @@ import { until } from '../helpers/until.ts';
 /** Limit of the service's CPU time for a preview, in seconds. Without a budget it takes half a minute. */
 const MOST_CPU_SECONDS = 8;
 
-test('expensive patterns in a preview or a monitor delay no other check', async (t) => {
+test('expensive patterns in a preview or a monitor use little CPU time, and spoil no other check', async (t) => {
   const { port } = await startHttpServer(
     t,
     (request, response) => void response.end(request.url === '/hostile' ? HOSTILE_BODY : 'all good'),

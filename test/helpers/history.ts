@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { eventsAt } from './story.ts';
-import type { Receiver } from './webhook-receiver.ts';
+import type { Received, Receiver } from './webhook-receiver.ts';
 import { withClient } from './with-client.ts';
 
 type TransitionRow = {
@@ -53,4 +53,27 @@ export async function isWholeHistory(t: ExecutionContext, databaseUrl: string, r
   const arrived = new Set(eventsAt(receiver).map(({ json }) => json['delivery_id']));
   t.deepEqual([...arrived].toSorted(), transitions.flatMap(({ deliveries }) => deliveries).toSorted());
   return transitions.length;
+}
+
+/**
+ * Asserts that each event was delivered by one attempt, and arrived no more often than attempts were made: if the
+ * process of the test stalls, an attempt may end without its response, and another follows.
+ */
+export async function areDeliveredOnce(
+  t: ExecutionContext,
+  databaseUrl: string,
+  events: readonly Received[],
+): Promise<void> {
+  const attempts = await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ id: string; made: number; delivered: number }>(
+      `SELECT delivery_id AS id, count(*)::int AS made, count(*) FILTER (WHERE outcome = 'delivered')::int AS delivered
+       FROM delivery_attempts GROUP BY delivery_id`,
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  });
+  for (const [id, { length }] of Map.groupBy(events, ({ json }) => String(json['delivery_id']))) {
+    const { made = 0, delivered = 0 } = attempts.get(id) ?? {};
+    t.is(delivered, 1, id);
+    t.true(length <= made, `${id} arrived ${length} times in ${made} attempts`);
+  }
 }

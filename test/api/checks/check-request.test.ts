@@ -105,7 +105,7 @@ test('check requests need write access to the monitor, and are limited to six a 
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const id = await makeMonitor(account);
-  await beginLongPeriod(api, 'check', id);
+  await beginLongPeriod(api, 'check', `${account.tenantId} ${id}`);
   isError(t, await account.reader('POST', `/v1/monitors/${id}/check`), { status: 403, error: /write/ });
   isError(t, await stranger.owner('POST', `/v1/monitors/${id}/check`), {
     status: 404,

@@ -193,7 +193,7 @@ test('a thousand monitors that fail together cost one job, and all are rechecked
 });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a target is marked down 20 s after its first failing check, before its next tick`, async (t) => {
+  test(`${backend.name}: a target is down 20 s after its first failing check, before its next tick`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const agent = await runtime.addAgent('local');
     const target = await startTarget(t);

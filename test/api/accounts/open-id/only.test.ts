@@ -135,7 +135,11 @@ test('while the provider is unreachable its sign-in returns a 503, and passwords
 
 test('the metadata of the provider is read again after the clock was set back', async (t) => {
   let nowMs = Date.now();
-  const openId = new OpenIdProvider(settingsOf(provider), { logger: pino({ level: 'silent' }), now: () => nowMs });
+  const openId = new OpenIdProvider(settingsOf(provider), {
+    logger: pino({ level: 'silent' }),
+    now: () => nowMs,
+    deadlineMs: 60_000,
+  });
   const checks = { state: 'a', nonce: 'b', verifier: 'c'.repeat(43) };
   const begin = () => openId.authorizeUrl(checks, 'http://127.0.0.1/connect/open-id');
   const countReads = () => provider.requests.filter((path) => path === '/.well-known/openid-configuration').length;
