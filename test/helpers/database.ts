@@ -3,10 +3,11 @@ import { Pool, type ClientBase } from 'pg';
 import { closeDatabase, openDatabase, type Database, type DatabaseOptions } from '../../models/database.ts';
 import { migrate } from '../../models/migrate.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
-import { inTransaction } from '../../models/sql.ts';
+import { inTransaction, sqlStateOf } from '../../models/sql.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import type { Harness } from './harness.ts';
 import { testServers } from './test-servers.ts';
+import { until } from './until.ts';
 import { PATIENCE_MS } from './with-client.ts';
 
 /** SQL: lists the statements of this test's database that wait for a lock. */
@@ -14,6 +15,8 @@ export const WAITING = `SELECT FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 export type TestDatabase = { databaseUrl: string; drop: () => Promise<void> };
+
+const OBJECT_IN_USE = '55006';
 
 const TEMPLATE = 'spotcheck_template';
 const DRAFT = 'spotcheck_template_draft';
@@ -32,8 +35,20 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     // fsync.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`);
   });
-  const drop = () => inMaintenance((client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  // PostgreSQL waits five seconds for the ends of the sessions that it terminates.
+  const drop = () => inMaintenance((client) => until(() => isDropped(client, name)));
   return { databaseUrl: urlOf(name), drop };
+}
+
+/** Drops a database; false if a session of it has not ended in time. */
+async function isDropped(client: ClientBase, name: string): Promise<boolean> {
+  try {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    return true;
+  } catch (error) {
+    if (sqlStateOf(error) === OBJECT_IN_USE) return false;
+    throw error;
+  }
 }
 
 let session: Pool | null = null;
