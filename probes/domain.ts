@@ -85,7 +85,8 @@ function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
 
 /**
  * Settings of domain lookups; `whoisServer` refers to the registries' servers and is itself not guarded, because the
- * operator chose it (D-30). `lookupMs` is the maximum duration of a lookup.
+ * operator chose it (D-30). `lookupMs` is the maximum duration of a lookup, in milliseconds; only tests set it, on
+ * machines that are temporarily slow.
  */
 type DomainEnvironment = {
   allowPrivateNetwork: boolean;

@@ -33,8 +33,8 @@ type LogoutReading = { outcome: 'good'; logout: ProviderLogout } | { outcome: 'r
 /** Maximum size of a provider's response: 1 to 30 kB are usual, and more for a member of thousands of groups. */
 const RESPONSE_BYTES = 262_144;
 /**
- * Time limit for each request to the provider by default, in milliseconds; a sign-in makes up to four, one after the
- * other.
+ * Time limit for each request to the provider, in milliseconds; a sign-in makes up to four, one after the other. Only
+ * tests set another one, on machines that are temporarily slow.
  */
 const DEADLINE_MS = 5000;
 const AT_ONCE = 32;
