@@ -56,8 +56,8 @@ export async function isWholeHistory(t: ExecutionContext, databaseUrl: string, r
 }
 
 /**
- * Asserts that each event was delivered by one attempt, and arrived no more often than attempts were made: if the
- * process of the test stalls, an attempt may end without its response, and another follows.
+ * Asserts that each event was delivered by one attempt, and arrived no more often than attempts were made. If the
+ * test's process stalls, an attempt may end without its response, and another follows.
  */
 export async function areDeliveredOnce(
   t: ExecutionContext,
